@@ -1,0 +1,50 @@
+"""rnnlens opens a trained recurrent network and says how it uses context.
+
+This module is the table of contents; each name is imported from its home when first used, so that `import rnnlens`
+and the command line stay quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Vocab": "rnnlens.corpora",
+    "Corpus": "rnnlens.corpora",
+    "load_corpus": "rnnlens.corpora",
+    "ToyLanguage": "rnnlens.corpora",
+    "toy_corpus": "rnnlens.corpora",
+    "Network": "rnnlens.networks",
+    "from_torch": "rnnlens.networks",
+    "adapt": "rnnlens.networks",
+    "TrainConfig": "rnnlens.training",
+    "train": "rnnlens.training",
+    "evaluate": "rnnlens.training",
+    "Run": "rnnlens.runs",
+    "load": "rnnlens.runs",
+    "RnnlensError": "rnnlens.errors",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+if TYPE_CHECKING:
+    from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
+    from rnnlens.errors import RnnlensError
+    from rnnlens.networks import Network, adapt, from_torch
+    from rnnlens.runs import Run, load
+    from rnnlens.training import TrainConfig, evaluate, train
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rnnlens' has no attribute {name!r}: it has {', '.join(_HOMES)}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,248 @@
+"""Run folders: every file is written to a temporary name and renamed, carries its own fingerprint, and holds no pickle.
+
+A file's fingerprint lives inside the file, so a run folder has no state in which two files disagree: whatever moment
+a process is killed at, each file is either the old one or the new one, and either is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rnnlens.errors import RnnlensError, quoted
+
+SCHEMA = 1  # of run folders and prepared corpora; a reader refuses what is newer
+
+
+# --- atomic writing ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def atomic_file(path: Path | str) -> Iterator[Path]:
+    """A temporary path beside `path`; renamed onto it when the block ends well, removed when it does not."""
+    path = Path(path)
+    with told_plainly(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            _sync(temporary)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+            _sync(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path | str, replace: bool = False) -> Iterator[Path]:
+    """A temporary folder beside `path`, renamed to it when the block ends well; with `replace`, instead of the old."""
+    path = Path(path)
+    with told_plainly(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+        try:
+            yield temporary
+            for file in temporary.rglob("*"):
+                _sync(file)
+            os.chmod(temporary, 0o777 & ~_umask())
+            if replace and path.is_dir():
+                old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+                os.replace(path, old)
+                os.replace(temporary, path)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                os.replace(temporary, path)
+            _sync(path.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def told_plainly(path: Path | str) -> Iterator[None]:
+    """Operating-system errors (full disk, no permission, not a folder) as one line that names the path."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RnnlensError(f"cannot write {quoted(str(path))}: {reason}; nothing there was changed") from error
+
+
+@contextmanager
+def exclusive(folder: Path | str) -> Iterator[None]:
+    """Hold `folder` against other processes of rnnlens; a second one is told so at once. Ends with the process."""
+    import fcntl
+
+    folder = Path(folder)
+    with told_plainly(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "w")  # noqa: SIM115 - held until the block ends
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RnnlensError(f"{quoted(str(folder))} is in use by another rnnlens process; wait or choose another") from error
+        sweep_temporaries(folder)
+        yield
+    finally:
+        lock.close()
+
+
+def sweep_temporaries(folder: Path | str) -> None:
+    """Remove what a killed process left behind in `folder` (never a finished file)."""
+    for leftover in Path(folder).glob(".*.tmp"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def write_json(path: Path | str, content: Mapping[str, Any]) -> None:
+    """Write `content` with its fingerprint (key `fingerprint`, over everything else)."""
+    body = {key: value for key, value in content.items() if key != "fingerprint"}
+    text = json.dumps(
+        {"fingerprint": _json_fingerprint(body), **body}, ensure_ascii=False, indent=1, default=_plain, allow_nan=False
+    )
+    with atomic_file(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def append_line(path: Path | str, content: Mapping[str, Any]) -> None:
+    """Append one JSON line. A process killed while writing leaves a torn last line, which `read_lines` passes over."""
+    with told_plainly(path), open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(content, default=_plain) + "\n")
+
+
+def read_lines(path: Path | str) -> list[dict[str, Any]]:
+    """The whole lines of a .jsonl file; none where there is no file."""
+    lines = []
+    if Path(path).exists():
+        for line in _read(Path(path)).decode("utf-8", errors="replace").splitlines():
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                continue
+    return lines
+
+
+def read_json(path: Path | str) -> dict[str, Any]:
+    """Read what `write_json` wrote; a missing, cut or altered file is an error that says which."""
+    path = Path(path)
+    try:
+        content = json.loads(_read(path).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RnnlensError(f"{quoted(str(path))} is damaged: it is not whole JSON; restore it or write it anew") from error
+    if not isinstance(content, dict) or "fingerprint" not in content:
+        raise RnnlensError(f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens")
+    fingerprint = content.pop("fingerprint")
+    if fingerprint != _json_fingerprint(content):
+        raise RnnlensError(f"{quoted(str(path))} is damaged: its content does not match its fingerprint")
+    return content
+
+
+def fingerprint(content: Mapping[str, Any]) -> str:
+    """A short name for any JSON-able content: equal content, equal name."""
+    return _json_fingerprint(content)
+
+
+def _json_fingerprint(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=_plain, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _plain(value: object) -> object:
+    """NumPy and torch numbers and arrays as JSON's own; paths as text."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+# --- tensors ----------------------------------------------------------------------------------------------------------
+
+
+def write_tensors(path: Path | str, tensors: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> str:
+    """Write tensors (torch or numpy), and plain data about them, as safetensors with a fingerprint over both in the
+    header; returns the fingerprint."""
+    from safetensors.numpy import save
+
+    arrays = {name: np.asarray(_array(value), order="C") for name, value in tensors.items()}
+    note = json.dumps(about or {}, sort_keys=True, default=_plain)
+    mark = _tensor_fingerprint(arrays, note)
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(save(arrays, metadata={"about": note, "fingerprint": mark}))
+    return mark
+
+
+def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read what `write_tensors` wrote, verified: the tensors, and what was said about them."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    path = Path(path)
+    data = _read(path)
+    try:
+        arrays = load(data)
+        metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+        mark, note = metadata["fingerprint"], metadata["about"]
+        about = json.loads(note)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise RnnlensError(f"{quoted(str(path))} is damaged: it is not a whole safetensors file of rnnlens") from error
+    if mark != _tensor_fingerprint(arrays, note):
+        raise RnnlensError(f"{quoted(str(path))} is damaged: its tensors do not match their fingerprint")
+    return arrays, about
+
+
+def _array(value: Any) -> np.ndarray:
+    return value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
+
+
+def _tensor_fingerprint(arrays: Mapping[str, np.ndarray], note: str) -> str:
+    digest = hashlib.sha256(note.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return digest.hexdigest()[:32]
+
+
+def file_fingerprint(path: Path | str) -> str:
+    """Fingerprint of a file's bytes, read once from front to back."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RnnlensError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from error

@@ -1,0 +1,218 @@
+"""A corpus of labelled reviews as ids: in memory, or mapped from a folder that `prepare` wrote. Needs only NumPy."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from rnnlens import artifacts
+from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.errors import RnnlensError, quoted
+
+PARTS = ("train", "validation", "test")
+ARRAYS = ("ids", "offsets", "labels")
+_BLOCK = 1 << 22  # ids looked at in one go, where a whole array may not fit in memory
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """n labelled documents, end to end.
+
+    ids      (words,)  uint16 or uint32, the documents one after the other; may be mapped from disk
+    offsets  (n + 1,)  int64, document i is ids[offsets[i]:offsets[i + 1]]
+    labels   (n,)      uint8, 1 positive, 0 negative
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Words of each document, (n,) int64."""
+        return np.diff(self.offsets)
+
+    def document(self, i: int) -> np.ndarray:
+        """Ids of one document, (T,) int64."""
+        i = range(len(self))[i]
+        return np.asarray(self.ids[self.offsets[i] : self.offsets[i + 1]], dtype=np.int64)
+
+    def batch(
+        self, indices: Sequence[int] | np.ndarray, max_words: int | None = None, keep: Literal["last", "first"] = "last"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Documents side by side: ids (B, T) int64 with PAD on the right, lengths (B,) int64.
+
+        Longer ones are cut to their `keep` `max_words` words. T is the longest length, at least 1.
+        """
+        starts, lengths = self._spans(np.asarray(indices, dtype=np.int64))
+        if max_words is not None:
+            kept = np.minimum(lengths, max_words)
+            starts, lengths = starts + (lengths - kept if keep == "last" else 0), kept
+        padded = np.full((len(lengths), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
+        padded[np.arange(padded.shape[1]) < lengths[:, None]] = self.ids[_positions(starts, lengths)]
+        return padded, lengths
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> Split:
+        """The chosen documents, in that order, as a Split of their own in memory."""
+        indices = np.asarray(indices, dtype=np.int64)
+        starts, lengths = self._spans(indices)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Split(np.asarray(self.ids[_positions(starts, lengths)]), offsets, np.asarray(self.labels[indices]))
+
+    def _spans(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        indices = np.where(indices < 0, indices + len(self), indices)
+        starts = self.offsets[indices]
+        return starts, self.offsets[indices + 1] - starts
+
+    def __repr__(self) -> str:
+        return f"Split({len(self):,} reviews, {self.labels.mean() if len(self) else 0:.0%} positive, {len(self.ids):,} words)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corpus:
+    """Labelled reviews as ids of one vocabulary, which was counted on `train` alone.
+
+    `about` says where they come from: source, options, label scheme, columns, how many rows were dropped and why.
+    `fingerprint` names the content: equal ids, labels and words, equal fingerprint.
+    """
+
+    vocab: Vocab
+    train: Split
+    validation: Split | None = None
+    test: Split | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+    fingerprint: str = ""
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Sequence[str],
+        labels: Sequence[int] | np.ndarray,
+        test: tuple[Sequence[str], Sequence[int] | np.ndarray] | None = None,
+        validation: float = 0.1,
+        vocab_size: int = 50_000,
+        min_count: int = 1,
+        seed: int = 0,
+    ) -> Corpus:
+        """A corpus from texts and labels (0 negative, 1 positive), wholly in memory."""
+        from rnnlens.corpora.encoding import corpus_from_texts
+
+        return corpus_from_texts(texts, labels, test, validation, vocab_size, min_count, seed)
+
+    @property
+    def splits(self) -> dict[str, Split]:
+        """The splits there are, by name."""
+        named = zip(PARTS, (self.train, self.validation, self.test), strict=True)
+        return {name: split for name, split in named if split is not None}
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
+        where = f" at {str(self.path)!r}" if self.path else ""
+        return f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})"
+
+
+def _positions(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Indices start, start + 1, … of every span, one span after the other."""
+    shifts = starts - (np.cumsum(lengths) - lengths)
+    return np.repeat(shifts, lengths) + np.arange(lengths.sum())
+
+
+# --- what is in it ----------------------------------------------------------------------------------------------------
+
+
+def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
+    """For each split: reviews, share of positive ones, words, quantiles of words per review, share of `<unk>`."""
+    return {name: _split_statistics(split, corpus.vocab.unk) for name, split in corpus.splits.items()}
+
+
+def _split_statistics(split: Split, unk: int) -> dict[str, Any]:
+    marks = ("min", "5%", "25%", "median", "75%", "95%", "max")
+    quantiles = np.quantile(split.lengths, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1], method="nearest") if len(split) else []
+    blocks = (split.ids[i : i + _BLOCK] for i in range(0, len(split.ids), _BLOCK))
+    unknown = sum(int(np.count_nonzero(block == unk)) for block in blocks) if unk >= 0 else 0
+    return {
+        "reviews": len(split),
+        "positive": float(split.labels.mean()) if len(split) else 0.0,
+        "words": len(split.ids),
+        "words per review": dict(zip(marks, map(int, quantiles), strict=False)),
+        "unknown": unknown / max(1, len(split.ids)),
+    }
+
+
+# --- reading a prepared folder ----------------------------------------------------------------------------------------
+
+
+def is_prepared(path: Path | str) -> bool:
+    """Whether `path` is a folder that `prepare` wrote."""
+    return (Path(path) / "corpus.json").is_file()
+
+
+def read_corpus(path: Path | str) -> Corpus:
+    """Map a prepared folder, verified: whatever does not match what was written is an error that names the file."""
+    path = Path(path)
+    about = artifacts.read_json(path / "corpus.json")
+    if about.get("kind") != "corpus" or about.get("schema", 0) > artifacts.SCHEMA:
+        raise RnnlensError(
+            f"{quoted(str(path))} was written by another version of rnnlens (schema {about.get('schema')}, "
+            f"this one reads up to {artifacts.SCHEMA}): prepare it again"
+        )
+    for name, mark in about["files"].items():
+        if _file_fingerprint(path / name) != mark:
+            raise _damaged(path / name, "its bytes do not match their fingerprint")
+    words = artifacts.read_json(path / "vocab.json")
+    vocab = Vocab(words["words"], words["counts"])
+    splits = {part: _read_split(path, part, len(vocab)) for part in PARTS if f"{part}.ids.npy" in about["files"]}
+    return Corpus(vocab, **splits, about=about["about"], path=path, fingerprint=about["corpus"])
+
+
+def _read_split(path: Path, part: str, n_words: int) -> Split:
+    arrays = {}
+    for name in ARRAYS:
+        file = path / f"{part}.{name}.npy"
+        try:
+            arrays[name] = np.load(file, mmap_mode="r" if name == "ids" else None, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise _damaged(file, "it is not a whole .npy file") from error
+    split = Split(**arrays)
+    offsets = split.offsets
+    if offsets.shape != (len(split) + 1,) or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
+        raise _damaged(path / f"{part}.offsets.npy", "it does not count up from 0, one step a review")
+    if offsets[-1] != len(split.ids):
+        raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
+    if split.labels.max(initial=0) > 1:
+        raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
+    if any(split.ids[i : i + _BLOCK].max() >= n_words for i in range(0, len(split.ids), _BLOCK)):
+        raise _damaged(path / f"{part}.ids.npy", f"an id is not below the {n_words} words of the vocabulary")
+    return split
+
+
+def _file_fingerprint(file: Path) -> str:
+    try:
+        return artifacts.file_fingerprint(file)
+    except OSError as error:
+        raise RnnlensError(f"cannot read {quoted(str(file))}: {error.strerror or error}; prepare the corpus again") from error
+
+
+def _damaged(file: Path, why: str) -> RnnlensError:
+    return RnnlensError(f"{quoted(str(file), 200)} is damaged: {why}; prepare the corpus again")
+
+
+def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split]) -> str:
+    """One name for ids, labels and words, however they are stored."""
+    digest = hashlib.sha256("\n".join(vocab.words).encode())
+    for name, split in splits.items():
+        digest.update(f"{name} {len(split)} {len(split.ids)}".encode())
+        for array, dtype in ((split.offsets, "<i8"), (split.labels, "u1"), (split.ids, split.ids.dtype.newbyteorder("<"))):
+            for i in range(0, len(array), _BLOCK):
+                digest.update(np.ascontiguousarray(array[i : i + _BLOCK], dtype=dtype).view(np.uint8))
+    return digest.hexdigest()[:32]

@@ -1,0 +1,71 @@
+"""Words and their ids. Pad is not among them: it is *no input*, the zero vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from rnnlens.corpora.words import split_words
+from rnnlens.errors import RnnlensError, quoted
+
+PAD = -1  # the id of *no input* (x = 0) wherever ids are padded, dropped or, in the toy language, silent
+UNK = "<unk>"
+
+
+class Vocab:
+    """The words a network knows: `words[i]` has id i and was seen `counts[i]` times in training.
+
+    `counts` is None where nobody counted (a user's own word list). If one of the words is `<unk>` (in any case,
+    `[UNK]` too), unknown words take its id; otherwise they become PAD, that is, no input.
+    """
+
+    def __init__(self, words: Iterable[str], counts: Sequence[int] | np.ndarray | None = None):
+        self.words: tuple[str, ...] = tuple(words)
+        self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
+        if not self.words:
+            raise RnnlensError("the vocabulary is empty: expected at least one word")
+        for word in self.words:
+            if not isinstance(word, str):
+                raise RnnlensError(f"the vocabulary holds {quoted(word)} of type {type(word).__name__}: expected words")
+        if len(self.index) < len(self.words):
+            seen: set[str] = set()
+            twice = next(word for word in self.words if word in seen or seen.add(word))  # type: ignore[func-returns-value]
+            raise RnnlensError(f"the vocabulary holds {quoted(twice)} twice: each word needs one id")
+        if self.counts is not None and self.counts.shape != (len(self.words),):
+            raise RnnlensError(f"got {self.counts.size} counts for {len(self.words)} words: expected one count a word")
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """word → id."""
+        return {word: i for i, word in enumerate(self.words)}
+
+    @cached_property
+    def unk(self) -> int:
+        """The id an unknown word gets: that of `<unk>`, or PAD where the vocabulary has none."""
+        return next((i for i, word in enumerate(self.words) if word.lower() in ("<unk>", "[unk]")), PAD)
+
+    def encode(self, text: str | Sequence[str]) -> np.ndarray:
+        """Ids (T,) of a text, split as corpora are, or of a list of words taken as they are."""
+        words = split_words(text) if isinstance(text, str) else text
+        return np.array([self.index.get(word, self.unk) for word in words], dtype=np.int64)
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Words of ids; PAD reads as the empty string."""
+        return [self.words[i] if i >= 0 else "" for i in ids]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocab) and self.words == other.words
+
+    def __hash__(self) -> int:
+        return hash(self.words)
+
+    def __repr__(self) -> str:
+        return f"Vocab({len(self)} words: {', '.join(self.words[:5])}{', …' if len(self) > 5 else ''})"

@@ -1,0 +1,13 @@
+"""The one exception users meet: what was given, what was expected, what to do, in one line."""
+
+from __future__ import annotations
+
+
+class RnnlensError(Exception):
+    """A mistake in the input or the environment, told in one line. The command line prints it and exits with 1."""
+
+
+def quoted(value: object, limit: int = 60) -> str:
+    """The user's own value, safe to print in one line: control characters escaped, long text cut."""
+    text = repr(value if isinstance(value, str) else str(value))
+    return text if len(text) <= limit else text[: limit - 2] + "…" + text[-1]

@@ -1,0 +1,10 @@
+"""Networks: cells (one equation each), `Network`, and adapters for the user's own torch modules."""
+
+from rnnlens.networks.adapters import adapt, from_torch
+from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
+from rnnlens.networks.network import Network
+from rnnlens.networks.scan import scan, step_by_step
+
+__all__ = [
+    "Network", "from_torch", "adapt", "CELLS", "Cell", "GRU", "LSTM", "UGRNN", "Vanilla", "scan", "step_by_step"
+]

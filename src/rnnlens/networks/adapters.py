@@ -1,0 +1,264 @@
+"""Bring your own network: `torch.nn` modules and any step function become a `Network`.
+
+Weights are copied, never shared: nothing rnnlens does (double precision, perturbation, training) reaches the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rnnlens.corpora.vocab import Vocab
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
+from rnnlens.networks.network import Network
+from rnnlens.networks.scan import step_by_step
+
+Embedding = nn.Embedding | Tensor | None
+Readout = nn.Linear | tuple[Any, Any]
+Target = int | tuple[int, int] | None
+
+
+def from_torch(
+    rnn: nn.Module,
+    embedding: Embedding,
+    readout: Readout,
+    vocab: Vocab | Iterable[str] | None,
+    initial_state: Tensor | tuple[Tensor, Tensor] | None = None,
+    *,
+    target: Target = None,
+) -> Network:
+    """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy.
+
+    embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
+    readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as w₁ − w₀; k classes through `target` (see `adapt`); or (w, b).
+    initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
+    Several layers become one flat state, the first layer first.
+    """
+    layers = _layers(rnn)
+    cell: Any = layers[0] if len(layers) == 1 else Stack(layers)
+    if initial_state is None:
+        h0 = layers[0].W.detach().new_zeros(cell.size)
+    else:
+        h0 = _flat_state(initial_state, layers)
+    arch = type(cell).__name__.lower()
+    if isinstance(cell, Vanilla) and cell.nonlinearity == "relu":
+        arch = "adapted"
+    return _network(cell, embedding, readout, vocab, h0, target, arch)
+
+
+def adapt(
+    step: Callable[[Tensor, Tensor], Tensor],
+    embedding: Embedding,
+    readout: Readout,
+    vocab: Vocab | Iterable[str] | None,
+    initial_state: Tensor,
+    *,
+    inputs: int | None = None,
+    target: Target = None,
+) -> Network:
+    """A `Network` from any step(h, e) → h on states (B, N) and embedded inputs (B, D).
+
+    inputs: D, needed only without an embedding. target: of a k-class readout, the class whose evidence is read, w_k
+    minus the mean of the others; or a pair (a, b), read as w_a − w_b.
+    """
+    h0 = torch.as_tensor(initial_state).detach().clone()
+    if h0.ndim != 1 or not h0.is_floating_point():
+        raise RnnlensError(f"initial_state has shape {tuple(h0.shape)} and {h0.dtype}: expected one flat state (N,)")
+    if embedding is not None:
+        inputs = _matrix(embedding).shape[1]
+    if inputs is None:
+        raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
+    return _network(Adapted(step, len(h0), inputs, h0), embedding, readout, vocab, h0, target, "adapted")
+
+
+class Stack(nn.Module):
+    """Several layers as one cell; the flat state is theirs one after another, the readout sees the last."""
+
+    def __init__(self, layers: list[Cell]):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.sizes = [layer.size for layer in layers]
+        self.size, self.inputs = sum(self.sizes), layers[0].inputs
+        start = self.size - self.sizes[-1]
+        self.output = slice(start, start + layers[-1].hidden)
+
+    def step(self, h: Tensor, e: Tensor) -> Tensor:
+        new = []
+        for layer, part in zip(self.layers, h.split(self.sizes, -1), strict=True):
+            new.append(layer.step(part, e))  # type: ignore[operator]
+            e = new[-1][..., layer.output]  # type: ignore[index]
+        return torch.cat(new, -1)
+
+    def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
+        states = []
+        for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
+            states.append(layer.sequence(e, part))  # type: ignore[operator]
+            e = states[-1][:, 1:, layer.output]  # type: ignore[index]
+        return torch.cat(states, -1)
+
+    def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
+        for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
+            e = layer.outputs(e, part)  # type: ignore[operator]
+        return e
+
+
+class Adapted(nn.Module):
+    """A user's step function as a cell; leading dimensions are folded into one batch before it is called."""
+
+    def __init__(self, step: Callable[[Tensor, Tensor], Tensor], size: int, inputs: int, h0: Tensor):
+        super().__init__()
+        self.function = step  # a module is registered, its parameters with it
+        self.size, self.inputs, self.output = size, inputs, slice(0, size)
+        e = h0.new_zeros(2, inputs)
+        try:
+            with torch.no_grad():
+                new = step(h0.expand(2, size), e)
+        except Exception as error:
+            raise RnnlensError(
+                f"step(h, e) failed on h (2, {size}) and e (2, {inputs}): {error!s:.200}; "
+                "for a step that takes one state at a time pass torch.vmap(step)"
+            ) from error
+        if not isinstance(new, Tensor) or new.shape != (2, size):
+            got = tuple(new.shape) if isinstance(new, Tensor) else type(new).__name__
+            raise RnnlensError(f"step(h, e) gave {got} for h (2, {size}): expected the next states, (2, {size})")
+
+    def step(self, h: Tensor, e: Tensor) -> Tensor:
+        lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
+        h, e = h.expand(*lead, self.size).reshape(-1, self.size), e.expand(*lead, self.inputs).reshape(-1, self.inputs)
+        return self.function(h, e).reshape(*lead, self.size)
+
+    def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
+        return step_by_step(self.function, e, h0)
+
+    def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
+        return self.sequence(e, h0)[:, 1:]
+
+
+# --- reading the user's parts -----------------------------------------------------------------------------------------
+
+
+def _layers(rnn: nn.Module) -> list[Cell]:
+    """Our cells with copies of a torch RNN's weights, first layer first."""
+    if isinstance(rnn, nn.RNNBase):
+        if rnn.bidirectional:
+            raise RnnlensError(
+                "bidirectional networks are not supported: their states have no single past; pass one direction "
+                "as its own nn.GRU/LSTM/RNN"
+            )
+        if rnn.proj_size:
+            raise RnnlensError(
+                f"proj_size={rnn.proj_size} is not supported: fold the projection into a step function and use adapt"
+            )
+        names = [(f"_l{layer}", rnn.bias) for layer in range(rnn.num_layers)]
+    elif isinstance(rnn, nn.RNNCellBase):
+        names = [("", rnn.bias)]
+    else:
+        raise RnnlensError(
+            f"from_torch got {quoted(type(rnn).__name__)}: expected nn.GRU, nn.LSTM, nn.RNN or their Cells; "
+            "for anything else use adapt(step, …)"
+        )
+    layers = []
+    for suffix, bias in names:
+        W, U = getattr(rnn, f"weight_ih{suffix}"), getattr(rnn, f"weight_hh{suffix}")
+        if isinstance(rnn, nn.GRU | nn.GRUCell):
+            cell: Cell = GRU(U.shape[1], W.shape[1])
+        elif isinstance(rnn, nn.LSTM | nn.LSTMCell):
+            cell = LSTM(U.shape[1], W.shape[1])
+        else:
+            cell = Vanilla(U.shape[1], W.shape[1], nonlinearity=rnn.nonlinearity)  # type: ignore[arg-type]
+        zero = W.new_zeros(W.shape[0])
+        cell.W, cell.U = _copy(W), _copy(U)
+        cell.b = _copy(getattr(rnn, f"bias_ih{suffix}") if bias else zero)
+        cell.c = _copy(getattr(rnn, f"bias_hh{suffix}") if bias else zero)
+        layers.append(cell)
+    return layers
+
+
+def _flat_state(state: Tensor | tuple[Tensor, Tensor], layers: list[Cell]) -> Tensor:
+    """(N,) from what torch takes: h (L, 1, H) or with fewer leading ones, for the LSTM (h, c); or already flat."""
+    size = sum(layer.size for layer in layers)
+    parts = [part.detach() for part in (state if isinstance(state, tuple | list) else (state,))]
+    total = sum(part.numel() for part in parts)
+    if total != size or len(parts) not in (1, layers[0].blocks):
+        shapes = ", ".join(str(tuple(part.shape)) for part in parts)
+        raise RnnlensError(
+            f"initial_state has shape {shapes}: expected {size} numbers for one sequence"
+            + (", as (h, c)" if layers[0].blocks == 2 else "")
+        )
+    if len(parts) == 1:
+        return parts[0].reshape(-1).clone()
+    per_layer = [part.reshape(len(layers), -1) for part in parts]
+    return torch.cat(per_layer, 1).reshape(-1).clone()
+
+
+def _network(
+    cell: Any,
+    embedding: Embedding,
+    readout: Readout,
+    vocab: Vocab | Iterable[str] | None,
+    h0: Tensor,
+    target: Target,
+    arch: str,
+) -> Network:
+    if (vocab is None) != (embedding is None):
+        raise RnnlensError("pass both vocab and embedding, or neither (continuous inputs)")
+    E, words = None, None
+    if embedding is not None:
+        assert vocab is not None
+        E = _matrix(embedding)
+        words = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
+        if E.shape != (len(words), cell.inputs):
+            raise RnnlensError(
+                f"the embedding is {tuple(E.shape)}: expected one row for each of {len(words)} words and "
+                f"{cell.inputs} columns, as the network takes"
+            )
+    w, b = _readout(readout, target)
+    seen = len(range(cell.size)[cell.output])
+    if w.shape != (seen,):
+        raise RnnlensError(f"the readout takes {w.numel()} numbers: expected {seen}, the size of the network's output")
+    return Network.assemble(cell, E, w.to(h0.dtype), b.to(h0.dtype), h0, words, arch).to(h0.device)
+
+
+def _matrix(embedding: Embedding) -> Tensor:
+    """(W, D), with the row of an `nn.Embedding`'s padding_idx as it is."""
+    E = embedding.weight if isinstance(embedding, nn.Embedding) else embedding
+    if not isinstance(E, Tensor) or E.ndim != 2:
+        raise RnnlensError(f"embedding is {quoted(type(embedding).__name__)}: expected nn.Embedding or a (W, D) tensor")
+    return E.detach().clone()
+
+
+def _readout(readout: Readout, target: Target) -> tuple[Tensor, Tensor]:
+    """(w, b) of a linear head: one output as it is, two as w₁ − w₀, k through `target`."""
+    if isinstance(readout, nn.Linear):
+        w = readout.weight.detach()
+        b = w.new_zeros(len(w)) if readout.bias is None else readout.bias.detach()
+    elif isinstance(readout, tuple | list) and len(readout) == 2:
+        w, b = (torch.as_tensor(part).detach().float() if not isinstance(part, Tensor) else part.detach()
+                for part in readout)
+        if w.ndim == 1:
+            w, b = w.unsqueeze(0), b.reshape(1)
+    else:
+        raise RnnlensError(f"readout is {quoted(type(readout).__name__)}: expected nn.Linear or a pair (w, b)")
+    k = len(w)
+    if k == 1 and target is None:
+        return w[0].clone(), b[0].clone()
+    if k == 2 and target is None:
+        target = 1
+    if target is None:
+        raise RnnlensError(f"the readout has {k} classes: say which one to read with target=class or target=(a, b)")
+    classes = (target,) if isinstance(target, int) else tuple(target)
+    if k == 1 or not all(0 <= c < k for c in classes) or len(classes) > 2 or len(set(classes)) < len(classes):
+        raise RnnlensError(f"target is {quoted(target)}: expected a class below {k}, or a pair of different ones")
+    weight = torch.full((k,), -1 / (k - 1), dtype=w.dtype, device=w.device) if len(classes) == 1 else w.new_zeros(k)
+    weight[classes[0]] = 1
+    if len(classes) == 2:
+        weight[classes[1]] = -1
+    return weight @ w, weight @ b
+
+
+def _copy(parameter: Tensor) -> nn.Parameter:
+    return nn.Parameter(parameter.detach().clone())

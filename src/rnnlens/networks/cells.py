@@ -1,0 +1,220 @@
+"""The four architectures, one equation each: h' = φ(h, d, u).
+
+The input enters through the drive d = W e + b, the past through u = U h + c, and φ acts on every unit alone. Whatever
+else a cell can do follows from φ: `step` is φ; a scan computes all drives in one product and repeats φ; its backward
+pass, and the Jacobians in closed form, need only φ's elementwise `partials`.
+
+Shapes: B batch, T time, H units, N flat state, D embedding, G gates, S blocks of the state (1; for the LSTM 2: h, c).
+Weights have the layout of `torch.nn`, gates stacked in its order, so the fused kernels take them as they are.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from rnnlens.networks.scan import scan
+
+Partials = tuple[Tensor, Tensor, Tensor]
+
+
+class Cell(nn.Module):
+    """Weights and the machinery that all cells share; a subclass is its equation."""
+
+    gates: ClassVar[int]
+    blocks: ClassVar[int] = 1
+
+    def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None):
+        super().__init__()
+        self.hidden, self.inputs = hidden, inputs
+        bound = hidden**-0.5
+
+        def uniform(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound, generator=generator))
+
+        self.W, self.b = uniform(self.gates * hidden, inputs), uniform(self.gates * hidden)
+        self.U, self.c = uniform(self.gates * hidden, hidden), uniform(self.gates * hidden)
+
+    @property
+    def size(self) -> int:
+        """N, the length of the flat state."""
+        return self.blocks * self.hidden
+
+    @property
+    def output(self) -> slice:
+        """The part of the flat state that readouts and further layers see."""
+        return slice(0, self.hidden)
+
+    def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
+        """φ: the next state (..., N) from h (..., N), drive d and recurrent input u (..., G·H)."""
+        raise NotImplementedError
+
+    def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
+        """φ's derivatives, unit by unit: ∂h'/∂h (..., S, S, H), ∂h'/∂d and ∂h'/∂u (..., S, G, H)."""
+        raise NotImplementedError
+
+    def fused(self, e: Tensor, h0: Tensor) -> Tensor | None:
+        """States (B, T, N) after each step by torch's own kernel, or None where torch has no such cell."""
+        return None
+
+    def drive(self, e: Tensor) -> Tensor:
+        """d = W e + b, (..., D) → (..., G·H)."""
+        return F.linear(e, self.W, self.b)
+
+    def recur(self, h: Tensor) -> Tensor:
+        """u = U h + c, (..., N) → (..., G·H)."""
+        return F.linear(h[..., self.output], self.U, self.c)
+
+    def step(self, h: Tensor, e: Tensor) -> Tensor:
+        """F(h, e): the state after input e; h (..., N) and e (..., D) over any leading dimensions."""
+        return self.combine(h, self.drive(e), self.recur(h))
+
+    def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
+        """All states (B, T+1, N), h0 first, for inputs e (B, T, D) from h0 (B, N)."""
+        states = self.fused(e, h0)
+        if states is None:
+            return scan(self, e, h0)
+        return torch.cat([h0.unsqueeze(1), states], dim=1)
+
+    def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
+        """What readouts see after each step, (B, T, H)."""
+        return self.sequence(e, h0)[:, 1:, self.output]
+
+    def _weights(self) -> list[Tensor]:
+        return [self.W, self.U, self.b, self.c]
+
+    def extra_repr(self) -> str:
+        return f"hidden={self.hidden}, inputs={self.inputs}"
+
+
+class Vanilla(Cell):
+    """h' = tanh(W e + b + U h + c), or ReLU in its place."""
+
+    gates = 1
+
+    def __init__(
+        self, hidden: int, inputs: int, generator: torch.Generator | None = None, nonlinearity: str = "tanh"
+    ):
+        super().__init__(hidden, inputs, generator)
+        self.nonlinearity = nonlinearity
+        nn.init.orthogonal_(self.U, generator=generator)  # keeps a long memory alive at the start of training
+
+    def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
+        return torch.relu(d + u) if self.nonlinearity == "relu" else torch.tanh(d + u)
+
+    def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
+        a = d + u
+        slope = (a > 0).to(a.dtype) if self.nonlinearity == "relu" else 1 - torch.tanh(a) ** 2
+        p_a = slope[..., None, None, :]
+        return torch.zeros_like(p_a), p_a, p_a
+
+    def fused(self, e: Tensor, h0: Tensor) -> Tensor:
+        kernel = torch.rnn_relu if self.nonlinearity == "relu" else torch.rnn_tanh
+        return kernel(e, h0.unsqueeze(0).contiguous(), self._weights(), True, 1, 0.0, _train(), False, True)[0]
+
+
+class UGRNN(Cell):
+    """c = tanh(a_c), g = σ(a_g), h' = g∘h + (1−g)∘c, with a = W e + b + U h + c (Collins et al. 2016)."""
+
+    gates = 2
+
+    def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None):
+        super().__init__(hidden, inputs, generator)
+        with torch.no_grad():
+            self.b[hidden:] += 1  # gates begin open to the past
+
+    def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
+        a_c, a_g = (d + u).chunk(2, -1)
+        return torch.lerp(torch.tanh(a_c), h, torch.sigmoid(a_g))
+
+    def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
+        a_c, a_g = (d + u).chunk(2, -1)
+        c, g = torch.tanh(a_c), torch.sigmoid(a_g)
+        p_a = torch.stack([(1 - g) * (1 - c * c), (h - c) * g * (1 - g)], -2).unsqueeze(-3)
+        return g[..., None, None, :], p_a, p_a
+
+
+class GRU(Cell):
+    """r, z = σ(a_r), σ(a_z); n = tanh(d_n + r∘u_n); h' = (1−z)∘n + z∘h, with a = d + u (Cho et al. 2014)."""
+
+    gates = 3
+
+    def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
+        H = self.hidden
+        r, z = torch.sigmoid(d[..., : 2 * H] + u[..., : 2 * H]).chunk(2, -1)
+        n = torch.tanh(d[..., 2 * H :] + r * u[..., 2 * H :])
+        return torch.lerp(n, h, z)
+
+    def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
+        H = self.hidden
+        r, z = torch.sigmoid(d[..., : 2 * H] + u[..., : 2 * H]).chunk(2, -1)
+        n = torch.tanh(d[..., 2 * H :] + r * u[..., 2 * H :])
+        p_n = (1 - z) * (1 - n * n)
+        p_r, p_z = p_n * u[..., 2 * H :] * r * (1 - r), (h - n) * z * (1 - z)
+        p_d = torch.stack([p_r, p_z, p_n], -2).unsqueeze(-3)
+        p_u = torch.stack([p_r, p_z, p_n * r], -2).unsqueeze(-3)
+        return z[..., None, None, :], p_d, p_u
+
+    def fused(self, e: Tensor, h0: Tensor) -> Tensor:
+        return torch.gru(e, h0.unsqueeze(0).contiguous(), self._weights(), True, 1, 0.0, _train(), False, True)[0]
+
+
+class LSTM(Cell):
+    """i, f, o = σ(a_i), σ(a_f), σ(a_o); g = tanh(a_g); c' = f∘c + i∘g; h' = o∘tanh(c'). The flat state is (h, c)."""
+
+    gates = 4
+    blocks = 2
+
+    def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None):
+        super().__init__(hidden, inputs, generator)
+        with torch.no_grad():
+            self.b[hidden : 2 * hidden] += 1  # forget gates begin open to the past
+
+    def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
+        c = h[..., self.hidden :]
+        i, f, g, o = self._gates(d + u)
+        c = f * c + i * g
+        return torch.cat([o * torch.tanh(c), c], -1)
+
+    def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
+        c = h[..., self.hidden :]
+        i, f, g, o = self._gates(d + u)
+        s = torch.tanh(f * c + i * g)
+        q, zero = o * (1 - s * s), torch.zeros_like(c)  # q = ∂h'/∂c'
+        c_a = torch.stack([g * i * (1 - i), c * f * (1 - f), i * (1 - g * g), zero], -2)
+        h_a = q.unsqueeze(-2) * c_a + torch.stack([zero, zero, zero, s * o * (1 - o)], -2)
+        p_h = torch.stack([torch.stack([zero, q * f], -2), torch.stack([zero, f], -2)], -3)
+        p_a = torch.stack([h_a, c_a], -3)
+        return p_h, p_a, p_a
+
+    def fused(self, e: Tensor, h0: Tensor) -> Tensor:
+        # The kernel keeps its cell states to itself, but all gates follow from the h it returns, in one product;
+        # what is left of the recurrence, c' = f∘c + i∘g, is elementwise.
+        h, c = h0.chunk(2, -1)
+        hs = self.outputs(e, h0)
+        i, f, g, _ = self._gates(self.drive(e) + self.recur(torch.cat([h.unsqueeze(1), hs[:, :-1]], 1)))
+        new, cs = i * g, []
+        for t in range(e.shape[1]):
+            c = torch.addcmul(new[:, t], f[:, t], c)
+            cs.append(c)
+        return torch.cat([hs, torch.stack(cs, 1)], -1)
+
+    def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
+        state = [part.unsqueeze(0).contiguous() for part in h0.chunk(2, -1)]
+        return torch.lstm(e, state, self._weights(), True, 1, 0.0, _train(), False, True)[0]
+
+    def _gates(self, a: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        a_i, a_f, a_g, a_o = a.chunk(4, -1)
+        return torch.sigmoid(a_i), torch.sigmoid(a_f), torch.tanh(a_g), torch.sigmoid(a_o)
+
+
+def _train() -> bool:
+    """Whether the kernel must keep what a backward pass needs. (cuDNN in eval mode cannot backpropagate: users of
+    other tools stumble over it; with no dropout inside, train and eval compute the same.)"""
+    return torch.is_grad_enabled()
+
+
+CELLS: dict[str, type[Cell]] = {"gru": GRU, "lstm": LSTM, "ugrnn": UGRNN, "vanilla": Vanilla}

@@ -1,0 +1,158 @@
+"""A network: words through a linear embedding into a cell, a trained initial state, a scalar readout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from rnnlens.corpora.vocab import Vocab
+from rnnlens.corpora.words import split_words
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.networks.cells import CELLS
+
+
+class Network(nn.Module):
+    """h' = F(h, E x), logit = w·h + b, from a trained h0 (the paper's §3).
+
+    `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures; `assemble`
+    puts one together from parts. Everything the rest of rnnlens asks of a network is here: `step`, `embed`, `h0`,
+    `logit`, and the whole-sequence passes `network(ids, lengths)` and `states(ids)` that follow from them.
+    """
+
+    arch: str
+    vocab: Vocab | None
+
+    def __init__(
+        self, vocab: Vocab | Iterable[str], arch: str = "gru", hidden: int = 256, embedding: int = 128, seed: int = 0
+    ):
+        super().__init__()
+        if arch not in CELLS:
+            raise RnnlensError(f"unknown architecture {quoted(arch)}: expected one of {', '.join(CELLS)}")
+        for name, value in (("hidden", hidden), ("embedding", embedding)):
+            if not isinstance(value, int) or value < 1:
+                raise RnnlensError(f"{name} is {quoted(value)}: expected a whole number of at least 1")
+        vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
+        generator = torch.Generator().manual_seed(seed)
+        cell = CELLS[arch](hidden, embedding, generator)
+        E = torch.randn(len(vocab), embedding, generator=generator)
+        w = torch.empty(hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
+        self._assemble(cell, E, w, torch.zeros(()), torch.zeros(cell.size), vocab, arch)
+
+    @classmethod
+    def assemble(
+        cls, cell: Any, E: Tensor | None, w: Tensor, b: Tensor, h0: Tensor, vocab: Vocab | None, arch: str = "adapted"
+    ) -> Network:
+        """A network from parts: a cell, embedding (W, D) or None (continuous inputs), readout w over the cell's
+        output, bias b, initial state h0 (N,), and the words."""
+        network = cls.__new__(cls)
+        nn.Module.__init__(network)
+        network._assemble(cell, E, w, b, h0, vocab, arch)
+        return network
+
+    def _assemble(
+        self, cell: Any, E: Tensor | None, w: Tensor, b: Tensor, h0: Tensor, vocab: Vocab | None, arch: str
+    ) -> None:
+        self.arch, self.vocab, self.cell = arch, vocab, cell
+        self.E = None if E is None else nn.Parameter(E)
+        self.h0 = nn.Parameter(h0)
+        self.readout_w, self.readout_b = nn.Parameter(w), nn.Parameter(b)
+
+    # --- the parts everything derives from ---
+
+    @property
+    def size(self) -> int:
+        """N, the length of the flat state (for the LSTM (h, c), for several layers all of them)."""
+        return self.cell.size
+
+    @property
+    def inputs(self) -> int:
+        """D, the length of an embedded input."""
+        return self.cell.inputs
+
+    @property
+    def w(self) -> Tensor:
+        """The readout as a vector over the flat state, (N,): zero where it does not look."""
+        w = self.readout_w.new_zeros(self.size)
+        w[self.cell.output] = self.readout_w
+        return w
+
+    @property
+    def b(self) -> Tensor:
+        """The readout's bias, a scalar."""
+        return self.readout_b
+
+    def step(self, h: Tensor, e: Tensor | None = None) -> Tensor:
+        """F(h, e): the next state, batched over leading dimensions; e=None is the zero input (a pad)."""
+        return self.cell.step(h, h.new_zeros(*h.shape[:-1], self.inputs) if e is None else e)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector. Continuous inputs pass through."""
+        if self.E is None:
+            if not ids.is_floating_point() or ids.shape[-1] != self.inputs:
+                raise RnnlensError(
+                    f"this network has no words: expected inputs (..., {self.inputs}), got {tuple(ids.shape)}"
+                )
+            return ids
+        if ids.is_floating_point():
+            raise RnnlensError(f"expected word ids, got {ids.dtype} of shape {tuple(ids.shape)}: pass whole numbers")
+        return F.embedding(ids.clamp(min=0), self.E) * (ids >= 0).unsqueeze(-1).to(self.E.dtype)
+
+    def logit(self, h: Tensor) -> Tensor:
+        """w·h + b for states h (..., N) → (...)."""
+        return h[..., self.cell.output] @ self.readout_w + self.readout_b
+
+    # --- whole sequences ---
+
+    def states(self, ids: Tensor, h0: Tensor | None = None) -> Tensor:
+        """All states (B, T+1, N), the initial one first, of ids (B, T) (or continuous inputs (B, T, D))."""
+        e = self.embed(ids)
+        return self.cell.sequence(e, self._initial(e, h0))
+
+    def forward(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Final logits (B,) of ids (B, T). What stands behind a row's length is not read; without lengths, all is."""
+        return self._gather(self.logits(ids), lengths)
+
+    def logits(self, ids: Tensor) -> Tensor:
+        """Logits after every word, (B, T+1), that of h0 first."""
+        return self.logits_of(self.embed(ids))
+
+    def logits_of(self, e: Tensor) -> Tensor:
+        """The same for embedded inputs e (B, T, D)."""
+        h0 = self._initial(e, None)
+        outputs = self.cell.outputs(e, h0)
+        return torch.cat([self.logit(h0).unsqueeze(1), outputs @ self.readout_w + self.readout_b], dim=1)
+
+    @staticmethod
+    def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
+        return logits[:, -1] if lengths is None else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
+
+    def _initial(self, e: Tensor, h0: Tensor | None) -> Tensor:
+        return (self.h0 if h0 is None else h0).expand(e.shape[0], self.size)
+
+    @torch.no_grad()
+    def read(self, text: str) -> list[tuple[str, float]]:
+        """The words of a text, each with the logit after it: `network.read("not bad at all")`."""
+        if self.vocab is None:
+            raise RnnlensError("this network has no words: `read` needs a vocabulary; use `states` for its inputs")
+        words = split_words(text)
+        if not words:
+            raise RnnlensError(f"no word in {quoted(text)}: expected some text")
+        ids = torch.as_tensor(self.vocab.encode(words), device=self.h0.device).unsqueeze(0)
+        return list(zip(words, self.logits(ids)[0, 1:].tolist(), strict=True))
+
+    # --- how to make it again ---
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What `Network(vocab, **config)` needs to make this shape again."""
+        if self.arch not in CELLS or self.E is None:
+            raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
+        return {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
+
+    def __repr__(self) -> str:
+        words = "continuous inputs" if self.vocab is None else f"{len(self.vocab)} words"
+        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words})"

@@ -1,0 +1,37 @@
+"""One progress display: rich's bar in a terminal, nothing elsewhere; quiet where rich is not installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Advance = Callable[..., None]
+
+
+@contextmanager
+def progress_bar(title: str, total: int, shown: bool = True, done: int = 0) -> Iterator[Advance]:
+    """`with progress_bar("training", 100) as advance: advance(1, "loss 0.31")`: a bar with a note and the time left."""
+    bar = None
+    if shown and sys.stderr.isatty():
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+            bar = Progress(
+                TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+                TextColumn("{task.fields[note]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+                console=Console(stderr=True), transient=False,
+            )
+        except ImportError:
+            bar = None
+    if bar is None:
+        yield lambda step=1, note="": None
+        return
+    with bar:
+        task = bar.add_task(title, total=total, completed=done, note="")
+
+        def advance(step: int = 1, note: str | None = None) -> None:
+            bar.update(task, advance=step, **({} if note is None else {"note": note}))
+
+        yield advance

@@ -1,0 +1,33 @@
+"""Which reviews make up each batch: a pure function of the seed and the epoch, so a killed run finds its place again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+POOL = 50  # batches that are sorted by length together: long enough to save padding, short enough to keep chance
+
+
+def epoch_batches(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """Indices of each batch of one epoch, every review once, reviews of like length together, in random order."""
+    generator = np.random.default_rng([seed, epoch])
+    order = generator.permutation(len(lengths))
+    pools = [order[i : i + batch * POOL] for i in range(0, len(order), batch * POOL)]
+    batches = []
+    for pool in pools:
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[i : i + batch] for i in range(0, len(pool), batch)]
+    return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def token_batches(lengths: np.ndarray, tokens: int, most: int) -> list[np.ndarray]:
+    """Indices of batches for evaluation: like lengths together, at most `tokens` padded words and `most` reviews."""
+    order = np.argsort(lengths, kind="stable")
+    batches, start = [], 0
+    while start < len(order):
+        stop = min(start + most, len(order))
+        # Lengths rise along the order, so the last review of a batch sets its width.
+        while stop > start + 1 and (stop - start) * int(lengths[order[stop - 1]]) > tokens:
+            stop = start + max(1, min(stop - start - 1, tokens // max(1, int(lengths[order[stop - 1]]))))
+        batches.append(order[start:stop])
+        start = stop
+    return batches

@@ -1,0 +1,80 @@
+"""One file that holds all a killed run needs: weights, the optimiser's moments, and a few counters. No pickle."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from rnnlens.artifacts import read_tensors, write_tensors
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.networks import Network
+
+Weights = dict[str, Tensor]
+
+
+@dataclass
+class Counters:
+    """Where a run stands: steps done, sums of this epoch so far, and what early stopping remembers."""
+
+    step: int = 0
+    loss: float = 0.0
+    correct: float = 0.0
+    score: tuple[float, float] = (0.0, 0.0)
+    waited: int = 0
+    stopped: bool = False
+    seconds: float = 0.0
+
+
+def checkpoint_path(out: Path) -> Path:
+    return out / "checkpoint" / "last.safetensors"
+
+
+def write_checkpoint(
+    out: Path,
+    counters: Counters,
+    network: Network,
+    optimiser: torch.optim.Optimizer,
+    average: Weights | None,
+    best: Weights | None,
+) -> None:
+    """Replace the checkpoint by the state now, in one rename."""
+    tensors = {f"weights/{name}": p for name, p in network.named_parameters()}
+    for name, parameter in network.named_parameters():
+        for key, value in optimiser.state[parameter].items():
+            tensors[f"optimiser/{key}/{name}"] = value
+    for kind, weights in (("average", average), ("best", best)):
+        tensors |= {f"{kind}/{name}": value for name, value in (weights or {}).items()}
+    write_tensors(checkpoint_path(out), tensors, dataclasses.asdict(counters))
+
+
+def read_checkpoint(
+    out: Path, network: Network, optimiser: torch.optim.Optimizer, average: Weights | None
+) -> tuple[Counters, Weights | None]:
+    """Put network, optimiser and average back where the checkpoint stands; returns the counters and best weights."""
+    path = checkpoint_path(out)
+    arrays, about = read_tensors(path)
+    # Copied into memory that torch allocated: results must not depend on how a file's bytes happen to be aligned.
+    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
+    device = network.h0.device
+    try:
+        counters = Counters(**{**about, "score": tuple(about["score"])})
+        with torch.no_grad():
+            for name, parameter in network.named_parameters():
+                parameter.copy_(tensors[f"weights/{name}"])
+                state = {}
+                for key in ("step", "exp_avg", "exp_avg_sq"):
+                    value = tensors[f"optimiser/{key}/{name}"]
+                    state[key] = value.to(device)
+                optimiser.state[parameter] = state
+                if average is not None:
+                    average[name].copy_(tensors[f"average/{name}"])
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise RnnlensError(
+            f"{quoted(str(path))} does not fit this network: {error}; delete the folder to start anew"
+        ) from error
+    best = {n.removeprefix("best/"): t.to(device) for n, t in tensors.items() if n.startswith("best/")}
+    return counters, best or None

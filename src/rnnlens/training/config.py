@@ -1,0 +1,100 @@
+"""Every choice of a training run, in one record. The command line's flags are made from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from rnnlens.errors import RnnlensError, quoted
+
+Schedule = Literal["cosine", "linear", "exponential", "constant"]
+Precision = Literal["fp32", "bf16", "fp16"]
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How to train. The defaults suit a network of a few hundred units on tens of thousands of reviews."""
+
+    epochs: int = 5
+    """Passes over the training reviews."""
+    batch: int = 64
+    """Reviews a step, over all processes together."""
+    learning_rate: float = 3e-3
+    """The highest learning rate of the schedule."""
+    schedule: Schedule = "cosine"
+    """How the learning rate falls after the warm-up: along a cosine, a line, an exponential, or not at all."""
+    warmup: float = 0.2
+    """Share of all steps over which the learning rate rises from zero."""
+    final_rate: float = 0.01
+    """Learning rate at the last step, as a share of the highest."""
+    momentum: float = 0.9
+    """Adam's beta_1."""
+    second_momentum: float = 0.999
+    """Adam's beta_2."""
+    weight_decay: float = 0.0
+    """Strength of the weight penalty."""
+    decoupled: bool = True
+    """Decoupled weight decay (AdamW); otherwise the penalty is an L2 term in the loss."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0 for no limit."""
+    word_dropout: float = 0.1
+    """Chance that a word becomes no input (x = 0). It also makes zero input familiar, which the analyses need."""
+    embedding_dropout: float = 0.0
+    """Chance that a component of an embedded word is zeroed."""
+    average: float = 0.0
+    """Decay of a running average of the weights, used in place of them at the end; 0 for none."""
+    max_words: int | None = 400
+    """Only the last so many words of a review are read; None for all."""
+    balance: bool = False
+    """Weigh the classes equally, however many reviews each has."""
+    keep: Literal["best", "last"] = "best"
+    """Which weights to end with: the best on the validation reviews after any epoch, or the last."""
+    patience: int = 0
+    """Stop after so many epochs without a better validation accuracy; 0 for never."""
+    precision: Precision = "fp32"
+    """Arithmetic of the forward pass; bf16 pays on a GPU with large networks."""
+    checkpoint_every: int = 0
+    """Steps between checkpoints; 0 for one at the end of each epoch."""
+    seed: int = 0
+    """Seed of the order of reviews and of every dropped word."""
+
+    def __post_init__(self) -> None:
+        def need(ok: bool, name: str, expected: str) -> None:
+            if not ok:
+                raise RnnlensError(f"{name} is {quoted(getattr(self, name))}: expected {expected}")
+
+        for name in ("epochs", "batch"):
+            need(getattr(self, name) >= 1, name, "a whole number of at least 1")
+        for name in ("patience", "checkpoint_every"):
+            need(getattr(self, name) >= 0, name, "a whole number of at least 0")
+        need(self.learning_rate > 0 and math.isfinite(self.learning_rate), "learning_rate", "a number above 0")
+        for name in ("clip", "weight_decay"):
+            need(getattr(self, name) >= 0 and math.isfinite(getattr(self, name)), name, "a number of at least 0")
+        for name in ("warmup", "final_rate"):
+            need(0 <= getattr(self, name) <= 1, name, "a share between 0 and 1")
+        for name in ("word_dropout", "embedding_dropout", "average", "momentum", "second_momentum"):
+            need(0 <= getattr(self, name) < 1, name, "at least 0 and below 1")
+        need(self.max_words is None or self.max_words >= 1, "max_words", "a whole number of at least 1, or None")
+        need(self.schedule in ("cosine", "linear", "exponential", "constant"), "schedule", "cosine, linear, "
+             "exponential or constant")
+        need(self.precision in ("fp32", "bf16", "fp16"), "precision", "fp32, bf16 or fp16")
+        need(self.keep in ("best", "last"), "keep", "best or last")
+        need(self.schedule != "exponential" or self.final_rate > 0, "final_rate", "above 0 for an exponential fall")
+
+    def rate(self, step: int, total: int) -> float:
+        """The learning rate of step 0 ≤ step < total: a pure function, so there is no scheduler to save."""
+        rise = round(self.warmup * total)
+        if step < rise:
+            return self.learning_rate * (step + 1) / rise
+        along = (step - rise + 1) / max(1, total - rise)  # 0 at the top, 1 at the last step
+        low = self.final_rate
+        if self.schedule == "cosine":
+            share = low + (1 - low) * (1 + math.cos(math.pi * along)) / 2
+        elif self.schedule == "linear":
+            share = 1 + (low - 1) * along
+        elif self.schedule == "exponential":
+            share = low**along
+        else:
+            share = 1.0
+        return self.learning_rate * share

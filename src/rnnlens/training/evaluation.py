@@ -1,0 +1,63 @@
+"""How well a network does on a split, whole and batched by length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from rnnlens.networks import Network
+from rnnlens.training.batches import token_batches
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """accuracy: share of reviews on the right side (toy: of words within 0.5 of the target); loss: the mean training
+    loss; logits: the final logit of each review (n,), in the split's order (toy: after every word, (n, T))."""
+
+    accuracy: float
+    loss: float
+    logits: np.ndarray
+
+    def summary(self) -> dict[str, Any]:
+        return {"accuracy": self.accuracy, "loss": self.loss, "n": len(self.logits)}
+
+
+def losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Loss and correctness of each review (B,): cross-entropy of the final logit (B,) with labels (B,), or the mean
+    squared error of logits (B, T) after every word with targets (B, T)."""
+    if labels.ndim == 1:
+        loss = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+        return loss, ((logits > 0) == (labels > 0.5)).to(logits.dtype)
+    error = logits - labels
+    return error.square().mean(1), (error.abs() < 0.5).to(logits.dtype).mean(1)
+
+
+def read_out(network: Network, e: Tensor, lengths: Tensor, per_word: bool) -> Tensor:
+    """The logits that the loss looks at, of embedded reviews e (B, T, D): after every word, or the last of each."""
+    logits = network.logits_of(e)
+    return logits[:, 1:] if per_word else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
+
+
+@torch.no_grad()
+def evaluate(
+    network: Network, split: Any, max_words: int | None = None, tokens: int = 2**16, most: int = 512
+) -> Evaluation:
+    """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words at a time."""
+    device = network.h0.device
+    lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
+    labels = np.asarray(split.labels)
+    logits = np.zeros(labels.shape, dtype=np.float32)
+    loss = correct = 0.0
+    for rows in token_batches(lengths, tokens, most):
+        ids, n = (torch.from_numpy(part).to(device) for part in split.batch(rows, max_words))
+        target = torch.from_numpy(labels[rows].astype(np.float32)).to(device)
+        out = read_out(network, network.embed(ids), n, per_word=labels.ndim == 2).float()
+        losses_, correct_ = losses(out, target)
+        logits[rows] = out.cpu().numpy()
+        loss, correct = loss + float(losses_.sum()), correct + float(correct_.sum())
+    return Evaluation(correct / len(labels), loss / len(labels), logits)
