@@ -44,19 +44,20 @@ class Dictionary:
     """Every distinct word seen so far; its code is its place in `words`."""
 
     def __init__(self) -> None:
-        self._categories = pl.Categories.random()
+        self._type = pl.Categorical(pl.Categories.random())
+        self._alive = pl.Series([UNK]).cast(self._type)  # polars forgets categories that no column holds
         self._known = np.zeros(0, dtype=bool)
         self._found: list[pl.DataFrame] = []
 
     def split(self, texts: pl.Series) -> Codes:
         """Split a chunk of texts; safe to call from several threads at once."""
         lists = texts.to_frame("text").select(split_column(pl.col("text")))["text"]
-        words = lists.explode().drop_nulls().cast(pl.Categorical(self._categories))
+        words = lists.explode().drop_nulls().cast(self._type)
         return Codes(words, words.to_physical().to_numpy(), lists.list.len().to_numpy().astype(np.int64))
 
     def learn(self, chunk: Codes) -> None:
         """Note the words of a chunk not noted before (polars has no list of a dictionary's categories to ask for)."""
-        size = int(chunk.codes.max(initial=-1)) + 1
+        size = int(chunk.codes.max()) + 1 if len(chunk.codes) else 0
         if size > len(self._known):
             self._known = np.concatenate([self._known, np.zeros(size - len(self._known), dtype=bool)])
         new = np.flatnonzero(~self._known[chunk.codes])
@@ -120,6 +121,12 @@ class Spool:
             yield slice(start, stop), codes
             start = stop
 
+    def close(self) -> None:
+        """Forget the codes."""
+        self._codes.clear()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
 
 def spool_texts(
     dictionary: Dictionary, chunks: Iterable[tuple[Item, pl.Series]], spool: Callable[[Item, Codes], None]
@@ -150,7 +157,7 @@ def _ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
 
 
 def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator) -> np.ndarray:
-    """A mask (n,) of `fraction` of the documents of each class, chosen by `rng`."""
+    """A mask (n,) of `fraction` of the documents, chosen by `rng`, the same fraction of each class."""
     chosen = np.zeros(len(labels), dtype=bool)
     for label in (0, 1):
         members = np.flatnonzero(labels == label)

@@ -1,0 +1,263 @@
+"""The command line: parse, call, print. Nothing heavy is imported before a command needs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from rnnlens import __version__
+from rnnlens.errors import RnnlensError
+from rnnlens.training.config import TrainConfig
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Arch = Literal["gru", "lstm", "ugrnn", "vanilla"]
+Device = Literal["cpu", "cuda"]
+
+app = App(
+    name="rnnlens",
+    version=__version__,
+    help="Open a trained recurrent network and see how it uses context.\n\n"
+    "Start with `rnnlens toy --out runs/toy`: it trains a small network on a language with negation and emphasis, "
+    "in about two minutes, and shows what it has learnt.",
+    help_format="markdown",
+)
+
+
+@app.command
+def toy(
+    *,
+    out: Path,
+    arch: Arch = "gru",
+    hidden: int = 100,
+    seed: int = 0,
+    resume: bool = False,
+    device: Device | None = None,
+) -> None:
+    """Train a network on the toy language and read phrases with it.
+
+    Parameters
+    ----------
+    out
+        The run folder to write.
+    arch
+        Architecture of the network.
+    hidden
+        Units of the network.
+    seed
+        Seed of the language's reviews, the weights and the order of training.
+    resume
+        Go on where a killed run stopped.
+    device
+        Where to compute; by default a GPU if there is one.
+    """
+    from rnnlens.experiments.toy import train_toy
+    from rnnlens.training.command import check_device
+
+    check_device(device)
+    run, readings = train_toy(out, arch=arch, hidden=hidden, seed=seed, resume=resume, device=device)
+    table = _table("phrase", "reads as", "should be", title=f"{arch} of {hidden} units on the toy language")
+    for reading in readings:
+        table.add_row(reading.phrase, f"{reading.logit:+.2f}", f"{reading.target:+.0f}")
+    _print(table)
+    print(f"drift under 50 pads: {run.results['toy']['pad_drift']:.2f}")
+    print(f"run folder: {run.path}")
+
+
+@app.command
+def prepare(
+    source: str,
+    *,
+    out: Path,
+    vocab_size: int = 50_000,
+    min_count: int = 2,
+    validation: float = 0.1,
+    test: float = 0.2,
+    text: str | None = None,
+    label: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+) -> None:
+    """Turn reviews into a vocabulary and memory-mapped ids.
+
+    SOURCE is a hub name (`imdb`, `yelp`, `owner/name`), a csv, tsv, jsonl or parquet file, a folder with train and
+    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder.
+
+    Parameters
+    ----------
+    source
+        Where the reviews are.
+    out
+        The corpus folder to write.
+    vocab_size
+        The most words to know; the most frequent are kept, the rest read as `<unk>`.
+    min_count
+        A word must occur so often in the training reviews to be known.
+    validation
+        Share of the training reviews held out to choose settings on (unless the source brings its own).
+    test
+        Share of all reviews held out for testing, where the source has no test split.
+    text
+        Name of the column with the reviews, if it is not found by itself.
+    label
+        Name of the column with the labels, if it is not found by itself.
+    limit
+        Take only so many reviews of each split.
+    seed
+        Seed of the held-out reviews.
+    overwrite
+        Replace a corpus that is already there.
+    """
+    from rnnlens.corpora import prepare as prepare_corpus
+
+    corpus = prepare_corpus(
+        source, out, vocab_size=vocab_size, min_count=min_count, validation=validation, test=test, text=text,
+        label=label, limit=limit, seed=seed, overwrite=overwrite,
+    )  # fmt: skip
+    print(repr(corpus))
+
+
+@app.command
+def train(
+    corpus: str,
+    *,
+    out: Path,
+    arch: Arch = "gru",
+    hidden: int = 256,
+    embedding: int = 128,
+    resume: bool = False,
+    test: bool = False,
+    device: Device | None = None,
+    threads: int | None = None,
+    config: Annotated[TrainConfig, Parameter(name="*")] = TrainConfig(),  # noqa: B008 - frozen
+) -> None:
+    """Train a network on a corpus.
+
+    Killed at any moment, the same command with `--resume` continues exactly where the last checkpoint stands.
+
+    Parameters
+    ----------
+    corpus
+        A prepared corpus folder, any source that `rnnlens prepare` takes, or `toy`.
+    out
+        The run folder to write.
+    arch
+        Architecture of the network.
+    hidden
+        Units of the network.
+    embedding
+        Length of a word's embedding.
+    resume
+        Go on where a killed run stopped.
+    test
+        Evaluate the finished network on the test reviews. Choose settings on the validation reviews first.
+    device
+        Where to compute; by default a GPU if there is one.
+    threads
+        CPU threads; small networks are often fastest with 1.
+    """
+    from rnnlens.training.command import train_command
+
+    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads)
+
+
+@app.command
+def info(path: Path) -> None:
+    """Say what is in a run folder or a prepared corpus.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    """
+    from rnnlens.experiments.info import describe
+
+    title, facts = describe(path)
+    table = _table("", "", title=title, header=False)
+    for name, value in facts:
+        table.add_row(name, value)
+    _print(table)
+
+
+@app.command
+def probe(run: Path, *texts: str, device: Device | None = None) -> None:
+    """Read sentences with a trained network and show its logit after every word.
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    texts
+        One or more sentences, each in quotes: `rnnlens probe runs/imdb "not bad at all"`.
+    device
+        Where to compute.
+    """
+    if not texts:
+        raise RnnlensError('no sentence to read: give at least one, as in `rnnlens probe RUN "not bad at all"`')
+    from rnnlens.runs import load
+    from rnnlens.training.command import check_device
+
+    check_device(device)
+    network = load(run).network.to(device or "cpu")
+    for text in texts:
+        words = network.read(text)
+        table = _table("word", "logit", "change", "")
+        before = float(network.logit(network.h0))
+        table.add_row("(start)", f"{before:+.2f}", "", "")
+        span = max(abs(logit) for _, logit in words) or 1.0
+        for word, logit in words:
+            known = network.vocab is not None and word in network.vocab
+            bar = "█" * max(1, round(20 * abs(logit) / span))
+            table.add_row(word if known else f"{word} (unknown)", f"{logit:+.2f}", f"{logit - before:+.2f}",
+                          bar, style="green" if logit > 0 else "red")  # fmt: skip
+            before = logit
+        _print(table)
+
+
+def _table(*columns: str, title: str | None = None, header: bool = True) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, show_header=header, title_justify="left")
+    for i, name in enumerate(columns):
+        table.add_column(name, justify="left" if i == 0 or not name else "right")
+    return table
+
+
+def _print(table: Table) -> None:
+    from rich.console import Console
+
+    Console(markup=False, highlight=False).print(table)  # words are data: [bold] in a review stays as it is
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line: exit code 0 fine, 1 failed, 2 bad usage; errors are one line."""
+    try:
+        app(arguments, exit_on_error=False, print_error=False, help_on_error=False)
+    except CycloptsError as error:
+        _fail(" ".join(str(error).split()) + " (see `rnnlens --help`)", 2)
+    except RnnlensError as error:
+        if os.environ.get("RNNLENS_DEBUG"):
+            raise
+        _fail(str(error), 1)
+    except OSError as error:
+        if os.environ.get("RNNLENS_DEBUG"):
+            raise
+        _fail(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""), 1)
+    except KeyboardInterrupt:
+        _fail("interrupted; what was finished is kept (a training run goes on with --resume)", 1)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

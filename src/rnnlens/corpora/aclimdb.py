@@ -1,0 +1,99 @@
+"""The Large Movie Review Dataset as it is published: one text file a review, in a folder or in its tar, unextracted."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rnnlens.errors import RnnlensError, quoted
+
+_FILE = re.compile(r"(?:.*/)?(train|test)/(neg|pos)/[^/]+\.txt")  # train/unsup has no labels
+_BATCH = 4000  # files read at a time
+
+Labels = dict[str, np.ndarray]
+Read = Callable[[], Iterator[tuple[str, pl.Series]]]
+
+
+def find_aclimdb(path: Path) -> Path | None:
+    """The folder that holds train/pos and train/neg: `path` itself or `path`/aclImdb; None if neither does."""
+    folders = (path, path / "aclImdb")
+    return next((folder for folder in folders if all((folder / "train" / side).is_dir() for side in ("neg", "pos"))), None)
+
+
+def read_aclimdb_folder(folder: Path) -> tuple[Labels, Read]:
+    """Labels by split, and a reader of the texts, from the folder."""
+    files = {
+        part: [(code, file) for code, side in enumerate(("neg", "pos")) for file in sorted((folder / part / side).glob("*.txt"))]
+        for part in ("train", "test")
+    }
+    labels = {part: np.array([code for code, _ in found], dtype=np.uint8) for part, found in files.items() if found}
+
+    def read() -> Iterator[tuple[str, pl.Series]]:
+        for part, found in files.items():
+            for start in range(0, len(found), _BATCH):
+                texts = [_decoded(_bytes(file), str(file)) for _, file in found[start : start + _BATCH]]
+                yield part, pl.Series("text", texts, dtype=pl.String)
+
+    return labels, read
+
+
+def read_aclimdb_tar(path: Path) -> tuple[Labels, Read]:
+    """Labels by split, and a reader of the texts, from the tar, which is streamed twice and never unpacked."""
+    codes: dict[str, list[int]] = {}
+    for part, side, _, _ in _members(path, contents=False):
+        codes.setdefault(part, []).append(("neg", "pos").index(side))
+    labels = {part: np.array(found, dtype=np.uint8) for part, found in codes.items()}
+
+    def read() -> Iterator[tuple[str, pl.Series]]:
+        waiting: dict[str, list[str]] = {part: [] for part in labels}
+        for part, _, name, content in _members(path, contents=True):
+            waiting[part].append(_decoded(content, f"{path}:{name}"))
+            if len(waiting[part]) == _BATCH:
+                yield part, pl.Series("text", waiting[part], dtype=pl.String)
+                waiting[part] = []
+        for part, texts in waiting.items():
+            yield part, pl.Series("text", texts, dtype=pl.String)
+
+    return labels, read
+
+
+def _members(path: Path, contents: bool) -> Iterator[tuple[str, str, str, bytes]]:
+    """Split, side, name and content (if wanted) of each review in the tar, front to back."""
+    with _told(path), tarfile.open(path, "r|*") as tar:
+        for member in tar:
+            match = _FILE.fullmatch(member.name)
+            if match and member.isfile():
+                file = tar.extractfile(member) if contents else None
+                yield match[1], match[2], member.name, file.read() if file else b""
+            tar.members = []  # tarfile remembers every member, a hundred thousand of them
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        raise RnnlensError(f"cannot read {quoted(str(path), 200)}: it is not a whole tar file ({error})") from error
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise RnnlensError(f"cannot read {quoted(str(file), 200)}: {error.strerror or error}") from error
+
+
+def _decoded(content: bytes, name: str) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise RnnlensError(
+            f"{quoted(name, 200)} is not UTF-8: byte 0x{content[error.start]:02x} at offset {error.start}; convert it first"
+        ) from error

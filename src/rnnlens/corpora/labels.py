@@ -1,0 +1,85 @@
+"""Labels as people write them → 0 negative, 1 positive, or dropped. The scheme is decided from every value seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from rnnlens.errors import RnnlensError, quoted
+
+DROPPED = 2  # the code of a row without a class: no label, or a neutral rating
+
+_WORDS = {"neg": 0, "negative": 0, "false": 0, "pos": 1, "positive": 1, "true": 1}
+_STAR_NAMES = ("stars", "star", "rating", "score")
+_EXPECTED = "expected 0/1, 1/2, -1/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10"
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How raw labels become codes: `name` for people, `codes` from each raw value to 0, 1 or DROPPED."""
+
+    name: str
+    codes: Mapping[object, int]
+
+
+def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme:
+    """The scheme that fits all distinct raw values (None: no label) of the label column of `where`."""
+    numbers: dict[object, float] = {}
+    words: dict[object, int] = {}
+    for value in values:
+        text = "" if value is None else str(value).strip().lower()
+        if text in _WORDS:
+            words[value] = _WORDS[text]
+        elif text:
+            numbers[value] = _number(text, value, column, where)
+    if words and numbers:
+        pair = quoted(str(next(iter(words)))), quoted(str(next(iter(numbers))))
+        raise RnnlensError(f"column {quoted(column)} of {where} mixes {pair[0]} and {pair[1]}: {_EXPECTED}")
+    if words:
+        return Scheme("neg/pos", {value: words.get(value, DROPPED) for value in values})
+    if not numbers:
+        raise RnnlensError(f"column {quoted(column)} of {where} holds no label at all: {_EXPECTED}")
+    name, code = _numeric_scheme(set(numbers.values()), column, where)
+    return Scheme(name, {value: code(numbers[value]) if value in numbers else DROPPED for value in values})
+
+
+def looks_like_label(value: object) -> bool:
+    """Whether one raw value could be a label of some scheme."""
+    text = str(value).strip().lower()
+    return text in _WORDS or text.removesuffix(".0").removeprefix("-") in map(str, range(11))
+
+
+def _number(text: str, value: object, column: str, where: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) < 1e6 or number != int(number):
+        raise RnnlensError(f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}")
+    return number
+
+
+def _numeric_scheme(seen: set[float], column: str, where: str) -> tuple[str, Callable[[float], int]]:
+    stars = any(name in column.lower() for name in _STAR_NAMES)
+    if seen <= {0, 1}:
+        if stars and seen == {1}:
+            return "stars", _from_stars
+        return "0/1", int
+    if seen <= {-1, 1}:
+        return "-1/1", lambda number: int(number > 0)
+    if seen <= {1, 2} and not stars:
+        return "1/2", lambda number: int(number - 1)
+    if min(seen) >= 1 and max(seen) <= 5:
+        return "stars", _from_stars
+    if min(seen) >= 1 and max(seen) <= 10:
+        return "ratings 1 to 10", _from_ratings
+    odd = sorted(seen)[0] if min(seen) < 0 else sorted(seen)[-1]
+    raise RnnlensError(f"column {quoted(column)} of {where} holds labels out of range, such as {odd:g}: {_EXPECTED}")
+
+
+def _from_stars(number: float) -> int:
+    return DROPPED if number == 3 else int(number > 3)
+
+
+def _from_ratings(number: float) -> int:
+    return DROPPED if 4 < number < 7 else int(number >= 7)

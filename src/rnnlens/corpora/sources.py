@@ -1,0 +1,208 @@
+"""Where reviews come from: hub names, csv, tsv, jsonl and parquet files, folders of them, the aclImdb folder or tar.
+
+A `Source` knows every label at once (one byte a row) and reads its texts a batch at a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
+from rnnlens.corpora.labels import decide_scheme, looks_like_label
+from rnnlens.corpora.tables import SUFFIXES, Table, batches, open_files, open_hub, reading
+from rnnlens.errors import RnnlensError, quoted
+
+HUB = {"imdb": "stanfordnlp/imdb", "yelp": "fancyzhx/yelp_polarity"}
+SPLITS = {"train": ("train",), "validation": ("validation", "valid", "val", "dev"), "test": ("test",)}
+
+_TEXT_NAMES = ("text", "review", "review_text", "reviewtext", "sentence", "content", "body", "comment", "document")
+_LABEL_NAMES = (
+    "label", "labels", "sentiment", "polarity", "class", "target", "y", "stars", "star_rating", "rating", "score", "overall",
+)  # fmt: skip
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_BATCH_BYTES = 8 << 20
+_SAMPLE = 1000  # rows looked at to tell columns apart
+
+
+@dataclass(frozen=True)
+class Source:
+    """Labelled reviews, unread.
+
+    labels  split name → (rows,) uint8: 0 negative, 1 positive, DROPPED
+    read    yields (split name, texts), the rows of each split in order
+    """
+
+    name: str
+    labels: Mapping[str, np.ndarray]
+    read: Callable[[], Iterator[tuple[str, pl.Series]]]
+    scheme: str
+    columns: Mapping[str, str]
+
+
+def open_source(source: str | Path, text: str | None = None, label: str | None = None) -> Source:
+    """Find out what `source` is, and read its labels. `text` and `label` name columns that are not to be guessed."""
+    where, path = quoted(str(source), 200), Path(source).expanduser()
+    if not path.exists():
+        return _from_tables(where, str(source), _hub_tables(str(source)), text, label)
+    if path.is_file() and path.name.lower().endswith((".tar", ".tar.gz", ".tgz")):
+        labels, read = read_aclimdb_tar(path)
+    elif (folder := find_aclimdb(path)) is not None:
+        labels, read = read_aclimdb_folder(folder)
+    elif path.is_dir():
+        return _from_tables(where, str(source), _folder_tables(path, where), text, label)
+    else:
+        return _from_tables(where, str(source), {"train": open_files([path], where)}, text, label)
+    if "train" not in labels:
+        raise RnnlensError(f"{where} holds no train/pos and train/neg: expected the aclImdb folder or its tar")
+    _check_classes(labels, where)
+    return Source(str(source), labels, read, "neg/pos folders", {})
+
+
+def local_files(source: str | Path) -> list[Path]:
+    """The local files (or folders of files) behind a source: when they change, so does the source."""
+    path = Path(source).expanduser()
+    if not path.exists():
+        return []
+    if (folder := find_aclimdb(path)) is not None:
+        return [folder / part / side for part in ("train", "test") for side in ("neg", "pos")]
+    if path.is_dir():
+        return sorted(file for files in _folder_files(path).values() for file in files)
+    return [path]
+
+
+# --- which files ------------------------------------------------------------------------------------------------------
+
+
+def _folder_files(folder: Path) -> dict[str, list[Path]]:
+    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
+    named = {split: [f for f in files if f.name.lower().startswith(names)] for split, names in SPLITS.items()}
+    return {split: found for split, found in named.items() if found}
+
+
+def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
+    files = _folder_files(folder)
+    if "train" not in files:
+        raise RnnlensError(
+            f"{where} holds no train file: expected train.csv, .tsv, .jsonl or .parquet in it "
+            "(test and validation are optional), or the path of a single file"
+        )
+    return {split: open_files(found, f"{where} ({split})") for split, found in files.items()}
+
+
+def _hub_tables(source: str) -> dict[str, Table]:
+    if source.startswith("hf://"):
+        return {"train": open_hub(source, source)}
+    name = HUB.get(source.lower(), source)
+    if not _HUB_NAME.fullmatch(name):
+        known = " or ".join(HUB)
+        raise RnnlensError(f"{quoted(source, 200)} does not exist: expected a file, a folder, {known}, or a hub owner/name")
+    tables = {"train": open_hub(f"hf://datasets/{name}/**/train*.parquet", source)}
+    for split in ("validation", "test"):
+        try:
+            tables[split] = open_hub(f"hf://datasets/{name}/**/{split}*.parquet", source)
+        except RnnlensError:
+            continue  # no such split: train was reachable
+    return tables
+
+
+# --- which columns ----------------------------------------------------------------------------------------------------
+
+
+def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | None, label: str | None) -> Source:
+    text, label = _columns(tables["train"], where, text, label)
+    raw = {split: _raw_labels(table, text, label) for split, table in tables.items()}
+    for split, column in raw.items():
+        if not len(column):
+            raise RnnlensError(f"{tables[split].where} is empty: expected rows with a text and a label")
+    scheme = decide_scheme(_distinct(raw, label, where), label, where)
+    labels = {split: _codes(column, scheme.codes) for split, column in raw.items()}
+    _check_classes(labels, where)
+
+    def read() -> Iterator[tuple[str, pl.Series]]:
+        for split, table in tables.items():
+            rows = max(1, len(labels[split]))
+            size = min(50_000, max(64, _BATCH_BYTES * rows // max(1, table.bytes)))
+            for batch in batches(table, text, size):
+                yield split, batch
+
+    return Source(name, labels, read, scheme.name, {"text": text, "label": label})
+
+
+def _columns(table: Table, where: str, text: str | None, label: str | None) -> tuple[str, str]:
+    """The names of the text and label columns: as given, else by name, else by what they hold."""
+    columns = table.columns
+    for flag, name in (("text", text), ("label", label)):
+        if name is not None and name not in columns:
+            raise RnnlensError(f"{where} has no column {quoted(name)} (given as {flag}): it has {_listed(columns)}")
+    label = label or _named(_LABEL_NAMES, [name for name in columns if name != text])
+    text = text or _named(_TEXT_NAMES, [name for name in columns if name != label])
+    if text is None or label is None:
+        with reading(table):
+            sample = table.frame.head(_SAMPLE).collect()
+        marks = [name for name in columns if name != text and _all_labels(sample[name])]
+        label = label or (marks[0] if len(marks) == 1 else None)
+        words = [name for name in columns if name not in (label, *marks) and sample.schema[name] == pl.String]
+        text = text or (words[0] if len(words) == 1 else None)
+    for flag, found in (("text", text), ("label", label)):
+        if found is None:
+            raise RnnlensError(f"no {flag} column found in {where}: it has {_listed(columns)}; name it with {flag}=")
+    assert text is not None
+    assert label is not None
+    return text, label
+
+
+def _named(names: Sequence[str], columns: Sequence[str]) -> str | None:
+    lowered = {column.strip().lower(): column for column in reversed(columns)}
+    return next((lowered[name] for name in names if name in lowered), None)
+
+
+def _all_labels(column: pl.Series) -> bool:
+    if column.dtype.is_nested() or column.dtype.is_temporal():
+        return False
+    values = column.drop_nulls().unique()
+    return 0 < len(values) <= 11 and all(looks_like_label(value) for value in values.to_list())
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(quoted(name) for name in columns[:8]) + (", …" if len(columns) > 8 else "")
+
+
+# --- labels -----------------------------------------------------------------------------------------------------------
+
+
+def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
+    for name in (text, label):
+        if name not in table.columns:
+            raise RnnlensError(f"{table.where} has no column {quoted(name)}: it has {_listed(table.columns)}")
+    with reading(table):
+        column = table.frame.select(label).collect(engine="streaming")[label]
+        return column.cast(pl.Float64).fill_nan(None) if column.dtype.is_numeric() else column.cast(pl.String)
+
+
+def _distinct(raw: Mapping[str, pl.Series], label: str, where: str) -> list[object]:
+    values: set[object] = set()
+    for column in raw.values():
+        distinct = column.unique()
+        if len(distinct) > _SAMPLE:
+            raise RnnlensError(f"column {quoted(label)} of {where} holds {len(distinct)} distinct values: name the label column with label=")
+        values.update(distinct.to_list())
+    return sorted(values, key=str)
+
+
+def _codes(column: pl.Series, codes: Mapping[object, int]) -> np.ndarray:
+    from rnnlens.corpora.labels import DROPPED
+
+    known = {value: code for value, code in codes.items() if value is not None}
+    return column.replace_strict(list(known), list(known.values()), default=DROPPED, return_dtype=pl.UInt8).to_numpy()
+
+
+def _check_classes(labels: Mapping[str, np.ndarray], where: str) -> None:
+    for code, name in enumerate(("negative", "positive")):
+        if not np.any(labels["train"] == code):
+            raise RnnlensError(f"{where} has no {name} review to train on: expected reviews of both classes")

@@ -1,0 +1,155 @@
+"""Files of rows as polars scans, read a batch at a time; whatever is wrong with them, told in one line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from rnnlens.corpora.labels import looks_like_label
+from rnnlens.errors import RnnlensError, quoted
+
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Table:
+    """One split of a source: a scan, the files behind it (none for the hub), about how many bytes of text they hold."""
+
+    frame: pl.LazyFrame
+    columns: tuple[str, ...]
+    where: str
+    files: tuple[Path, ...] = ()
+    bytes: int = 1 << 30
+    escapes: bool = False  # the csv files of Zhang et al.: no header, `\n` for a line break
+
+
+def open_files(files: Sequence[Path], where: str) -> Table:
+    """One split from one or several files of the same kind."""
+    kinds = {SUFFIXES.get(file.suffix.lower()) for file in files}
+    if None in kinds:
+        raise RnnlensError(f"{where} is of no known kind: expected {', '.join(SUFFIXES)}, .tar or .tar.gz")
+    if len(kinds) > 1:
+        raise RnnlensError(f"{where} has files of several kinds ({', '.join(sorted(map(str, kinds)))}): keep one of them")
+    for file in files:
+        with reading(Table(pl.LazyFrame(), (), where, tuple(files))):
+            if not file.stat().st_size:
+                raise RnnlensError(f"{quoted(str(file), 200)} is empty: expected rows with a text and a label")
+            file.open("rb").close()
+    kind = kinds.pop()
+    size = sum(file.stat().st_size for file in files) * (3 if kind == "parquet" else 1)
+    table = Table(pl.LazyFrame(), (), where, tuple(files), size)
+    with reading(table):
+        escapes = kind == "csv" and _headless(files[0])
+        frame = _scan(kind, list(files), headless=escapes)
+        columns = tuple(frame.collect_schema().names())
+    return Table(frame, columns, where, tuple(files), size, escapes)
+
+
+def open_hub(path: str, source: str) -> Table:
+    """One split from the hub, by its hf:// path."""
+    kind = SUFFIXES.get(Path(path).suffix.lower())
+    if kind is None:
+        raise RnnlensError(f"{quoted(path, 200)} is of no known kind: expected hf://datasets/owner/name/….parquet, .csv or .jsonl")
+    table = Table(pl.LazyFrame(), (), quoted(source, 200))
+    with reading(table):
+        frame = _scan(kind, path)
+        return Table(frame, tuple(frame.collect_schema().names()), table.where)
+
+
+def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
+    """The text column, about `rows` rows at a time, in order."""
+    texts = pl.col(text).cast(pl.String)
+    if table.escapes:
+        texts = texts.str.replace_all("\\n", "\n", literal=True).str.replace_all('\\"', '"', literal=True)
+    with reading(table):
+        found = table.frame.select(texts).collect_batches(chunk_size=rows, maintain_order=True, engine="streaming")
+        try:
+            for batch in found:
+                yield batch[text]
+        finally:
+            if hasattr(found, "stop"):
+                found.stop()  # without it an abandoned query runs on in the background
+
+
+def _scan(kind: str | None, files: list[Path] | str, headless: bool = False) -> pl.LazyFrame:
+    if kind == "parquet":
+        return pl.scan_parquet(files, glob=isinstance(files, str))
+    if kind == "jsonl":
+        # Names from the first rows; everything as text, since a label may be 1 here and "neg" there.
+        names = pl.scan_ndjson(files, infer_schema_length=1000).collect_schema().names()
+        return pl.scan_ndjson(files, schema=dict.fromkeys(names, pl.String))
+    frame = pl.scan_csv(
+        files, separator="\t" if kind == "tsv" else ",", has_header=not headless, infer_schema=False, glob=isinstance(files, str)
+    )
+    if headless:
+        names = frame.collect_schema().names()
+        frame = frame.rename({name: f"column {i}" for i, name in enumerate(names, 1)})
+    return frame
+
+
+def _headless(file: Path) -> bool:
+    """Whether a csv file starts with a row of data: some field of its first line is a label, not a name."""
+    with open(file, encoding="utf-8", errors="replace", newline="") as lines:
+        return any(looks_like_label(field) for field in next(csv.reader(lines), []))
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def reading(table: Table) -> Iterator[None]:
+    """Whatever goes wrong while a table is read, in one line that names the file and the way out."""
+    try:
+        yield
+    except (PolarsError, PanicException, OSError, csv.Error) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise RnnlensError(_told(table, reason)) from error
+
+
+def _told(table: Table, reason: str) -> str:
+    if not table.files:
+        return (
+            f"cannot read {table.where} from the hub (no such file or dataset here, and huggingface.co says: {reason[:160]}): "
+            "if this machine is offline, give a local file or folder instead"
+        )
+    if "utf-8" in reason.lower() or "utf8" in reason.lower():
+        for file in table.files:
+            if file.suffix.lower() not in (".parquet", ".pq") and (at := _bad_byte(file)) is not None:
+                line, offset, byte = at
+                return (
+                    f"{quoted(str(file), 200)} is not UTF-8: byte 0x{byte:02x} at offset {offset}, line {line}; "
+                    "convert it first, for example with iconv -f latin1 -t utf-8"
+                )
+    if "more fields" in reason:
+        line, n, expected = next(filter(None, map(_ragged_row, table.files)), ("?", "more", "fewer"))
+        return f"{table.where} is ragged: line {line} has {n} fields, the first has {expected}; quote texts that hold a separator"
+    return f"cannot read {table.where}: {reason[:200]}"
+
+
+def _bad_byte(file: Path) -> tuple[int, int, int] | None:
+    """Line, offset and value of the first byte that is not UTF-8."""
+    offset = 0
+    with open(file, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return number, offset + error.start, line[error.start]
+            offset += len(line)
+    return None
+
+
+def _ragged_row(file: Path) -> tuple[int, int, int] | None:
+    """Line, number of fields, and number expected, of the first row with more fields than the first one."""
+    with open(file, encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines, delimiter="\t" if SUFFIXES[file.suffix.lower()] == "tsv" else ",")
+        expected = len(next(rows, []))
+        return next(((rows.line_num, len(row), expected) for row in rows if len(row) > expected), None)

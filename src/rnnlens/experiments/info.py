@@ -1,0 +1,40 @@
+"""What is in a folder, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rnnlens.errors import RnnlensError, quoted
+
+Facts = list[tuple[str, str]]
+
+
+def describe(path: Path) -> tuple[str, Facts]:
+    """Title and facts of a run folder or a prepared corpus; the whole folder is verified on the way."""
+    if (path / "run.json").exists():
+        return _run(path)
+    if (path / "corpus.json").exists():
+        return _corpus(path)
+    what = "holds neither run.json nor corpus.json" if path.is_dir() else "is no folder"
+    raise RnnlensError(f"{quoted(str(path))} {what}: expected what `rnnlens train` or `rnnlens prepare` wrote")
+
+
+def _run(path: Path) -> tuple[str, Facts]:
+    from rnnlens.runs import load, read_about
+
+    about = read_about(path)
+    facts = [("status", about["status"])]
+    facts += [(name, str(value)) for name, value in about["network"].items()]
+    facts += [("corpus", f"{about['corpus'].get('source')} ({about['corpus']['fingerprint'][:8]})")]
+    facts += [("written by", f"rnnlens {about['version']}")]
+    if about["status"] != "finished":
+        return f"run {path}", facts
+    run = load(path)
+    facts += [("parameters", f"{run.results['network']['parameters']:,}"), ("words", f"{len(run.vocab):,}")]
+    facts += [(f"{name} accuracy", f"{100 * value:.2f} %") for name, value in run.results["accuracy"].items()
+              if isinstance(value, float)]  # fmt: skip
+    if run.history:
+        facts += [("epochs", str(len(run.history))), ("training time", f"{run.history[-1]['seconds']:.0f} s")]
+    facts += [("config", ", ".join(f"{k}={v}" for k, v in about["config"].items()))]
+    facts += [("results", ", ".join(run.results))]
+    return f"run {path}", facts

@@ -1,0 +1,53 @@
+"""`python -m rnnlens.training CORPUS --out RUN`: training where the command line's own parts are not installed, and
+under `accelerate launch -m rnnlens.training`. Flags are TrainConfig's fields."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+from rnnlens.errors import RnnlensError
+from rnnlens.training.command import train_command
+from rnnlens.training.config import TrainConfig
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m rnnlens.training", description="Train a network on a corpus.")
+    parser.add_argument("corpus", help="a prepared folder, a file, a hub name, or toy")
+    parser.add_argument("--out", type=Path, required=True, help="the run folder to write")
+    parser.add_argument("--arch", default="gru", choices=["gru", "lstm", "ugrnn", "vanilla"])
+    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--embedding", type=int, default=128)
+    parser.add_argument("--resume", action="store_true", help="go on where a killed run stopped")
+    parser.add_argument("--test", action="store_true", help="evaluate on the test split at the end")
+    parser.add_argument("--device", choices=["cpu", "cuda"])
+    parser.add_argument("--threads", type=int)
+    hints = get_type_hints(TrainConfig)
+    for field in dataclasses.fields(TrainConfig):
+        kinds = [kind for kind in (get_args(hints[field.name]) or (hints[field.name],)) if kind is not type(None)]
+        flag = f"--{field.name.replace('_', '-')}"
+        if kinds == [bool]:
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=field.default)
+        elif isinstance(kinds[0], str):
+            parser.add_argument(flag, choices=kinds, default=field.default)
+        else:
+            parser.add_argument(flag, type=kinds[0], default=field.default)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    given = vars(parser().parse_args(arguments))
+    names = [field.name for field in dataclasses.fields(TrainConfig)]
+    try:
+        train_command(config=TrainConfig(**{name: given.pop(name) for name in names}), **given)
+    except RnnlensError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""The user's own torch network, adapted, computes what it did before; what cannot be adapted is refused by a sentence."""
+
+import pytest
+import torch
+from torch import nn
+
+from rnnlens import RnnlensError, adapt, from_torch
+
+WORDS = ["<unk>", "not", "bad", "good"]
+D, H = 3, 5
+IDS = torch.tensor([[1, 2, 3, 1], [3, 3, 0, 2]])
+
+
+def parts(kind=nn.GRU, outputs=1, **options):
+    torch.manual_seed(0)
+    return kind(D, H, batch_first=True, **options).double(), nn.Embedding(4, D).double(), nn.Linear(H, outputs).double()
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM, nn.RNN])
+def test_torch_rnns_become_networks_that_compute_the_same(kind, bias, layers):
+    rnn, embedding, head = parts(kind, num_layers=layers, bias=bias)
+    first = torch.randn(layers, 2 if kind is nn.LSTM else 1, H).double()  # (layers, h [and c], H)
+    h0 = [part.contiguous() for part in first.unsqueeze(2).expand(-1, -1, 2, -1).unbind(1)]
+    expected = head(rnn(embedding(IDS), tuple(h0) if kind is nn.LSTM else h0[0])[0])[..., 0]
+    state = tuple(first.unbind(1)) if kind is nn.LSTM else first[:, 0]
+    network = from_torch(rnn, embedding, head, WORDS, state)
+    torch.testing.assert_close(network.logits(IDS)[:, 1:], expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(network(IDS), expected[:, -1], rtol=0, atol=1e-12)
+    states = network.states(IDS)
+    torch.testing.assert_close(network.logit(states), network.logits(IDS), rtol=0, atol=1e-12)
+    stepped = network.step(states[:, 2], network.embed(IDS[:, 2]))
+    torch.testing.assert_close(stepped, states[:, 3], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [nn.GRUCell, nn.LSTMCell, nn.RNNCell])
+def test_torch_cells_become_networks(kind):
+    torch.manual_seed(0)
+    cell, embedding, head = kind(D, H).double(), nn.Embedding(4, D).double(), nn.Linear(H, 1).double()
+    network = from_torch(cell, embedding, head, WORDS)
+    e = embedding(torch.tensor([2]))
+    expected = cell(e)[0] if kind is nn.LSTMCell else cell(e)
+    torch.testing.assert_close(network.step(network.h0[None], e)[:, :H], expected, rtol=0, atol=1e-12)
+
+
+def test_relu_networks_too():
+    rnn, embedding, head = parts(nn.RNN, nonlinearity="relu")
+    network = from_torch(rnn, embedding, head, WORDS)
+    torch.testing.assert_close(network.logits(IDS)[:, 1:], head(rnn(embedding(IDS))[0])[..., 0], rtol=0, atol=1e-12)
+
+
+def test_class_heads_are_read_as_differences():
+    rnn, embedding, head = parts(outputs=2)
+    out = head(rnn(embedding(IDS))[0][:, -1])
+    two = from_torch(rnn, embedding, head, WORDS)
+    torch.testing.assert_close(two(IDS), out[:, 1] - out[:, 0], rtol=0, atol=1e-12)
+    rnn, embedding, head = parts(outputs=4)
+    out = head(rnn(embedding(IDS))[0][:, -1])
+    one_of = from_torch(rnn, embedding, head, WORDS, target=2)
+    torch.testing.assert_close(one_of(IDS), out[:, 2] - out[:, [0, 1, 3]].mean(1), rtol=0, atol=1e-12)
+    pair = from_torch(rnn, embedding, head, WORDS, target=(3, 1))
+    torch.testing.assert_close(pair(IDS), out[:, 3] - out[:, 1], rtol=0, atol=1e-12)
+
+
+def test_the_original_is_copied_not_shared():
+    rnn, embedding, head = parts()
+    network = from_torch(rnn, embedding, head, WORDS).float()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+    assert rnn.weight_hh_l0.dtype == torch.float64 and rnn.weight_hh_l0.abs().sum() > 0
+    assert embedding.weight.abs().sum() > 0 and head.weight.abs().sum() > 0
+
+
+def test_any_step_function_is_welcome():
+    rnn, embedding, head = parts(nn.RNN)
+    A, C, b = rnn.weight_hh_l0.detach(), rnn.weight_ih_l0.detach(), (rnn.bias_hh_l0 + rnn.bias_ih_l0).detach()
+    network = adapt(lambda h, e: torch.tanh(h @ A.T + e @ C.T + b), embedding, head, WORDS, torch.zeros(H).double())
+    torch.testing.assert_close(network(IDS), from_torch(rnn, embedding, head, WORDS)(IDS), rtol=0, atol=1e-12)
+    assert network.step(torch.zeros(2, 3, H).double(), torch.zeros(2, 3, D).double()).shape == (2, 3, H)
+    assert [word for word, _ in network.read("not bad")] == ["not", "bad"]
+
+
+def test_continuous_inputs_need_no_words():
+    rnn, _, head = parts()
+    x = torch.randn(2, 6, D).double()
+    network = from_torch(rnn, None, head, None)
+    torch.testing.assert_close(network(x), head(rnn(x)[0][:, -1])[:, 0], rtol=0, atol=1e-12)
+    stepped = adapt(network.step, None, (torch.ones(H).double(), torch.tensor(0.5).double()), None,
+                    torch.zeros(H).double(), inputs=D)  # fmt: skip
+    torch.testing.assert_close(stepped.states(x), network.states(x), rtol=0, atol=1e-12)
+    with pytest.raises(RnnlensError, match="no words"):
+        network.read("not bad")
+
+
+def test_gradients_reach_an_adapted_modules_parameters():
+    class Step(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Parameter(torch.tensor(0.5))
+
+        def forward(self, h, e):
+            return torch.tanh(self.a * h + e @ torch.ones(D, H))
+
+    network = adapt(Step(), torch.randn(4, D), (torch.ones(H), 0.0), WORDS, torch.zeros(H))
+    network(IDS).sum().backward()
+    assert any("function.a" in name and p.grad is not None for name, p in network.named_parameters())
+
+
+def _refused():
+    gru, embedding, head = parts()
+    zero = torch.zeros(H)
+    linear = nn.Linear(H, 1)
+    return [
+        (lambda: from_torch(parts(bidirectional=True)[0], embedding, head, WORDS), "bidirectional"),
+        (lambda: from_torch(nn.LSTM(D, H, proj_size=2), embedding, head, WORDS), "proj_size=2"),
+        (lambda: from_torch(nn.Linear(D, H), embedding, head, WORDS), "'Linear'"),
+        (lambda: from_torch(gru, embedding, head, WORDS[:2]), "one row for each of 2 words"),
+        (lambda: from_torch(gru, embedding, nn.Linear(H + 1, 1), WORDS), "the readout takes 6"),
+        (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS), "5 classes"),
+        (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS, target=5), "target is '5'"),
+        (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS, target=(1, 1)), "target is '(1, 1)'"),
+        (lambda: from_torch(gru, embedding, "head", WORDS), "readout is 'str'"),
+        (lambda: from_torch(gru, "table", head, WORDS), "embedding is 'str'"),
+        (lambda: from_torch(gru, embedding, head, None), "both vocab and embedding"),
+        (lambda: from_torch(gru, embedding, head, WORDS, torch.zeros(1, 2, H)), "expected 5 numbers"),
+        (lambda: adapt(lambda h, e: h[0], torch.zeros(4, D), linear, WORDS, zero), "gave (5,)"),
+        (lambda: adapt(lambda h, e: h @ e, torch.zeros(4, D), linear, WORDS, zero), "torch.vmap(step)"),
+        (lambda: adapt(lambda h, e: h, None, linear, None, zero), "inputs=D"),
+        (lambda: adapt(lambda h, e: h, torch.zeros(4, D), linear, WORDS, torch.zeros(2, H)), "one flat state"),
+    ]
+
+
+@pytest.mark.parametrize("case", range(len(_refused())))
+def test_what_is_not_supported_is_refused_by_a_sentence(case):
+    wrong, told = _refused()[case]
+    with pytest.raises(RnnlensError) as error:
+        wrong()
+    assert told in str(error.value) and "\n" not in str(error.value)

@@ -1,0 +1,109 @@
+"""Every cell is its equation: step, scan, fused kernel, torch.nn and autograd all agree."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from rnnlens.networks import CELLS, scan, step_by_step
+
+B, T, H, D = 3, 7, 5, 4
+TORCH = {"gru": nn.GRU, "lstm": nn.LSTM, "vanilla": nn.RNN}
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
+dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+archs = pytest.mark.parametrize("arch", CELLS)
+
+
+def make(arch, dtype=torch.float64, seed=0, scale=1.0):
+    """A cell, inputs and an initial state; `scale` > 1 saturates its gates."""
+    generator = torch.Generator().manual_seed(seed)
+    cell = CELLS[arch](H, D, generator).to(dtype)
+    e = scale * torch.randn(B, T, D, generator=generator, dtype=dtype)
+    h0 = torch.randn(B, cell.size, generator=generator, dtype=dtype)
+    return cell, e, h0
+
+
+@dtypes
+@pytest.mark.parametrize("arch", TORCH)
+def test_step_and_sequence_agree_with_torch_nn(arch, dtype):
+    cell, e, h0 = make(arch, dtype)
+    peer = TORCH[arch](D, H, batch_first=True).to(dtype)
+    for name, weight in (("weight_ih_l0", cell.W), ("weight_hh_l0", cell.U), ("bias_ih_l0", cell.b), ("bias_hh_l0", cell.c)):
+        getattr(peer, name).data.copy_(weight)
+    first = [part.unsqueeze(0).contiguous() for part in h0.split(H, -1)]
+    expected, last = peer(e, tuple(first) if arch == "lstm" else first[0])
+    states = cell.sequence(e, h0)
+    torch.testing.assert_close(states[:, 1:, :H], expected, rtol=0, atol=TOLERANCE[dtype])
+    last = torch.cat([part[0] for part in last], -1) if arch == "lstm" else last[0]
+    torch.testing.assert_close(states[:, -1], last, rtol=0, atol=TOLERANCE[dtype])
+    torch.testing.assert_close(cell.outputs(e, h0), expected, rtol=0, atol=TOLERANCE[dtype])
+
+
+@dtypes
+@archs
+def test_fused_scan_and_repeated_steps_agree(arch, dtype):
+    cell, e, h0 = make(arch, dtype)
+    reference = step_by_step(cell.step, e, h0)
+    for states in (cell.sequence(e, h0), scan(cell, e, h0)):
+        assert states.shape == (B, T + 1, cell.size)
+        torch.testing.assert_close(states, reference, rtol=0, atol=TOLERANCE[dtype])
+    with torch.no_grad():
+        torch.testing.assert_close(scan(cell, e, h0), reference, rtol=0, atol=TOLERANCE[dtype])
+
+
+def test_ugrnn_is_the_papers_equation():
+    cell, e, h0 = make("ugrnn")
+    a = e[:, 0] @ cell.W.T + cell.b + h0 @ cell.U.T + cell.c
+    c, g = torch.tanh(a[:, :H]), torch.sigmoid(a[:, H:])
+    torch.testing.assert_close(cell.step(h0, e[:, 0]), g * h0 + (1 - g) * c, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0], ids=["ordinary", "saturated"])
+@archs
+def test_scans_own_backward_pass_equals_autograd(arch, scale):
+    cell, e, h0 = make(arch, scale=scale)
+    e.requires_grad_()
+    h0.requires_grad_()
+    weight = torch.randn(B, T + 1, cell.size, dtype=e.dtype, generator=torch.Generator().manual_seed(1))
+    wanted = [e, h0, *cell.parameters()]
+    ours = torch.autograd.grad((scan(cell, e, h0) * weight).sum(), wanted)
+    theirs = torch.autograd.grad((step_by_step(cell.step, e, h0) * weight).sum(), wanted)
+    for mine, reference in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, reference, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0], ids=["ordinary", "saturated"])
+@archs
+def test_partials_in_closed_form_equal_autograd(arch, scale):
+    cell, e, h0 = make(arch, scale=scale)
+    h, d = h0[0], cell.drive(e[0, 0])
+    u = cell.recur(h)
+    for partial, jacobian in zip(cell.partials(h, d, u), torch.func.jacrev(cell.combine, (0, 1, 2))(h, d, u), strict=True):
+        blocks = jacobian.unflatten(0, (-1, H)).unflatten(-1, (-1, H))  # (S, H, S or G, H): diagonal in the two H
+        torch.testing.assert_close(partial, torch.einsum("shgh->sgh", blocks), rtol=0, atol=1e-14)
+        off = blocks - torch.einsum("sgh,hk->shgk", partial, torch.eye(H, dtype=h.dtype))
+        assert off.abs().max() < 1e-14, "φ acts on every unit alone"
+
+
+@archs
+def test_step_takes_any_leading_dimensions(arch):
+    cell, _, _ = make(arch)
+    h = torch.randn(2, 3, 4, cell.size, dtype=torch.float64)
+    e = torch.randn(2, 3, 4, D, dtype=torch.float64)
+    assert cell.step(h, e).shape == h.shape
+    torch.testing.assert_close(cell.step(h, e)[1, 2, 3], cell.step(h[1, 2, 3], e[1, 2, 3]), rtol=0, atol=1e-13)
+
+
+@archs
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**31), t=st.integers(1, 9), b=st.integers(1, 4))
+def test_a_sequence_is_its_beginning_and_the_rest(arch, seed, t, b):
+    cell, _, _ = make(arch)
+    generator = torch.Generator().manual_seed(seed)
+    e = torch.randn(b, t + 3, D, generator=generator, dtype=torch.float64)
+    h0 = torch.randn(b, cell.size, generator=generator, dtype=torch.float64)
+    whole = cell.sequence(e, h0)
+    first = cell.sequence(e[:, :t], h0)
+    torch.testing.assert_close(whole[:, : t + 1], first, rtol=0, atol=1e-12)
+    torch.testing.assert_close(whole[:, t:], cell.sequence(e[:, t:], first[:, -1]), rtol=0, atol=1e-12)

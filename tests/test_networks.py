@@ -1,0 +1,109 @@
+"""A network reads padded, batched and single reviews alike, and quotes bad input back."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rnnlens import Network, RnnlensError, Vocab
+from rnnlens.corpora import PAD
+from rnnlens.networks import CELLS
+
+WORDS = ["<unk>", "not", "bad", "at", "all", "good"]
+archs = pytest.mark.parametrize("arch", CELLS)
+
+
+def make(arch="gru"):
+    return Network(WORDS, arch=arch, hidden=6, embedding=3).double()
+
+
+documents = st.lists(st.lists(st.integers(PAD, len(WORDS) - 1), min_size=0, max_size=9), min_size=1, max_size=6)
+
+
+@archs
+@settings(max_examples=15, deadline=None)
+@given(docs=documents, extra=st.integers(0, 4), seed=st.integers(0, 99))
+def test_logits_do_not_depend_on_padding_batching_or_order(arch, docs, extra, seed):
+    network = make(arch)
+    width = max(1, *(len(doc) for doc in docs)) + extra
+    filler = np.random.default_rng(seed).integers(0, len(WORDS), (len(docs), width))  # anything may stand behind a review
+    ids, lengths = torch.from_numpy(filler), torch.tensor([len(doc) for doc in docs])
+    for row, doc in enumerate(docs):
+        ids[row, : len(doc)] = torch.tensor(doc, dtype=torch.long)
+    batched = network(ids, lengths)
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(docs)))
+    torch.testing.assert_close(network(ids[order], lengths[order]), batched[order], rtol=0, atol=1e-12)
+    for row, doc in enumerate(docs):
+        single = network(torch.tensor([doc], dtype=torch.long)) if doc else network.logit(network.h0).unsqueeze(0)
+        torch.testing.assert_close(batched[row : row + 1], single, rtol=0, atol=1e-12)
+
+
+@archs
+def test_states_begin_with_h0_and_read_out_to_the_logits(arch):
+    network = make(arch)
+    ids = torch.tensor([[1, 2, PAD, 5]])
+    states = network.states(ids)
+    assert states.shape == (1, 5, network.size)
+    torch.testing.assert_close(states[0, 0], network.h0)
+    torch.testing.assert_close(network.logit(states), network.logits(ids), rtol=0, atol=1e-13)
+    torch.testing.assert_close(states @ network.w + network.b, network.logits(ids), rtol=0, atol=1e-13)
+    h = network.h0
+    for t, token in enumerate(ids[0]):
+        h = network.step(h, network.embed(token))
+        torch.testing.assert_close(states[0, t + 1], h, rtol=0, atol=1e-12)
+
+
+def test_pad_is_the_zero_input_and_has_no_gradient():
+    network = make()
+    assert network.embed(torch.tensor([PAD])).abs().sum() == 0
+    torch.testing.assert_close(network.step(network.h0), network.step(network.h0, torch.zeros(3).double()))
+    network.embed(torch.tensor([PAD, PAD])).sum().backward()
+    assert network.E.grad.abs().sum() == 0
+
+
+def test_lstm_state_is_flat_and_its_readout_sees_h_only():
+    network = make("lstm")
+    assert network.size == 12 and network.h0.shape == (12,)
+    assert network.w[6:].abs().sum() == 0 and network.w[:6].abs().sum() > 0
+
+
+def test_read_gives_each_word_with_the_logit_after_it():
+    network = make()
+    read = network.read("Not bad, at ALL!")
+    assert [word for word, _ in read] == ["not", "bad", ",", "at", "all", "!"]
+    ids = torch.tensor([[1, 2, 0, 3, 4, 0]])
+    assert [logit for _, logit in read] == network.logits(ids)[0, 1:].tolist()
+
+
+def test_same_seed_same_network_and_global_chance_untouched():
+    before = torch.get_rng_state()
+    first, again, other = (Network(WORDS, hidden=4, embedding=2, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
+    assert not torch.equal(first.E, other.E)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (lambda: Network(WORDS, arch="transformer"), "'transformer': expected one of gru, lstm, ugrnn, vanilla"),
+        (lambda: Network(WORDS, hidden=0), "hidden is '0'"),
+        (lambda: Network([]), "empty"),
+        (lambda: Network(["a", "b", "a"]), "'a' twice"),
+        (lambda: Vocab(["a", 7]), "'7' of type int"),
+        (lambda: Vocab(["a"], [1, 2]), "2 counts for 1 words"),
+        (lambda: make().read("   "), "no word in '   '"),
+        (lambda: make().embed(torch.zeros(2, 3)), "expected word ids"),
+    ],
+)
+def test_bad_input_is_quoted_back_in_one_line(wrong, told):
+    with pytest.raises(RnnlensError) as error:
+        wrong()
+    assert told in str(error.value) and "\n" not in str(error.value)
+
+
+def test_unknown_words_take_unk_or_no_input():
+    assert Vocab(WORDS).encode("zebra not").tolist() == [0, 1]
+    assert Vocab(["not", "[UNK]"]).encode("zebra not").tolist() == [1, 0]
+    assert Vocab(["not"]).encode("zebra not").tolist() == [PAD, 0]
