@@ -28,7 +28,7 @@ _LETTER = f"[^{_SPACE}{_MARK}]"
 
 # Placeholders that corpora come with stay whole; then words with their inner apostrophes (don't, rock'n'roll);
 # runs of dots and of dashes; any other mark alone.
-WORD = rf"<unk>|_num_|{_LETTER}+(?:'{_LETTER}+)*|\.+|-+|[^{_SPACE}]"
+WORD = rf"{_LETTER}+(?:'{_LETTER}+)*|<unk>|_num_|\.+|-+|[^{_SPACE}]"
 
 RULES: tuple[tuple[str, str], ...] = (
     (r"</?br */?>", " "),

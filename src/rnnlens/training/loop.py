@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +79,11 @@ def train(
         "config": dataclasses.asdict(config),
         "corpus": {"fingerprint": corpus.fingerprint, **corpus.about},
     }
-    if not accelerator.is_main_process:
-        return _train(network, corpus, config, out, about, resume, accelerator, test, progress=False)
-    _check_writable(out, about, resume)
-    with exclusive(out):
-        return _train(network, corpus, config, out, about, resume, accelerator, test, progress)
+    main = accelerator.is_main_process
+    if main:
+        _check_writable(out, about, resume)
+    with exclusive(out) if main else nullcontext(), _threads_for(network):
+        return _train(network, corpus, config, out, about, resume, accelerator, test, progress and main)
 
 
 def _train(
@@ -111,7 +113,7 @@ def _train(
     sums = torch.tensor([counters.loss, counters.correct], dtype=torch.float64, device=device)
     since = time.monotonic() - counters.seconds
 
-    with progress_bar(f"{network.arch} on {corpus.about.get('source', 'corpus')}", total, progress and main,
+    with progress_bar(f"{network.arch} on {corpus.about.get('source', 'corpus')}", total, progress,
                       counters.step) as advance:  # fmt: skip
         while counters.step < total and not counters.stopped:
             epoch, first = divmod(counters.step, steps)
@@ -233,6 +235,18 @@ def _finish(
     (out / "checkpoint" / "last.safetensors").unlink(missing_ok=True)
     accelerator.wait_for_everyone()
     return load(out)
+
+
+@contextmanager
+def _threads_for(network: Network) -> Iterator[None]:
+    """One CPU thread for small networks: their products are too short to share, and on a busy machine two threads
+    that wait for each other can take many times as long as one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if network.size <= 128 else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
