@@ -10,7 +10,10 @@ Weights have the layout of `torch.nn`, gates stacked in its order, so the fused 
 
 from __future__ import annotations
 
-from typing import ClassVar
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -83,8 +86,15 @@ class Cell(nn.Module):
         """What readouts see after each step, (B, T, H)."""
         return self.sequence(e, h0)[:, 1:, self.output]
 
-    def _weights(self) -> list[Tensor]:
-        return [self.W, self.U, self.b, self.c]
+    def _kernel(self, kernel: Callable[..., Any], e: Tensor, state: Tensor | list[Tensor]) -> Tensor:
+        """Outputs (B, T, H) of one of torch's fused kernels."""
+        # cuDNN in eval mode keeps nothing for a backward pass: users of other tools stumble over it. There is no
+        # dropout inside, so train and eval compute the same, and only whether gradients are wanted counts.
+        keep = torch.is_grad_enabled()
+        # By default cuDNN rounds float32 to 10 bits of mantissa (TF32); a lens must not blur.
+        exact = torch.backends.cudnn.flags(enabled=True, allow_tf32=False) if e.is_cuda else nullcontext()
+        with exact:
+            return kernel(e, state, [self.W, self.U, self.b, self.c], True, 1, 0.0, keep, False, True)[0]
 
     def extra_repr(self) -> str:
         return f"hidden={self.hidden}, inputs={self.inputs}"
@@ -113,7 +123,7 @@ class Vanilla(Cell):
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
         kernel = torch.rnn_relu if self.nonlinearity == "relu" else torch.rnn_tanh
-        return kernel(e, h0.unsqueeze(0).contiguous(), self._weights(), True, 1, 0.0, _train(), False, True)[0]
+        return self._kernel(kernel, e, h0.unsqueeze(0).contiguous())
 
 
 class UGRNN(Cell):
@@ -159,7 +169,7 @@ class GRU(Cell):
         return z[..., None, None, :], p_d, p_u
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
-        return torch.gru(e, h0.unsqueeze(0).contiguous(), self._weights(), True, 1, 0.0, _train(), False, True)[0]
+        return self._kernel(torch.gru, e, h0.unsqueeze(0).contiguous())
 
 
 class LSTM(Cell):
@@ -204,17 +214,14 @@ class LSTM(Cell):
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         state = [part.unsqueeze(0).contiguous() for part in h0.chunk(2, -1)]
-        return torch.lstm(e, state, self._weights(), True, 1, 0.0, _train(), False, True)[0]
+        return self._kernel(torch.lstm, e, state)
 
     def _gates(self, a: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         a_i, a_f, a_g, a_o = a.chunk(4, -1)
         return torch.sigmoid(a_i), torch.sigmoid(a_f), torch.tanh(a_g), torch.sigmoid(a_o)
 
 
-def _train() -> bool:
-    """Whether the kernel must keep what a backward pass needs. (cuDNN in eval mode cannot backpropagate: users of
-    other tools stumble over it; with no dropout inside, train and eval compute the same.)"""
-    return torch.is_grad_enabled()
-
+# The four weights are separate tensors, which cuDNN copies together at each call; for a cell that costs microseconds.
+warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
 
 CELLS: dict[str, type[Cell]] = {"gru": GRU, "lstm": LSTM, "ugrnn": UGRNN, "vanilla": Vanilla}
