@@ -1,4 +1,4 @@
-"""The user's own torch network, adapted, computes what it did before; what cannot be adapted is refused by a sentence."""
+"""The user's own torch network, adapted, computes what it did before; what cannot be is refused by a sentence."""
 
 import pytest
 import torch
@@ -87,8 +87,14 @@ def test_continuous_inputs_need_no_words():
     x = torch.randn(2, 6, D).double()
     network = from_torch(rnn, None, head, None)
     torch.testing.assert_close(network(x), head(rnn(x)[0][:, -1])[:, 0], rtol=0, atol=1e-12)
-    stepped = adapt(network.step, None, (torch.ones(H).double(), torch.tensor(0.5).double()), None,
-                    torch.zeros(H).double(), inputs=D)  # fmt: skip
+    stepped = adapt(
+        network.step,
+        None,
+        (torch.ones(H).double(), torch.tensor(0.5).double()),
+        None,
+        torch.zeros(H).double(),
+        inputs=D,
+    )
     torch.testing.assert_close(stepped.states(x), network.states(x), rtol=0, atol=1e-12)
     with pytest.raises(RnnlensError, match="no words"):
         network.read("not bad")

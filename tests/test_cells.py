@@ -29,7 +29,12 @@ def make(arch, dtype=torch.float64, seed=0, scale=1.0):
 def test_step_and_sequence_agree_with_torch_nn(arch, dtype):
     cell, e, h0 = make(arch, dtype)
     peer = TORCH[arch](D, H, batch_first=True).to(dtype)
-    for name, weight in (("weight_ih_l0", cell.W), ("weight_hh_l0", cell.U), ("bias_ih_l0", cell.b), ("bias_hh_l0", cell.c)):
+    for name, weight in (
+        ("weight_ih_l0", cell.W),
+        ("weight_hh_l0", cell.U),
+        ("bias_ih_l0", cell.b),
+        ("bias_hh_l0", cell.c),
+    ):
         getattr(peer, name).data.copy_(weight)
     first = [part.unsqueeze(0).contiguous() for part in h0.split(H, -1)]
     expected, last = peer(e, tuple(first) if arch == "lstm" else first[0])
@@ -79,7 +84,9 @@ def test_partials_in_closed_form_equal_autograd(arch, scale):
     cell, e, h0 = make(arch, scale=scale)
     h, d = h0[0], cell.drive(e[0, 0])
     u = cell.recur(h)
-    for partial, jacobian in zip(cell.partials(h, d, u), torch.func.jacrev(cell.combine, (0, 1, 2))(h, d, u), strict=True):
+    for partial, jacobian in zip(
+        cell.partials(h, d, u), torch.func.jacrev(cell.combine, (0, 1, 2))(h, d, u), strict=True
+    ):
         blocks = jacobian.unflatten(0, (-1, H)).unflatten(-1, (-1, H))  # (S, H, S or G, H): diagonal in the two H
         torch.testing.assert_close(partial, torch.einsum("shgh->sgh", blocks), rtol=0, atol=1e-14)
         off = blocks - torch.einsum("sgh,hk->shgk", partial, torch.eye(H, dtype=h.dtype))

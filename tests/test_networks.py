@@ -27,7 +27,9 @@ documents = st.lists(st.lists(st.integers(PAD, len(WORDS) - 1), min_size=0, max_
 def test_logits_do_not_depend_on_padding_batching_or_order(arch, docs, extra, seed):
     network = make(arch)
     width = max(1, *(len(doc) for doc in docs)) + extra
-    filler = np.random.default_rng(seed).integers(0, len(WORDS), (len(docs), width))  # anything may stand behind a review
+    filler = np.random.default_rng(seed).integers(
+        0, len(WORDS), (len(docs), width)
+    )  # anything may stand behind a review
     ids, lengths = torch.from_numpy(filler), torch.tensor([len(doc) for doc in docs])
     for row, doc in enumerate(docs):
         ids[row, : len(doc)] = torch.tensor(doc, dtype=torch.long)

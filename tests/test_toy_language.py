@@ -43,11 +43,17 @@ def test_rule_agrees_on_sequences_the_generator_never_makes():
 @pytest.mark.parametrize(
     ("phrase", "reads"),
     [
-        ("good", 1), ("extremely good", 2), ("not good", -1), ("not the the the good", -1),
-        ("not the the the the good", 1), ("not extremely awful", 4), ("extremely not bad", 1),
-        ("not <pad> <pad> <pad> bad", 1), ("extremely <pad> good", 1),
+        ("good", 1),
+        ("extremely good", 2),
+        ("not good", -1),
+        ("not the the the good", -1),
+        ("not the the the the good", 1),
+        ("not extremely awful", 4),
+        ("extremely not bad", 1),
+        ("not <pad> <pad> <pad> bad", 1),
+        ("extremely <pad> good", 1),
     ],
-)  # fmt: skip
+)
 def test_phrases_of_the_paper(phrase, reads):
     language = ToyLanguage()
     assert language.targets(language.encode(phrase)[None])[0, -1] == reads

@@ -28,10 +28,12 @@ def corpus():
     generator = np.random.default_rng(0)
     labels = np.arange(240) % 2
     texts = [
-        " ".join(generator.choice(["the", "film", "was", "it"], size=generator.integers(2, 12)).tolist()
-                 + [["awful", "great"][label]])
+        " ".join(
+            generator.choice(["the", "film", "was", "it"], size=generator.integers(2, 12)).tolist()
+            + [["awful", "great"][label]]
+        )
         for label in labels
-    ]  # fmt: skip
+    ]
     return Corpus.from_texts(texts, labels, test=(texts[:40], labels[:40]))
 
 
@@ -57,8 +59,12 @@ def test_every_architecture_learns_reviews(corpus, arch, tmp_path):
 
 def test_toy_targets_are_learnt_at_every_word(tmp_path):
     corpus = toy_corpus(train=8_000, validation=100)
-    run = train(Network(corpus.vocab, hidden=24, embedding=8), corpus,
-                TrainConfig(epochs=4, learning_rate=0.01, word_dropout=0), tmp_path / "run")  # fmt: skip
+    run = train(
+        Network(corpus.vocab, hidden=24, embedding=8),
+        corpus,
+        TrainConfig(epochs=4, learning_rate=0.01, word_dropout=0),
+        tmp_path / "run",
+    )
     losses = [record["validation_loss"] for record in run.history]
     assert losses[-1] < 0.3 * losses[0] and losses[-1] < 5
 
@@ -96,8 +102,26 @@ def test_killed_runs_resume_bit_for_bit(corpus, tmp_path, monkeypatch):
 
 def test_sigkill_at_random_moments_loses_nothing(corpus, tmp_path):
     """The real thing, at small scale: a process, SIGKILL, the same command again."""
-    command = [sys.executable, "-m", "rnnlens.training", "toy", "--hidden", "8", "--embedding", "4", "--epochs", "2",
-               "--batch", "2000", "--checkpoint-every", "3", "--threads", "1", "--device", "cpu"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "rnnlens.training",
+        "toy",
+        "--hidden",
+        "8",
+        "--embedding",
+        "4",
+        "--epochs",
+        "2",
+        "--batch",
+        "2000",
+        "--checkpoint-every",
+        "3",
+        "--threads",
+        "1",
+        "--device",
+        "cpu",
+    ]
     subprocess.run([*command, "--out", tmp_path / "whole"], check=True, stdout=subprocess.DEVNULL)
     generator, killed = random.Random(0), 0
     while not (tmp_path / "killed" / "weights.safetensors").exists() and killed < 60:
@@ -123,15 +147,52 @@ def _stamp(folder):
 
 
 def test_two_processes_do_what_one_does(tmp_path):
-    common = ["-m", "rnnlens.training", "toy", "--hidden", "8", "--embedding", "4", "--epochs", "1", "--batch", "4001",
-              "--device", "cpu", "--word-dropout", "0.2", "--embedding-dropout", "0.1"]  # fmt: skip
+    common = [
+        "-m",
+        "rnnlens.training",
+        "toy",
+        "--hidden",
+        "8",
+        "--embedding",
+        "4",
+        "--epochs",
+        "1",
+        "--batch",
+        "4001",
+        "--device",
+        "cpu",
+        "--word-dropout",
+        "0.2",
+        "--embedding-dropout",
+        "0.1",
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, *common, "--out", tmp_path / "one"], check=True, env=environment,
-                   stdout=subprocess.DEVNULL)  # fmt: skip
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1",
-              "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", str(_free_port())]  # fmt: skip
-    subprocess.run([*launch, *common, "--out", tmp_path / "two"], check=True, env=environment,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    subprocess.run(
+        [sys.executable, *common, "--out", tmp_path / "one"], check=True, env=environment, stdout=subprocess.DEVNULL
+    )
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+        "--mixed_precision",
+        "no",
+        "--dynamo_backend",
+        "no",
+        "--main_process_port",
+        str(_free_port()),
+    ]
+    subprocess.run(
+        [*launch, *common, "--out", tmp_path / "two"],
+        check=True,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
     for name in one:
         np.testing.assert_allclose(one[name], two[name], atol=1e-5)
@@ -187,7 +248,9 @@ def test_balance_weighs_the_classes_equally(tmp_path):
     corpus = Corpus.from_texts(texts, [1] * 90 + [0] * 10, validation=0.0)
     config = TrainConfig(epochs=60, batch=100, learning_rate=0.05, word_dropout=0)
     plain = train(small(corpus), corpus, config, tmp_path / "plain").network.read("the film")[-1][1]
-    balanced = train(small(corpus), corpus, dataclasses.replace(config, balance=True), tmp_path / "b").network.read("the film")[-1][1]
+    balanced = train(small(corpus), corpus, dataclasses.replace(config, balance=True), tmp_path / "b").network.read(
+        "the film"
+    )[-1][1]
     assert plain == pytest.approx(np.log(9), abs=0.1) and balanced == pytest.approx(0, abs=0.1)
 
 
@@ -219,10 +282,16 @@ def test_the_learning_rate_rises_then_falls(schedule):
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
-    [({"epochs": 0}, "epochs is '0'"), ({"word_dropout": 1.0}, "word_dropout is '1.0'"), ({"batch": -1}, "batch is '-1'"),
-     ({"learning_rate": float("nan")}, "learning_rate is 'nan'"), ({"schedule": "zigzag"}, "schedule is 'zigzag'"),
-     ({"max_words": 0}, "max_words is '0'"), ({"precision": "int8"}, "precision is 'int8'")],
-)  # fmt: skip
+    [
+        ({"epochs": 0}, "epochs is '0'"),
+        ({"word_dropout": 1.0}, "word_dropout is '1.0'"),
+        ({"batch": -1}, "batch is '-1'"),
+        ({"learning_rate": float("nan")}, "learning_rate is 'nan'"),
+        ({"schedule": "zigzag"}, "schedule is 'zigzag'"),
+        ({"max_words": 0}, "max_words is '0'"),
+        ({"precision": "int8"}, "precision is 'int8'"),
+    ],
+)
 def test_bad_settings_are_told(wrong, told):
     with pytest.raises(RnnlensError) as error:
         TrainConfig(**wrong)

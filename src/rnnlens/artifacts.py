@@ -92,7 +92,9 @@ def exclusive(folder: Path | str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise RnnlensError(f"{quoted(str(folder))} is in use by another rnnlens process; wait or choose another") from error
+            raise RnnlensError(
+                f"{quoted(str(folder))} is in use by another rnnlens process; wait or choose another"
+            ) from error
         sweep_temporaries(folder)
         yield
     finally:
@@ -159,7 +161,9 @@ def read_json(path: Path | str) -> dict[str, Any]:
     try:
         content = json.loads(_read(path).decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RnnlensError(f"{quoted(str(path))} is damaged: it is not whole JSON; restore it or write it anew") from error
+        raise RnnlensError(
+            f"{quoted(str(path))} is damaged: it is not whole JSON; restore it or write it anew"
+        ) from error
     if not isinstance(content, dict) or "fingerprint" not in content:
         raise RnnlensError(f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens")
     fingerprint = content.pop("fingerprint")
@@ -231,7 +235,7 @@ def _tensor_fingerprint(arrays: Mapping[str, np.ndarray], note: str) -> str:
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()[:32]
 
 

@@ -186,7 +186,7 @@ def info(path: Path) -> None:
 
 
 @app.command
-def probe(run: Path, *texts: str, device: Device | None = None) -> None:
+def probe(run: Path, *texts: str, figure: Path | None = None, device: Device | None = None) -> None:
     """Read sentences with a trained network and show its logit after every word.
 
     Parameters
@@ -195,6 +195,8 @@ def probe(run: Path, *texts: str, device: Device | None = None) -> None:
         A run folder.
     texts
         One or more sentences, each in quotes: `rnnlens probe runs/imdb "not bad at all"`.
+    figure
+        Also draw them, to an html, svg, pdf or png file.
     device
         Where to compute.
     """
@@ -205,10 +207,10 @@ def probe(run: Path, *texts: str, device: Device | None = None) -> None:
 
     check_device(device)
     network = load(run).network.to(device or "cpu")
-    for text in texts:
-        words = network.read(text)
+    sentences = {text: network.read(text) for text in texts}
+    for words in sentences.values():
         table = _table("word", "logit", "change", "")
-        before = float(network.logit(network.h0))
+        before = network.logit(network.h0).item()
         table.add_row("(start)", f"{before:+.2f}", "", "")
         span = max(abs(logit) for _, logit in words) or 1.0
         for word, logit in words:
@@ -218,6 +220,10 @@ def probe(run: Path, *texts: str, device: Device | None = None) -> None:
                           bar, style="green" if logit > 0 else "red")  # fmt: skip
             before = logit
         _print(table)
+    if figure is not None:
+        from rnnlens import figures
+
+        print(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
 
 
 def _table(*columns: str, title: str | None = None, header: bool = True) -> Table:

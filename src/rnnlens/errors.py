@@ -7,7 +7,7 @@ class RnnlensError(Exception):
     """A mistake in the input or the environment, told in one line. The command line prints it and exits with 1."""
 
 
-def quoted(value: object, limit: int = 60) -> str:
+def quoted(value: object, limit: int = 120) -> str:
     """The user's own value, safe to print in one line: control characters escaped, long text cut."""
     text = repr(value if isinstance(value, str) else str(value))
     return text if len(text) <= limit else text[: limit - 2] + "…" + text[-1]

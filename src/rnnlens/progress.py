@@ -19,9 +19,15 @@ def progress_bar(title: str, total: int, shown: bool = True, done: int = 0) -> I
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
             bar = Progress(
-                TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-                TextColumn("{task.fields[note]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-                console=Console(stderr=True), transient=False,
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.percentage:>3.0f}%"),
+                TextColumn("{task.fields[note]}"),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=False,
             )
         except ImportError:
             bar = None
@@ -32,6 +38,8 @@ def progress_bar(title: str, total: int, shown: bool = True, done: int = 0) -> I
         task = bar.add_task(title, total=total, completed=done, note="")
 
         def advance(step: int = 1, note: str | None = None) -> None:
-            bar.update(task, advance=step, **({} if note is None else {"note": note}))
+            if note is not None:
+                bar.update(task, note=note)
+            bar.advance(task, step)
 
         yield advance

@@ -82,7 +82,7 @@ def read_about(path: Path) -> dict[str, Any]:
     about = read_json(path / "run.json")
     if about.get("schema", 0) > SCHEMA:
         raise RnnlensError(
-            f"{quoted(str(path))} has schema {about['schema']}, this rnnlens {__version__} reads up to {SCHEMA}: upgrade it"
+            f"{quoted(str(path))} has schema {about['schema']}, rnnlens {__version__} reads up to {SCHEMA}: upgrade it"
         )
     return about
 

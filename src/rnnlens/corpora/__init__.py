@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.corpora.vocab import PAD, UNK, Vocab
-from rnnlens.corpora.words import split_words
+_HOMES = {
+    "PAD": "vocab", "UNK": "vocab", "Vocab": "vocab", "split_words": "words",
+    "Corpus": "corpus", "Split": "corpus", "statistics": "corpus",
+    "PrepareConfig": "options", "prepare": "prepared", "load_corpus": "prepared",
+    "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
+}  # fmt: skip
+
+__all__ = list(_HOMES)
 
 if TYPE_CHECKING:
-    from rnnlens.corpora.prepared import Corpus, Split, load_corpus, prepare
+    from rnnlens.corpora.corpus import Corpus, Split, statistics
+    from rnnlens.corpora.options import PrepareConfig
+    from rnnlens.corpora.prepared import load_corpus, prepare
     from rnnlens.corpora.toy import Modifier, ToyCorpus, ToyLanguage, toy_corpus
-
-__all__ = [
-    "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "load_corpus", "prepare",
-    "Modifier", "ToyCorpus", "ToyLanguage", "toy_corpus",
-]
+    from rnnlens.corpora.vocab import PAD, UNK, Vocab
+    from rnnlens.corpora.words import split_words
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name not in __all__:
+def __getattr__(name: str) -> Any:  # the command line reads PrepareConfig for its flags: that must not import numpy
+    if name not in _HOMES:
         raise AttributeError(f"module 'rnnlens.corpora' has no attribute {name!r}")
-    home = "toy" if name in ("Modifier", "ToyCorpus", "ToyLanguage", "toy_corpus") else "prepared"
-    return getattr(import_module(f"rnnlens.corpora.{home}"), name)
+    return getattr(import_module(f"rnnlens.corpora.{_HOMES[name]}"), name)

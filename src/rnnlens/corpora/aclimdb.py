@@ -23,16 +23,18 @@ Read = Callable[[], Iterator[tuple[str, pl.Series]]]
 
 def find_aclimdb(path: Path) -> Path | None:
     """The folder that holds train/pos and train/neg: `path` itself or `path`/aclImdb; None if neither does."""
-    folders = (path, path / "aclImdb")
-    return next((folder for folder in folders if all((folder / "train" / side).is_dir() for side in ("neg", "pos"))), None)
+    for folder in (path, path / "aclImdb"):
+        if (folder / "train" / "neg").is_dir() and (folder / "train" / "pos").is_dir():
+            return folder
+    return None
 
 
 def read_aclimdb_folder(folder: Path) -> tuple[Labels, Read]:
     """Labels by split, and a reader of the texts, from the folder."""
-    files = {
-        part: [(code, file) for code, side in enumerate(("neg", "pos")) for file in sorted((folder / part / side).glob("*.txt"))]
-        for part in ("train", "test")
-    }
+    files: dict[str, list[tuple[int, Path]]] = {"train": [], "test": []}
+    for part, found in files.items():
+        for code, side in enumerate(("neg", "pos")):
+            found += [(code, file) for file in sorted((folder / part / side).glob("*.txt"))]
     labels = {part: np.array([code for code, _ in found], dtype=np.uint8) for part, found in files.items() if found}
 
     def read() -> Iterator[tuple[str, pl.Series]]:
@@ -72,7 +74,7 @@ def _members(path: Path, contents: bool) -> Iterator[tuple[str, str, str, bytes]
             if match and member.isfile():
                 file = tar.extractfile(member) if contents else None
                 yield match[1], match[2], member.name, file.read() if file else b""
-            tar.members = []  # tarfile remembers every member, a hundred thousand of them
+            tar.members = []  # type: ignore[attr-defined]  # tarfile remembers every member, a hundred thousand of them
 
 
 @contextmanager
@@ -95,5 +97,6 @@ def _decoded(content: bytes, name: str) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise RnnlensError(
-            f"{quoted(name, 200)} is not UTF-8: byte 0x{content[error.start]:02x} at offset {error.start}; convert it first"
+            f"{quoted(name, 200)} is not UTF-8: byte 0x{content[error.start]:02x} at offset {error.start}; "
+            "convert it first, for example with iconv -f latin1 -t utf-8"
         ) from error

@@ -74,7 +74,8 @@ class Split:
         return starts, self.offsets[indices + 1] - starts
 
     def __repr__(self) -> str:
-        return f"Split({len(self):,} reviews, {self.labels.mean() if len(self) else 0:.0%} positive, {len(self.ids):,} words)"
+        positive = self.labels.mean() if len(self) else 0.0
+        return f"Split({len(self):,} reviews, {positive:.0%} positive, {len(self.ids):,} words)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +106,7 @@ class Corpus:
         seed: int = 0,
     ) -> Corpus:
         """A corpus from texts and labels (0 negative, 1 positive), wholly in memory."""
-        from rnnlens.corpora.encoding import corpus_from_texts
+        from rnnlens.corpora.in_memory import corpus_from_texts
 
         return corpus_from_texts(texts, labels, test, validation, vocab_size, min_count, seed)
 
@@ -153,8 +154,11 @@ def _split_statistics(split: Split, unk: int) -> dict[str, Any]:
 
 
 def is_prepared(path: Path | str) -> bool:
-    """Whether `path` is a folder that `prepare` wrote."""
-    return (Path(path) / "corpus.json").is_file()
+    """Whether `path` is a folder that `prepare` wrote, whole or damaged."""
+    try:
+        return any((Path(path) / name).is_file() for name in ("corpus.json", "train.ids.npy"))
+    except OSError:  # not even a possible name
+        return False
 
 
 def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
@@ -175,7 +179,15 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
     words = artifacts.read_json(path / "vocab.json")
     vocab = Vocab(words["words"], words["counts"])
     splits = {part: read_split(path, part, len(vocab)) for part in about["sizes"]}
-    return Corpus(vocab, **splits, about=about["about"], path=path, fingerprint=about["corpus"])
+    return Corpus(
+        vocab,
+        splits["train"],
+        splits.get("validation"),
+        splits.get("test"),
+        about=about["about"],
+        path=path,
+        fingerprint=about["corpus"],
+    )
 
 
 def read_split(path: Path, part: str, n_words: int) -> Split:
@@ -204,7 +216,8 @@ def _file_fingerprint(file: Path) -> str:
     try:
         return artifacts.file_fingerprint(file)
     except OSError as error:
-        raise RnnlensError(f"cannot read {quoted(str(file))}: {error.strerror or error}; prepare the corpus again") from error
+        reason = error.strerror or error
+        raise RnnlensError(f"cannot read {quoted(str(file), 200)}: {reason}; prepare the corpus again") from error
 
 
 def _damaged(file: Path, why: str) -> RnnlensError:
@@ -216,7 +229,7 @@ def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split]) -> str:
     digest = hashlib.sha256("\n".join(vocab.words).encode())
     for name, split in splits.items():
         digest.update(f"{name} {len(split)} {len(split.ids)}".encode())
-        for array, dtype in ((split.offsets, "<i8"), (split.labels, "u1"), (split.ids, split.ids.dtype.newbyteorder("<"))):
+        for array in (split.offsets, split.labels, split.ids):
             for i in range(0, len(array), _BLOCK):
-                digest.update(np.ascontiguousarray(array[i : i + _BLOCK], dtype=dtype).view(np.uint8))
+                digest.update(np.ascontiguousarray(array[i : i + _BLOCK]).data)
     return digest.hexdigest()[:32]

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
-from rnnlens.corpora.labels import decide_scheme, looks_like_label
-from rnnlens.corpora.tables import SUFFIXES, Table, batches, open_files, open_hub, reading
+from rnnlens.corpora.labels import DROPPED, decide_scheme, looks_like_label
+from rnnlens.corpora.tables import SUFFIXES, Table, batches, open_files, open_hub, read_column, reading
 from rnnlens.errors import RnnlensError, quoted
 
 HUB = {"imdb": "stanfordnlp/imdb", "yelp": "fancyzhx/yelp_polarity"}
@@ -23,7 +23,8 @@ SPLITS = {"train": ("train",), "validation": ("validation", "valid", "val", "dev
 
 _TEXT_NAMES = ("text", "review", "review_text", "reviewtext", "sentence", "content", "body", "comment", "document")
 _LABEL_NAMES = (
-    "label", "labels", "sentiment", "polarity", "class", "target", "y", "stars", "star_rating", "rating", "score", "overall",
+    "label", "labels", "sentiment", "polarity", "class", "target", "y",
+    "stars", "star_rating", "rating", "score", "overall",
 )  # fmt: skip
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _BATCH_BYTES = 8 << 20
@@ -48,7 +49,7 @@ class Source:
 def open_source(source: str | Path, text: str | None = None, label: str | None = None) -> Source:
     """Find out what `source` is, and read its labels. `text` and `label` name columns that are not to be guessed."""
     where, path = quoted(str(source), 200), Path(source).expanduser()
-    if not path.exists():
+    if not exists(path):
         return _from_tables(where, str(source), _hub_tables(str(source)), text, label)
     if path.is_file() and path.name.lower().endswith((".tar", ".tar.gz", ".tgz")):
         labels, read = read_aclimdb_tar(path)
@@ -67,13 +68,21 @@ def open_source(source: str | Path, text: str | None = None, label: str | None =
 def local_files(source: str | Path) -> list[Path]:
     """The local files (or folders of files) behind a source: when they change, so does the source."""
     path = Path(source).expanduser()
-    if not path.exists():
+    if not exists(path):
         return []
     if (folder := find_aclimdb(path)) is not None:
         return [folder / part / side for part in ("train", "test") for side in ("neg", "pos")]
     if path.is_dir():
         return sorted(file for files in _folder_files(path).values() for file in files)
     return [path]
+
+
+def exists(path: Path) -> bool:
+    """Whether there is such a file or folder; a name too long to be one is none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 # --- which files ------------------------------------------------------------------------------------------------------
@@ -100,8 +109,8 @@ def _hub_tables(source: str) -> dict[str, Table]:
         return {"train": open_hub(source, source)}
     name = HUB.get(source.lower(), source)
     if not _HUB_NAME.fullmatch(name):
-        known = " or ".join(HUB)
-        raise RnnlensError(f"{quoted(source, 200)} does not exist: expected a file, a folder, {known}, or a hub owner/name")
+        known = f"a file, a folder, {', '.join(HUB)} or a hub owner/name"
+        raise RnnlensError(f"{quoted(source, 200)} does not exist: expected {known}")
     tables = {"train": open_hub(f"hf://datasets/{name}/**/train*.parquet", source)}
     for split in ("validation", "test"):
         try:
@@ -180,8 +189,8 @@ def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
     for name in (text, label):
         if name not in table.columns:
             raise RnnlensError(f"{table.where} has no column {quoted(name)}: it has {_listed(table.columns)}")
+    column = read_column(table, label)
     with reading(table):
-        column = table.frame.select(label).collect(engine="streaming")[label]
         return column.cast(pl.Float64).fill_nan(None) if column.dtype.is_numeric() else column.cast(pl.String)
 
 
@@ -190,14 +199,13 @@ def _distinct(raw: Mapping[str, pl.Series], label: str, where: str) -> list[obje
     for column in raw.values():
         distinct = column.unique()
         if len(distinct) > _SAMPLE:
-            raise RnnlensError(f"column {quoted(label)} of {where} holds {len(distinct)} distinct values: name the label column with label=")
+            found = f"column {quoted(label)} of {where} holds {len(distinct)} distinct values"
+            raise RnnlensError(f"{found}, too many for labels: name the label column with label=")
         values.update(distinct.to_list())
     return sorted(values, key=str)
 
 
 def _codes(column: pl.Series, codes: Mapping[object, int]) -> np.ndarray:
-    from rnnlens.corpora.labels import DROPPED
-
     known = {value: code for value, code in codes.items() if value is not None}
     return column.replace_strict(list(known), list(known.values()), default=DROPPED, return_dtype=pl.UInt8).to_numpy()
 

@@ -15,7 +15,8 @@ from rnnlens.corpora.labels import looks_like_label
 from rnnlens.errors import RnnlensError, quoted
 
 SUFFIXES = {
-    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 
 
@@ -24,50 +25,58 @@ class Table:
     """One split of a source: a scan, the files behind it (none for the hub), about how many bytes of text they hold."""
 
     frame: pl.LazyFrame
+    kind: str
     columns: tuple[str, ...]
     where: str
     files: tuple[Path, ...] = ()
     bytes: int = 1 << 30
-    escapes: bool = False  # the csv files of Zhang et al.: no header, `\n` for a line break
+    headless: bool = False  # the csv files of Zhang et al.: no header, `\n` for a line break
 
 
 def open_files(files: Sequence[Path], where: str) -> Table:
     """One split from one or several files of the same kind."""
-    kinds = {SUFFIXES.get(file.suffix.lower()) for file in files}
-    if None in kinds:
+    kinds = sorted({SUFFIXES.get(file.suffix.lower(), "") for file in files})
+    if "" in kinds:
         raise RnnlensError(f"{where} is of no known kind: expected {', '.join(SUFFIXES)}, .tar or .tar.gz")
     if len(kinds) > 1:
-        raise RnnlensError(f"{where} has files of several kinds ({', '.join(sorted(map(str, kinds)))}): keep one of them")
-    for file in files:
-        with reading(Table(pl.LazyFrame(), (), where, tuple(files))):
-            if not file.stat().st_size:
-                raise RnnlensError(f"{quoted(str(file), 200)} is empty: expected rows with a text and a label")
-            file.open("rb").close()
-    kind = kinds.pop()
-    size = sum(file.stat().st_size for file in files) * (3 if kind == "parquet" else 1)
-    table = Table(pl.LazyFrame(), (), where, tuple(files), size)
+        raise RnnlensError(f"{where} has files of several kinds ({', '.join(kinds)}): keep one")
+    kind, table = kinds[0], Table(pl.LazyFrame(), kinds[0], (), where, tuple(files))
     with reading(table):
-        escapes = kind == "csv" and _headless(files[0])
-        frame = _scan(kind, list(files), headless=escapes)
+        sizes = [file.stat().st_size for file in files]
+        if 0 in sizes:
+            empty = quoted(str(files[sizes.index(0)]), 200)
+            raise RnnlensError(f"{empty} is empty: expected rows with a text and a label")
+        headless = kind in ("csv", "tsv") and _headless(files[0], kind)
+        frame = _scan(kind, list(files), headless)
         columns = tuple(frame.collect_schema().names())
-    return Table(frame, columns, where, tuple(files), size, escapes)
+    about = sum(sizes) * (3 if kind == "parquet" else 1)
+    return Table(frame, kind, columns, where, tuple(files), about, headless)
 
 
 def open_hub(path: str, source: str) -> Table:
     """One split from the hub, by its hf:// path."""
-    kind = SUFFIXES.get(Path(path).suffix.lower())
-    if kind is None:
-        raise RnnlensError(f"{quoted(path, 200)} is of no known kind: expected hf://datasets/owner/name/….parquet, .csv or .jsonl")
-    table = Table(pl.LazyFrame(), (), quoted(source, 200))
+    kind = SUFFIXES.get(Path(path).suffix.lower(), "")
+    if not kind:
+        raise RnnlensError(
+            f"{quoted(path, 200)} is of no known kind: expected hf://datasets/owner/name/….parquet, .csv or .jsonl"
+        )
+    table = Table(pl.LazyFrame(), kind, (), quoted(source, 200))
     with reading(table):
         frame = _scan(kind, path)
-        return Table(frame, tuple(frame.collect_schema().names()), table.where)
+        return Table(frame, kind, tuple(frame.collect_schema().names()), table.where)
+
+
+def read_column(table: Table, name: str) -> pl.Series:
+    """One whole column. Every field of every row is parsed on the way: polars finds ragged rows only then."""
+    with reading(table):
+        whole = pl.QueryOptFlags(projection_pushdown=table.kind not in ("csv", "tsv"))
+        return table.frame.select(name).collect(engine="streaming", optimizations=whole)[name]
 
 
 def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
     """The text column, about `rows` rows at a time, in order."""
     texts = pl.col(text).cast(pl.String)
-    if table.escapes:
+    if table.headless:
         texts = texts.str.replace_all("\\n", "\n", literal=True).str.replace_all('\\"', '"', literal=True)
     with reading(table):
         found = table.frame.select(texts).collect_batches(chunk_size=rows, maintain_order=True, engine="streaming")
@@ -79,26 +88,28 @@ def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
                 found.stop()  # without it an abandoned query runs on in the background
 
 
-def _scan(kind: str | None, files: list[Path] | str, headless: bool = False) -> pl.LazyFrame:
+def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> pl.LazyFrame:
     if kind == "parquet":
         return pl.scan_parquet(files, glob=isinstance(files, str))
     if kind == "jsonl":
         # Names from the first rows; everything as text, since a label may be 1 here and "neg" there.
         names = pl.scan_ndjson(files, infer_schema_length=1000).collect_schema().names()
         return pl.scan_ndjson(files, schema=dict.fromkeys(names, pl.String))
-    frame = pl.scan_csv(
-        files, separator="\t" if kind == "tsv" else ",", has_header=not headless, infer_schema=False, glob=isinstance(files, str)
-    )
+    separator = "\t" if kind == "tsv" else ","
+    glob = isinstance(files, str)
+    frame = pl.scan_csv(files, separator=separator, has_header=not headless, infer_schema=False, glob=glob)
     if headless:
         names = frame.collect_schema().names()
         frame = frame.rename({name: f"column {i}" for i, name in enumerate(names, 1)})
     return frame
 
 
-def _headless(file: Path) -> bool:
-    """Whether a csv file starts with a row of data: some field of its first line is a label, not a name."""
-    with open(file, encoding="utf-8", errors="replace", newline="") as lines:
-        return any(looks_like_label(field) for field in next(csv.reader(lines), []))
+def _headless(file: Path, kind: str) -> bool:
+    """Whether a csv file starts with a row of data: some field of its first line, but not all, is a label."""
+    with open(file, encoding="utf-8-sig", errors="replace", newline="") as lines:
+        first = next(csv.reader(lines, delimiter="\t" if kind == "tsv" else ","), [])
+    labels = [looks_like_label(field) for field in first]
+    return any(labels) and not all(labels)
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -117,7 +128,7 @@ def reading(table: Table) -> Iterator[None]:
 def _told(table: Table, reason: str) -> str:
     if not table.files:
         return (
-            f"cannot read {table.where} from the hub (no such file or dataset here, and huggingface.co says: {reason[:160]}): "
+            f"{table.where} is no file or folder here, and the hub cannot give it ({reason[:160]}): "
             "if this machine is offline, give a local file or folder instead"
         )
     if "utf-8" in reason.lower() or "utf8" in reason.lower():
@@ -129,8 +140,11 @@ def _told(table: Table, reason: str) -> str:
                     "convert it first, for example with iconv -f latin1 -t utf-8"
                 )
     if "more fields" in reason:
-        line, n, expected = next(filter(None, map(_ragged_row, table.files)), ("?", "more", "fewer"))
-        return f"{table.where} is ragged: line {line} has {n} fields, the first has {expected}; quote texts that hold a separator"
+        found = next(filter(None, map(_ragged_row, table.files)), None)
+        row = "line {} has {} fields, the first has {}".format(*found) if found else "a row has too many fields"
+        return f"{table.where} is ragged: {row}; put quotes around texts that hold a separator"
+    if reason.startswith(("could not parse", "CSV malformed")):
+        return f"{table.where} is no whole csv file, perhaps a quote in it is never closed: close or double it"
     return f"cannot read {table.where}: {reason[:200]}"
 
 

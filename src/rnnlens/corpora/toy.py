@@ -58,7 +58,7 @@ class ToyLanguage:
         return Vocab([*self.valences, *self.modifiers])
 
     def targets(self, ids: np.ndarray) -> np.ndarray:
-        """The rule: the running sum (n, T) of valences, each times the factors of the modifiers it stands in scope of."""
+        """The rule: the running sum (n, T) of valences, each times the factors of the modifiers in reach of it."""
         valence = np.array([*self.valences.values(), *(0.0 for _ in self.modifiers), 0.0], dtype=np.float32)
         value = valence[ids]  # PAD, −1, reads the last entry: neutral
         for m, modifier in enumerate(self.modifiers.values(), start=len(self.valences)):
@@ -160,6 +160,8 @@ def toy_corpus(
     """Sample a corpus of the toy language; the same seed gives the same reviews."""
     language = language or ToyLanguage()
     seeds = np.random.SeedSequence(seed).spawn(2)
-    splits = [ToySplit(*language.sample(n, np.random.default_rng(s))) for n, s in zip((train, validation), seeds)]
+    parts = [
+        ToySplit(*language.sample(n, np.random.default_rng(s))) for n, s in zip((train, validation), seeds, strict=True)
+    ]
     about = {"source": "toy", "seed": seed, "train": train, "validation": validation, **language.about()}
-    return ToyCorpus(language, *splits, about=about)
+    return ToyCorpus(language, parts[0], parts[1], about)

@@ -47,9 +47,9 @@ class Vocab:
         return next((i for i, word in enumerate(self.words) if word.lower() in ("<unk>", "[unk]")), PAD)
 
     def encode(self, text: str | Sequence[str]) -> np.ndarray:
-        """Ids (T,) of a text, split as corpora are, or of a list of words taken as they are."""
+        """Ids (T,) of a text, split as corpora are, or of a list of words taken as they are, where "" is a pad."""
         words = split_words(text) if isinstance(text, str) else text
-        return np.array([self.index.get(word, self.unk) for word in words], dtype=np.int64)
+        return np.array([self.index.get(word, self.unk) if word else PAD for word in words], dtype=np.int64)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Words of ids; PAD reads as the empty string."""

@@ -38,3 +38,19 @@ def _run(path: Path) -> tuple[str, Facts]:
     facts += [("config", ", ".join(f"{k}={v}" for k, v in about["config"].items()))]
     facts += [("results", ", ".join(run.results))]
     return f"run {path}", facts
+
+
+def _corpus(path: Path) -> tuple[str, Facts]:
+    from rnnlens.corpora import load_corpus, statistics
+
+    corpus = load_corpus(path)
+    facts = [("source", str(corpus.about.get("source"))), ("fingerprint", corpus.fingerprint[:8])]
+    facts += [("words known", f"{len(corpus.vocab):,}")]
+    for name, part in statistics(corpus).items():
+        words = part["words per review"]
+        facts.append((name, f"{part['reviews']:,} reviews, {100 * part['positive']:.1f} % positive"))
+        facts.append(("", f"{words['median']} words at the median, {words['95%']} at 95 %, {words['max']} at most"))
+        facts.append(("", f"{100 * part['unknown']:.2f} % of words unknown"))
+    dropped = corpus.about.get("dropped", {})
+    facts += [("dropped", ", ".join(f"{n} with {why}" for why, n in dropped.items() if n) or "none")]
+    return f"corpus {path}", facts

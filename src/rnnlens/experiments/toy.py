@@ -66,7 +66,7 @@ def read_phrases(network: Network, language: ToyLanguage, phrases: tuple[str, ..
 
 @torch.no_grad()
 def pad_drift(network: Network, steps: int = 50) -> float:
-    """The furthest the logit strays under `steps` zero inputs from h0. Zero-input analyses mean little where it does."""
+    """The furthest the logit strays from its start under `steps` zero inputs."""
     ids = torch.full((1, steps), PAD, device=network.h0.device)
     logits = network.logits(ids)[0]
     return float((logits - logits[0]).abs().max())

@@ -80,7 +80,7 @@ class Stack(nn.Module):
 
     def __init__(self, layers: list[Cell]):
         super().__init__()
-        self.layers = nn.ModuleList(layers)
+        self.layers: list[Cell] = nn.ModuleList(layers)  # type: ignore[assignment]
         self.sizes = [layer.size for layer in layers]
         self.size, self.inputs = sum(self.sizes), layers[0].inputs
         start = self.size - self.sizes[-1]
@@ -89,20 +89,20 @@ class Stack(nn.Module):
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         new = []
         for layer, part in zip(self.layers, h.split(self.sizes, -1), strict=True):
-            new.append(layer.step(part, e))  # type: ignore[operator]
-            e = new[-1][..., layer.output]  # type: ignore[index]
+            new.append(layer.step(part, e))
+            e = new[-1][..., layer.output]
         return torch.cat(new, -1)
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         states = []
         for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
-            states.append(layer.sequence(e, part))  # type: ignore[operator]
-            e = states[-1][:, 1:, layer.output]  # type: ignore[index]
+            states.append(layer.sequence(e, part))
+            e = states[-1][:, 1:, layer.output]
         return torch.cat(states, -1)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
-            e = layer.outputs(e, part)  # type: ignore[operator]
+            e = layer.outputs(e, part)
         return e
 
 
@@ -237,8 +237,10 @@ def _readout(readout: Readout, target: Target) -> tuple[Tensor, Tensor]:
         w = readout.weight.detach()
         b = w.new_zeros(len(w)) if readout.bias is None else readout.bias.detach()
     elif isinstance(readout, tuple | list) and len(readout) == 2:
-        w, b = (torch.as_tensor(part).detach().float() if not isinstance(part, Tensor) else part.detach()
-                for part in readout)
+        w, b = (
+            torch.as_tensor(part).detach().float() if not isinstance(part, Tensor) else part.detach()
+            for part in readout
+        )
         if w.ndim == 1:
             w, b = w.unsqueeze(0), b.reshape(1)
     else:

@@ -105,9 +105,7 @@ class Vanilla(Cell):
 
     gates = 1
 
-    def __init__(
-        self, hidden: int, inputs: int, generator: torch.Generator | None = None, nonlinearity: str = "tanh"
-    ):
+    def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None, nonlinearity: str = "tanh"):
         super().__init__(hidden, inputs, generator)
         self.nonlinearity = nonlinearity
         nn.init.orthogonal_(self.U, generator=generator)  # keeps a long memory alive at the start of training

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -134,11 +134,13 @@ class Network(nn.Module):
         return (self.h0 if h0 is None else h0).expand(e.shape[0], self.size)
 
     @torch.no_grad()
-    def read(self, text: str) -> list[tuple[str, float]]:
-        """The words of a text, each with the logit after it: `network.read("not bad at all")`."""
+    def read(self, text: str | Sequence[str]) -> list[tuple[str, float]]:
+        """The words of a text, each with the logit after it: `network.read("not bad at all")`.
+
+        A list of words is taken as it is; "" in it is a pad (no input)."""
         if self.vocab is None:
             raise RnnlensError("this network has no words: `read` needs a vocabulary; use `states` for its inputs")
-        words = split_words(text)
+        words = split_words(text) if isinstance(text, str) else list(text)
         if not words:
             raise RnnlensError(f"no word in {quoted(text)}: expected some text")
         ids = torch.as_tensor(self.vocab.encode(words), device=self.h0.device).unsqueeze(0)

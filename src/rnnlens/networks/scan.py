@@ -48,7 +48,7 @@ class _Scan(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         d, hs, us, U = ctx.saved_tensors
         cell: Cell = ctx.cell
         T, B, _ = d.shape

@@ -1,4 +1,4 @@
-"""Which reviews make up each batch: a pure function of the seed and the epoch, so a killed run finds its place again."""
+"""Which reviews make up each batch: a pure function of the seed and the epoch, so a killed run finds its place."""
 
 from __future__ import annotations
 

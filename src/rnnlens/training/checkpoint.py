@@ -42,7 +42,7 @@ def write_checkpoint(
     best: Weights | None,
 ) -> None:
     """Replace the checkpoint by the state now, in one rename."""
-    tensors = {f"weights/{name}": p for name, p in network.named_parameters()}
+    tensors: Weights = {f"weights/{name}": p for name, p in network.named_parameters()}
     for name, parameter in network.named_parameters():
         for key, value in optimiser.state[parameter].items():
             tensors[f"optimiser/{key}/{name}"] = value

@@ -1,4 +1,4 @@
-"""What `rnnlens train` and `python -m rnnlens.training` both do: open the corpus, make the network, train, say how well."""
+"""What `rnnlens train` and `python -m rnnlens.training` both do: open the corpus, train a network, say how well."""
 
 from __future__ import annotations
 

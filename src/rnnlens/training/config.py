@@ -76,8 +76,11 @@ class TrainConfig:
         for name in ("word_dropout", "embedding_dropout", "average", "momentum", "second_momentum"):
             need(0 <= getattr(self, name) < 1, name, "at least 0 and below 1")
         need(self.max_words is None or self.max_words >= 1, "max_words", "a whole number of at least 1, or None")
-        need(self.schedule in ("cosine", "linear", "exponential", "constant"), "schedule", "cosine, linear, "
-             "exponential or constant")
+        need(
+            self.schedule in ("cosine", "linear", "exponential", "constant"),
+            "schedule",
+            "cosine, linear, exponential or constant",
+        )
         need(self.precision in ("fp32", "bf16", "fp16"), "precision", "fp32, bf16 or fp16")
         need(self.keep in ("best", "last"), "keep", "best or last")
         need(self.schedule != "exponential" or self.final_rate > 0, "final_rate", "above 0 for an exponential fall")

@@ -119,7 +119,9 @@ def _train(
             epoch, first = divmod(counters.step, steps)
             for rows in epoch_batches(lengths, config.batch, config.seed, epoch)[first:]:
                 rate = config.rate(counters.step, total)
-                sums += _step(model, network, optimiser, average, corpus, rows, rate, counters.step, config, accelerator)
+                sums += _step(
+                    model, network, optimiser, average, corpus, rows, rate, counters.step, config, accelerator
+                )
                 counters.step += 1
                 if counters.step % 20 == 0 or counters.step % steps == 0:
                     seen = min(counters.step - epoch * steps, steps) * config.batch
@@ -159,7 +161,9 @@ def _step(
     labels = torch.from_numpy(np.asarray(corpus.train.labels)[rows].astype(np.float32))
     ids, lengths, labels = (x.to(device, non_blocking=True) for x in (ids, lengths, labels))
     # Chance is drawn for the whole batch, then shared out: the same words are dropped however many processes there are.
-    generator = torch.Generator(device).manual_seed(int(np.random.SeedSequence([config.seed, step]).generate_state(1)[0]))
+    generator = torch.Generator(device).manual_seed(
+        int(np.random.SeedSequence([config.seed, step]).generate_state(1)[0])
+    )
     mask = None
     if config.word_dropout:
         dropped = torch.rand(ids.shape, generator=generator, device=device) < config.word_dropout

@@ -1,0 +1,27 @@
+# Two commands: `make demo` to see it work, `make test` to see it hold. Each sets everything up by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/ready  ## train on the toy language and read phrases with what was learnt (about two minutes)
+	$(BIN)/rnnlens toy --out runs/toy --resume
+
+test: lint  ## everything that must hold
+	$(BIN)/python -m pytest
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/ready  ## ratios against peers and limits, measured side by side; IMDB=folder measures on the real reviews
+	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB))
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,122 @@
+"""Codes → ids: once every text has been seen, documents are dealt to splits, words counted, and codes looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rnnlens.corpora.corpus import PARTS
+from rnnlens.corpora.vocab import UNK, Vocab
+from rnnlens.errors import RnnlensError
+
+BLOCK_WORDS = 1 << 22  # codes turned into ids in one go
+
+
+@dataclass
+class Spool:
+    """Codes of documents as they arrive: on disk if it has a path, else in memory."""
+
+    path: Path | None = None
+    _codes: list[np.ndarray] = field(default_factory=list)
+    _lengths: list[np.ndarray] = field(default_factory=list)
+    _labels: list[np.ndarray] = field(default_factory=list)
+
+    def append(self, codes: np.ndarray, lengths: np.ndarray, labels: np.ndarray) -> None:
+        """Add documents: their codes end to end, lengths (n,), labels (n,)."""
+        if self.path is None:
+            self._codes.append(codes)
+        else:
+            with open(self.path, "ab") as file:
+                codes.tofile(file)
+        self._lengths.append(lengths)
+        self._labels.append(labels)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(n,) int64."""
+        return np.concatenate([np.zeros(0, dtype=np.int64), *self._lengths])
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(n,) uint8."""
+        return np.concatenate([np.zeros(0, dtype=np.uint8), *self._labels])
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Runs of whole documents and their codes, about BLOCK_WORDS words at a time."""
+        offsets = np.concatenate([[0], np.cumsum(self.lengths)])
+        whole = None if self.path else np.concatenate([np.zeros(0, dtype=np.uint32), *self._codes])
+        start = 0
+        while start < len(offsets) - 1:
+            stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + BLOCK_WORDS, side="right")) - 1)
+            words = slice(int(offsets[start]), int(offsets[stop]))
+            if whole is not None:
+                codes = whole[words]
+            else:
+                codes = np.fromfile(self.path, np.uint32, words.stop - words.start, offset=4 * words.start)  # type: ignore[arg-type]
+            yield slice(start, stop), codes
+            start = stop
+
+    def close(self) -> None:
+        """Forget the codes."""
+        self._codes.clear()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator) -> np.ndarray:
+    """A mask (n,) of `fraction` of the documents, chosen by `rng`, the same fraction of each class."""
+    chosen = np.zeros(len(labels), dtype=bool)
+    for label in (0, 1):
+        members = np.flatnonzero(labels == label)
+        chosen[rng.permutation(members)[: round(fraction * len(members))]] = True
+    return chosen
+
+
+def count_words(spool: Spool, chosen: np.ndarray, size: int) -> np.ndarray:
+    """How often each code occurs in the chosen documents, (size,) int64."""
+    counts = np.zeros(size, dtype=np.int64)
+    lengths = spool.lengths
+    for documents, codes in spool.blocks():
+        counts += np.bincount(codes[np.repeat(chosen[documents], lengths[documents])], minlength=size)
+    return counts
+
+
+def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_count: int) -> tuple[Vocab, np.ndarray]:
+    """The `vocab_size` − 1 most frequent words after `<unk>`, ties in alphabetical order; and the table code → id."""
+    frequent = (
+        words.with_columns(count=pl.Series(counts[words["code"].to_numpy()]))
+        .filter((pl.col("count") >= max(1, min_count)) & (pl.col("word") != UNK))
+        .sort("count", "word", descending=[True, False])
+        .head(vocab_size - 1)
+    )
+    known = frequent["count"].to_numpy()
+    table = np.zeros(len(counts), dtype=np.uint16 if len(frequent) < 1 << 16 else np.uint32)
+    table[frequent["code"].to_numpy()] = np.arange(1, len(frequent) + 1)
+    return Vocab([UNK, *frequent["word"].to_list()], np.concatenate([[counts.sum() - known.sum()], known])), table
+
+
+def deal(
+    spools: Mapping[str, Spool], shares: Mapping[str, float], rng: np.random.Generator
+) -> dict[str, tuple[Spool, np.ndarray]]:
+    """The final splits, each as a spool and a mask (n,) of its documents.
+
+    `shares` says what part of train each split that the source lacks takes out of it, class by class.
+    """
+    parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
+    spool, train = parts["train"]
+    for part in [part for part in shares if part not in parts]:
+        members = np.flatnonzero(train)
+        held_out = members[stratified(spool.labels[members], shares[part], rng)]
+        if len(held_out):
+            mask = np.zeros_like(train)
+            mask[held_out] = True
+            train[held_out] = False
+            parts[part] = (spool, mask)
+    for code, name in enumerate(("negative", "positive")):
+        if not np.any(spool.labels[train] == code):
+            raise RnnlensError(f"no {name} review is left to train on: expected reviews of both classes, with a text")
+    return {part: parts[part] for part in PARTS if part in parts}

@@ -1,0 +1,119 @@
+"""A source → the files of a prepared corpus, reading and holding only a few megabytes of text at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+
+from rnnlens import artifacts
+from rnnlens.corpora.corpus import ARRAYS, content_fingerprint, read_split
+from rnnlens.corpora.encoding import Codes, Dictionary, byte_chunks, spool_texts
+from rnnlens.corpora.labels import DROPPED
+from rnnlens.corpora.options import PrepareConfig
+from rnnlens.corpora.sources import Source
+from rnnlens.corpora.spool import Spool, build_vocab, count_words, deal, stratified
+from rnnlens.corpora.vocab import Vocab
+from rnnlens.errors import RnnlensError, quoted
+
+Progress = Callable[[int, int], None]
+
+
+def write_corpus(
+    folder: Path, source: Source, config: PrepareConfig, about: Mapping[str, Any], progress: Progress | None
+) -> None:
+    """Write `corpus.json`, `vocab.json` and the arrays of every split into `folder`; `about` goes into the first."""
+    rng = np.random.Generator(np.random.PCG64(config.seed))
+    dictionary = Dictionary()
+    spools = {split: Spool(folder / f"{split}.codes") for split in source.labels}
+    dropped = {"no class": 0, "no text": 0}
+
+    def spool(place: tuple[str, np.ndarray], chunk: Codes) -> None:
+        split, labels = place
+        spools[split].append(*_last_words(chunk.codes, chunk.lengths, config.max_words), labels)
+
+    spool_texts(dictionary, _kept_texts(source, _wanted(source, config.limit, rng), dropped, progress), spool)
+    parts = deal(spools, {"test": config.test, "validation": config.validation}, rng)
+    counts = count_words(*parts["train"], dictionary.size)
+    vocab, table = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
+    for part, (spooled, chosen) in parts.items():
+        _write_split(folder, part, spooled, chosen, table)
+    for spooled in spools.values():
+        spooled.close()
+    artifacts.write_json(folder / "vocab.json", {"words": vocab.words, "counts": vocab.counts})
+    rows = {split: len(codes) for split, codes in source.labels.items()}
+    read = {"labels": source.scheme, "columns": dict(source.columns), "rows": rows, "dropped": dropped}
+    _write_about(folder, vocab, list(parts), {**about, "about": {**about["about"], **read}})
+
+
+def _wanted(source: Source, limit: int | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """A mask (rows,) for each split: the rows with a class, about `limit` of them if there are more."""
+    wanted = {split: codes != DROPPED for split, codes in source.labels.items()}
+    for split, rows in wanted.items():
+        if limit is not None and (n := np.count_nonzero(rows)) > limit:
+            wanted[split] = stratified(source.labels[split], limit / n, rng)
+    return wanted
+
+
+def _kept_texts(
+    source: Source, wanted: Mapping[str, np.ndarray], dropped: dict[str, int], progress: Progress | None
+) -> Iterator[tuple[tuple[str, np.ndarray], pl.Series]]:
+    """Chunks ((split, labels), texts) of the wanted rows that have a text; counts what is dropped."""
+    total, done = sum(map(len, wanted.values())), dict.fromkeys(wanted, 0)
+    for split, texts in source.read():
+        rows = slice(done[split], done[split] + len(texts))
+        done[split] = rows.stop
+        kept, labels = wanted[split][rows], source.labels[split][rows]
+        if len(kept) < len(texts):
+            break
+        there = texts.is_not_null().to_numpy()
+        dropped["no class"] += int(np.count_nonzero(labels == DROPPED))
+        dropped["no text"] += int(np.count_nonzero(kept & ~there))
+        texts, labels = texts.filter(pl.Series(kept & there)), labels[kept & there]
+        for chunk in byte_chunks(texts):
+            yield (split, labels[chunk]), texts[chunk]
+        if progress is not None:
+            progress(sum(done.values()), total)
+    if any(done[split] != len(rows) for split, rows in wanted.items()):
+        raise RnnlensError(f"{quoted(source.name, 200)} changed while it was read: prepare it again")
+
+
+def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Documents end to end, each cut to its last `most` words."""
+    if most is None or lengths.max(initial=0) <= most:
+        return codes, lengths
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # words from here to the document's end
+    return codes[left <= most], np.minimum(lengths, most)
+
+
+def _write_split(folder: Path, part: str, spool: Spool, chosen: np.ndarray, table: np.ndarray) -> None:
+    lengths = spool.lengths
+    offsets = np.concatenate([[0], np.cumsum(lengths[chosen])])
+    np.save(folder / f"{part}.offsets.npy", offsets)
+    np.save(folder / f"{part}.labels.npy", spool.labels[chosen])
+    with open(folder / f"{part}.ids.npy", "wb") as file:
+        _npy_header(file, table.dtype, int(offsets[-1]))
+        for documents, codes in spool.blocks():
+            table[codes[np.repeat(chosen[documents], lengths[documents])]].tofile(file)
+
+
+def _npy_header(file: IO[bytes], dtype: np.dtype, size: int) -> None:
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (size,)}
+    np.lib.format.write_array_header_1_0(file, about)
+
+
+def _write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:
+    splits = {part: read_split(folder, part, len(vocab)) for part in parts}
+    names = ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in ARRAYS)]
+    content = {
+        "kind": "corpus",
+        "schema": artifacts.SCHEMA,
+        **about,
+        "corpus": content_fingerprint(vocab, splits),
+        "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
+        "files": {name: artifacts.file_fingerprint(folder / name) for name in names},
+    }
+    artifacts.write_json(folder / "corpus.json", content)

@@ -1,0 +1,42 @@
+"""Fig. 1b: the logit after every word, a line for each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from rnnlens.figures.style import COLOURS, DASHES, SYMBOLS, styled
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def reading(
+    sentences: Mapping[str, Sequence[tuple[str, float]]], title: str = "What the network makes of each word"
+) -> Figure:
+    """Sentences by name, each as `network.read` gives it: (word, logit after it). A pad (the word "") has no label.
+
+    Lines differ in colour, dash and marker; hovering names the word.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for i, (name, words) in enumerate(sentences.items()):
+        look = i % len(COLOURS)
+        # Words are data: Plotly reads <b> and its like as markup, so they are escaped.
+        labels = [escape(word) for word, _ in words]
+        figure.add_scatter(
+            x=list(range(1, len(words) + 1)),
+            y=[logit for _, logit in words],
+            text=labels,
+            name=escape(name),
+            mode="lines+markers+text",
+            textposition="top center" if i % 2 == 0 else "bottom center",
+            textfont={"color": COLOURS[look], "size": 12},
+            line={"color": COLOURS[look], "dash": DASHES[look], "width": 2.5},
+            marker={"symbol": SYMBOLS[look], "size": 8},
+            hovertemplate="%{text}<br>word %{x}<br>logit %{y:.2f}<extra>" + escape(name).replace("%", "") + "</extra>",
+        )
+    figure.add_hline(y=0, line={"color": "#cbd5e0", "width": 1})
+    return styled(figure, escape(title), "word", "logit (positive above 0)")

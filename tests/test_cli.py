@@ -1,0 +1,136 @@
+"""The command line: quick, teaches, and fails in one line with the right code."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from rnnlens import Network, TrainConfig, toy_corpus, train
+from rnnlens.cli import main
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    corpus = toy_corpus(train=64, validation=16)
+    path = tmp_path_factory.mktemp("runs") / "run"
+    train(Network(corpus.vocab, hidden=4, embedding=2), corpus, TrainConfig(epochs=1), path)
+    return path
+
+
+@pytest.fixture
+def reviews(tmp_path):
+    rows = "".join(f'"{["awful", "great"][i % 2]} film, number {i}",{i % 2}\n' for i in range(60))
+    (tmp_path / "reviews.csv").write_text("text,label\n" + rows)
+    return tmp_path / "reviews.csv"
+
+
+def call(capsys, *arguments):
+    """Exit code, output and errors of a command."""
+    code = 0
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        code = stop.code or 0
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_users_own_reviews_from_csv_to_probe(capsys, reviews, tmp_path):
+    corpus, out = tmp_path / "corpus", tmp_path / "run"
+    assert call(capsys, "prepare", reviews, "--out", corpus, "--min-count", 1)[0] == 0
+    code, told, _ = call(
+        capsys,
+        "train",
+        corpus,
+        "--out",
+        out,
+        "--hidden",
+        8,
+        "--embedding",
+        4,
+        "--epochs",
+        5,
+        "--learning-rate",
+        0.05,
+        "--batch",
+        8,
+        "--test",
+        "--device",
+        "cpu",
+    )
+    assert code == 0 and "test" in told
+    code, told, _ = call(capsys, "info", out)
+    assert code == 0 and "test accuracy" in told and "gru" in told
+    code, told, _ = call(capsys, "info", corpus)
+    assert code == 0 and "positive" in told
+    code, told, _ = call(capsys, "probe", out, "great film", "awful [bold]zebra[/bold]")
+    assert code == 0 and "great" in told and "zebra (unknown)" in told and "[" in told
+
+
+def test_probe_draws_a_figure(capsys, run, tmp_path):
+    code, told, _ = call(capsys, "probe", run, "not good", "<script>", "--figure", tmp_path / "figure.html")
+    assert code == 0 and "figure.html" in told
+    assert "plotly" in (tmp_path / "figure.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["train"], 2, "--corpus"),
+        (["train", "x", "--out", "y", "--epochs", "many"], 2, "many"),
+        (["train", "x", "--out", "y", "--arch", "transformer"], 2, "transformer"),
+        (["train", "x", "--out", "y", "--colour", "red"], 2, "colour"),
+        (["nonsense"], 2, "nonsense"),
+        (["train", "no-such-corpus.csv", "--out", "y"], 1, "no-such-corpus.csv"),
+        (["train", "x", "--out", "y", "--epochs", "0"], 1, "epochs is '0'"),
+        (["info", "no-such-folder"], 1, "'no-such-folder' is no folder"),
+        (["probe", "no-such-run", "good"], 1, "no run folder 'no-such-run'"),
+        (["probe", "no-such-run"], 1, "no sentence"),
+    ],
+)
+def test_mistakes_are_one_line_with_the_right_code(capsys, monkeypatch, tmp_path, arguments, code, told):
+    monkeypatch.chdir(tmp_path)
+    got, out, errors = call(capsys, *arguments)
+    assert got == code and told in errors and out == ""
+    assert errors.startswith("error: ") and errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["train", "--help"], ["train"], ["nonsense"], ["train", "x", "--out", "y", "--epochs", "q"]],
+)
+def test_help_and_bad_usage_import_nothing_heavy(arguments):
+    code = (
+        "import sys\nfrom rnnlens.cli import main\n"
+        f"try: main({arguments!r})\nexcept SystemExit: pass\n"
+        "heavy = {'torch', 'polars', 'plotly', 'accelerate', 'sklearn', 'numpy'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_training_needs_no_command_line_parts():
+    """Where polars, plotly, cyclopts and rich are missing, networks and training still work."""
+    code = (
+        "import sys\n"
+        "for name in ('polars', 'plotly', 'cyclopts', 'rich'): sys.modules[name] = None\n"
+        "import tempfile, rnnlens\n"
+        "corpus = rnnlens.toy_corpus(train=32, validation=8)\n"
+        "network = rnnlens.Network(corpus.vocab, hidden=4, embedding=2)\n"
+        "run = rnnlens.train(network, corpus, rnnlens.TrainConfig(epochs=1), tempfile.mkdtemp() + '/run')\n"
+        "run.network.read('not good')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_module_command_fails_in_one_line_too(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "rnnlens.training", "missing.csv", "--out", "run"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "RNNLENS_CACHE": str(tmp_path)},
+    )
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

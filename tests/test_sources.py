@@ -1,0 +1,287 @@
+"""Sources: every kind of file gives the same reviews, and every kind of bad input one line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pl = pytest.importorskip("polars")
+
+from rnnlens.corpora.labels import DROPPED, decide_scheme  # noqa: E402
+from rnnlens.corpora.sources import Source, local_files, open_source  # noqa: E402
+from rnnlens.errors import RnnlensError  # noqa: E402
+
+TEXTS = ["good film", 'a "bad", bad\nfilm', "not bad at all", "dull é"]
+LABELS = [1, 0, 1, 0]
+
+
+def read_all(source: Source, split: str = "train") -> tuple[list[str], list[int]]:
+    texts = [text for part, batch in source.read() if part == split for text in batch.to_list()]
+    return texts, source.labels[split].tolist()
+
+
+def write_csv(path: Path, separator: str = ",") -> Path:
+    pl.DataFrame({"text": TEXTS, "label": LABELS}).write_csv(path, separator=separator)
+    return path
+
+
+def write_jsonl(path: Path) -> Path:
+    rows = [{"text": text, "label": label} for text, label in zip(TEXTS, LABELS, strict=True)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def write_parquet(path: Path) -> Path:
+    pl.DataFrame({"rating": [9, 1, 8, 3], "text": TEXTS, "label": LABELS}).write_parquet(path)
+    return path
+
+
+def write_aclimdb(folder: Path, parts: tuple[str, ...] = ("train", "test")) -> Path:
+    for part in parts:
+        for side in ("neg", "pos", "unsup"):
+            (folder / part / side).mkdir(parents=True)
+            for i in range(3):
+                (folder / part / side / f"{i}_7.txt").write_text(f"{part} {side} {i} é", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.csv", write_csv),
+        ("a.tsv", lambda path: write_csv(path, "\t")),
+        ("a.jsonl", write_jsonl),
+        ("a.ndjson", write_jsonl),
+        ("a.parquet", write_parquet),
+    ],
+)
+def test_every_kind_of_file_gives_the_same_reviews(tmp_path: Path, name: str, write: Callable[[Path], Path]) -> None:
+    source = open_source(write(tmp_path / name))
+    assert read_all(source) == (TEXTS, LABELS)
+    assert source.columns == {"text": "text", "label": "label"}
+
+
+def test_a_folder_gives_its_train_validation_and_test_files(tmp_path: Path) -> None:
+    write_csv(tmp_path / "train-00000-of-00002.csv")
+    write_csv(tmp_path / "train-00001-of-00002.csv")
+    write_csv(tmp_path / "dev.csv")
+    write_csv(tmp_path / "test.csv")
+    (tmp_path / "README.md").write_text("about")
+    source = open_source(tmp_path)
+    assert {split: len(labels) for split, labels in source.labels.items()} == {"train": 8, "validation": 4, "test": 4}
+    assert read_all(source)[0] == TEXTS * 2
+
+
+def test_the_yelp_csv_folder_has_no_header_and_escapes_its_lines(tmp_path: Path) -> None:
+    folder = tmp_path / "yelp_review_polarity_csv"
+    folder.mkdir()
+    for name in ("train.csv", "test.csv"):
+        (folder / name).write_text('"1","so \\""bad\\""\\nreally"\n"2","good, ""great"" place"\n')
+    source = open_source(folder)
+    assert read_all(source) == (['so "bad"\nreally', 'good, "great" place'], [0, 1])
+    assert source.scheme == "1/2"
+
+
+@pytest.mark.parametrize("packed", ["folder", ".tar", ".tar.gz"])
+def test_aclimdb_is_read_from_its_folder_or_tar_without_unpacking(tmp_path: Path, packed: str) -> None:
+    folder = write_aclimdb(tmp_path / "aclImdb")
+    path = folder
+    if packed != "folder":
+        path = tmp_path / f"aclImdb_v1{packed}"
+        with tarfile.open(path, "w:gz" if packed.endswith("gz") else "w") as tar:
+            tar.add(folder, "aclImdb")
+    before = sorted(tmp_path.rglob("*"))
+    source = open_source(path)
+    for split in ("train", "test"):
+        texts, labels = read_all(source, split)
+        expected = {(f"{split} {side} {i} é", code) for code, side in enumerate(("neg", "pos")) for i in range(3)}
+        assert set(zip(texts, labels, strict=True)) == expected
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "name", "codes"),
+    [
+        ([0, 1], "label", "0/1", [0, 1]),
+        ([1.0, 2.0], "label", "1/2", [0, 1]),
+        (["1", "2"], "class", "1/2", [0, 1]),
+        (["Neg", "POSITIVE"], "sentiment", "neg/pos", [0, 1]),
+        (["False", "true", None], "label", "neg/pos", [0, 1, DROPPED]),
+        ([-1, 1, None], "label", "-1/1", [0, 1, DROPPED]),
+        ([1, 2, 3, 4, 5], "label", "stars", [0, 0, DROPPED, 1, 1]),
+        ([1, 5], "stars", "stars", [0, 1]),
+        ([1, 2, 5], "stars", "stars", [0, 0, 1]),
+        ([1, 4, 5, 6, 7, 10], "rating", "ratings 1 to 10", [0, 0, DROPPED, DROPPED, 1, 1]),
+    ],
+)
+def test_labels_are_read_by_the_scheme_that_fits_all_of_them(
+    values: list[object], column: str, name: str, codes: list[int]
+) -> None:
+    scheme = decide_scheme(values, column, "here")
+    assert (scheme.name, [scheme.codes[value] for value in values]) == (name, codes)
+
+
+@pytest.mark.parametrize(
+    "values", [[0, 1, 2], [-1, 0, 1], [1, 2, 11], ["good", "bad"], [0.5, 1], ["pos", 0], [None], [1e30], [float("nan")]]
+)
+def test_labels_out_of_range_are_refused_in_one_line(values: list[object]) -> None:
+    with pytest.raises(RnnlensError, match="expected 0/1") as told:
+        decide_scheme(values, "label", "here")
+    assert "\n" not in str(told.value)
+
+
+def test_the_label_scheme_comes_from_every_row_not_from_the_first_ones(tmp_path: Path) -> None:
+    stars = [1, 2] * 6000 + [5, 3]
+    pl.DataFrame({"text": ["a"] * len(stars), "score": stars}).write_csv(tmp_path / "a.csv")
+    source = open_source(tmp_path / "a.csv")
+    assert source.scheme == "stars"
+    assert np.bincount(source.labels["train"]).tolist() == [12000, 1, 1]
+
+
+def test_columns_are_found_by_name_by_content_or_as_told(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": [101, 102], "Review": ["x y", "z"], "stars": [5, 1], "other": ["so", "so"]})
+    frame.write_csv(tmp_path / "named.csv")
+    assert open_source(tmp_path / "named.csv").columns == {"text": "Review", "label": "stars"}
+    told = open_source(tmp_path / "named.csv", text="other", label="stars")
+    assert read_all(told) == (["so", "so"], [1, 0])
+    pl.DataFrame({"was": ["pos", "neg"], "q": ["x y", "z"]}).write_csv(tmp_path / "unnamed.csv")
+    assert open_source(tmp_path / "unnamed.csv").columns == {"text": "q", "label": "was"}
+
+
+def test_rows_keep_their_order_and_labels_over_many_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rnnlens.corpora.sources._BATCH_BYTES", 1000)
+    n = 5000
+    texts, labels = [f"word {i}" for i in range(n)], [i % 2 for i in range(n)]
+    pl.DataFrame({"text": texts, "label": labels}).write_csv(tmp_path / "a.csv")
+    source = open_source(tmp_path / "a.csv")
+    sizes = [len(batch) for _, batch in source.read()]
+    assert len(sizes) > 5
+    assert read_all(source) == (texts, labels)
+
+
+def bad(name: str, content: bytes | None, *expected: str, **options: str) -> object:
+    return pytest.param(name, content, expected, options, id=f"{name}-{expected[0]}")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected", "options"),
+    [
+        bad("empty.csv", b"", "is empty"),
+        bad("empty.jsonl", b"", "is empty"),
+        bad("empty.parquet", b"", "is empty"),
+        bad("header.csv", b"text,label\n", "is empty"),
+        bad("a.csv", b"text,label\nx,1\ny,0\n", "no column 'review'", "'text', 'label'", text="review"),
+        bad("a.csv", b"text,label\nx,1\ny,0\n", "no column 'stars'", label="stars"),
+        bad("a.csv", b"alpha,beta\nx,q\ny,w\n", "no text column found", "'alpha', 'beta'", "text="),
+        bad("a.csv", b"text,beta\nx,q\ny,w\n", "no label column found", "label="),
+        bad("a.csv", b"text,label\nx,1\ny,1\n", "no negative review"),
+        bad("a.csv", b"text,label\nx,0\ny,0\n", "no positive review"),
+        bad("a.csv", b"text,label\nx,1\ny,12\n", "out of range", "12", "expected 0/1"),
+        bad("a.csv", b"text,label\nx,good\ny,bad\n", "the label 'bad'", "expected 0/1"),
+        bad("a.csv", b"text,label\nx,1\ny \xff,0\n", "not UTF-8", "0xff at offset 17, line 3"),
+        bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "\xe9", "label": 0}\n', "not UTF-8", "line 2"),
+        bad("a.csv", b"text,label\nx,1\ny,z,0\n", "ragged: line 3 has 3 fields"),
+        bad("a.csv", b'text,label\nx,1\n"y,0\nz,1\n', "never closed"),
+        bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "y" "label": 0}\n', "cannot read"),
+        bad("a.parquet", b"no parquet at all, not even close", "cannot read"),
+        bad("a.txt", b"hello", "no known kind", ".csv"),
+        bad("a.tar.gz", b"hello", "not a whole tar"),
+        bad("a.tar", gzip.compress(b"hello")[:20], "not a whole tar"),
+        bad("nowhere.csv", None, "does not exist"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_refused_in_one_line_that_names_them(
+    tmp_path: Path, name: str, content: bytes | None, expected: tuple[str, ...], options: dict[str, str]
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(RnnlensError) as told:
+        for _ in open_source(path, **options).read():
+            pass
+    message = str(told.value)
+    assert name in message
+    assert "\n" not in message
+    assert all(part in message for part in expected), message
+
+
+def test_a_folder_without_a_train_file_is_refused(tmp_path: Path) -> None:
+    write_csv(tmp_path / "test.csv")
+    with pytest.raises(RnnlensError, match="no train file: expected train"):
+        open_source(tmp_path)
+
+
+def test_a_folder_with_two_kinds_of_train_file_is_refused(tmp_path: Path) -> None:
+    write_csv(tmp_path / "train.csv")
+    write_jsonl(tmp_path / "train.jsonl")
+    with pytest.raises(RnnlensError, match=r"several kinds \(csv, jsonl\)"):
+        open_source(tmp_path)
+
+
+def test_a_test_file_without_the_columns_of_train_is_refused(tmp_path: Path) -> None:
+    write_csv(tmp_path / "train.csv")
+    (tmp_path / "test.csv").write_text("text,answer\nx,1\n")
+    with pytest.raises(RnnlensError, match=r"\(test\) has no column 'label'"):
+        open_source(tmp_path)
+
+
+def test_undecodable_bytes_in_aclimdb_name_the_file(tmp_path: Path) -> None:
+    folder = write_aclimdb(tmp_path / "aclImdb")
+    (folder / "train" / "pos" / "1_7.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(RnnlensError, match=r"1_7\.txt' is not UTF-8: byte 0xe9 at offset 3"):
+        list(open_source(folder).read())
+
+
+def test_a_tar_without_reviews_is_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        tar.addfile(tarfile.TarInfo("other.txt"), io.BytesIO())
+    with pytest.raises(RnnlensError, match="no train/pos and train/neg"):
+        open_source(tmp_path / "a.tar")
+
+
+@pytest.mark.parametrize("name", ["imdb", "yelp", "owner/name", "hf://datasets/owner/name/train.parquet"])
+def test_an_unreachable_hub_says_offline_and_suggests_a_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offline(*_: object, **__: object) -> None:
+        raise pl.exceptions.ComputeError("error sending request for url (https://huggingface.co/…)\nmore")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pl, "scan_parquet", offline)
+    with pytest.raises(RnnlensError, match="offline, give a local file") as told:
+        open_source(name)
+    assert "\n" not in str(told.value)
+
+
+def test_hub_names_read_the_official_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def hub(path: str, **_: object) -> object:
+        asked.append(path)
+        if "validation" in path:
+            raise pl.exceptions.ComputeError("expanded paths were empty")
+        return pl.LazyFrame({"text": TEXTS, "label": LABELS})
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pl, "scan_parquet", hub)
+    source = open_source("imdb")
+    assert set(source.labels) == {"train", "test"}
+    assert asked[0] == "hf://datasets/stanfordnlp/imdb/**/train*.parquet"
+
+
+def test_a_local_file_wins_over_a_hub_name_and_is_what_the_source_depends_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "imdb").mkdir()
+    write_csv(tmp_path / "imdb" / "train.csv")
+    assert read_all(open_source("imdb")) == (TEXTS, LABELS)
+    assert local_files("imdb") == [Path("imdb/train.csv")]
+    assert local_files("yelp") == []

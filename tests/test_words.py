@@ -1,0 +1,116 @@
+"""Words: what a text splits into, and that Python, polars and JavaScript agree on it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rnnlens.corpora.words import RULES, WORD, split_column, split_words, well_formed
+
+# Letters of scripts newer than Python's own Unicode tables have a lower case in polars and none in Python.
+_assigned = st.characters(exclude_categories=("Cn", "Cs"))
+_pieces = st.sampled_from(
+    ["do n't", " n't ", " 's", "'d 've ", "<br />", "<BR>", "...", "..", "--", "---", "<unk>", "_num_", "''", "``",
+     "it’s", "“", "”", "–", "—", "…", "\x85", "\x96", "ΣΑΣ", "İ", "\xad", "\u200d", "👍", "\x00", "\n", "\t", " ", "'"]
+)  # fmt: skip
+any_text = st.lists(st.one_of(_pieces, st.text(_assigned, max_size=8)), max_size=12).map("".join)
+
+
+def polars_words(texts: list[str]) -> list[list[str]]:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    return frame.select(split_column(pl.col("text")))["text"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It is NOT bad.", "it is not bad ."),
+        ("I don't, can't, WON'T", "i don't , can't , won't"),
+        ("do n't ca n't it 's they 're i 've she 'll he 'd i 'm", "don't can't it's they're i've she'll he'd i'm"),
+        ("she 'd 've gone, would n't 've", "she'd've gone , wouldn't've"),
+        ("is n't", "isn't"),
+        ("he said 'sorry' twice", "he said ' sorry ' twice"),
+        ("don’t “quote” ‘me’", 'don\'t " quote " \' me \''),
+        ("``hello'' he wrote", '" hello " he wrote'),
+        ("one<br /><br />two<br>three<BR/>four</br>five", "one two three four five"),
+        ("wait... what..... no.. yes…", "wait ... what ... no ... yes ..."),
+        ("well-made -- or --- not – or — so", "well - made -- or -- not -- or -- so"),
+        ("\x93smart\x94 quotes\x85 and \x96 dashes, it\x92s", '" smart " quotes ... and -- dashes , it\'s'),
+        ("10/10!!", "10 / 10 ! !"),
+        ("_num_ stars, <UNK> food, <unk>", "_num_ stars , <unk> food , <unk>"),
+        ("a_b <i>c</i>", "a _ b < i > c < / i >"),
+        ("caf\u00e9 na\u00efve \u65e5\u672c", "caf\u00e9 na\u00efve \u65e5\u672c"),
+        ("\U0001f44d\U0001f44d good\ufe0f", "\U0001f44d \U0001f44d good"),
+        ("res\xadtau\u200drant", "restaurant"),
+        ("a\x00b\u3000c\u2028d\ufeffe", "a b c de"),
+        ("", ""),
+        (" \n\t ", ""),
+    ],
+)
+def test_a_text_splits_into_these_words_in_python_and_in_polars(text: str, words: str) -> None:
+    assert split_words(text) == words.split()
+    assert polars_words([text]) == [words.split()]
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(any_text, min_size=1, max_size=8))
+def test_polars_and_python_agree_on_any_text(texts: list[str]) -> None:
+    assert polars_words(texts) == [split_words(text) for text in texts]
+
+
+def test_polars_and_python_agree_on_every_character() -> None:
+    characters = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cn", "Cs", "Co")]
+    texts = [f"{c} a{c}b {c}Σ" for c in characters]
+    theirs = polars_words(texts)
+    assert [text for text, words in zip(texts, theirs, strict=True) if words != split_words(text)] == []
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=())))
+def test_no_text_crashes_it_and_every_word_is_a_visible_word_of_its_own(text: str) -> None:
+    words = split_words(text)
+    assert all(word and not re.search(r"\s", word) for word in words)
+    assert all(split_words(word) == [word] for word in words if word == word.lower())
+
+
+def test_lone_surrogates_separate_words_and_pairs_are_joined() -> None:
+    assert split_words("a\ud800b") == ["a", "b"]
+    assert well_formed("\ud83d\udc4d") == "\U0001f44d"
+
+
+def test_words_need_no_third_party_package() -> None:
+    code = "import sys; sys.modules.update(polars=None, numpy=None, torch=None); import importlib.util as u\n"
+    code += "s = u.spec_from_file_location('words', sys.argv[1]); m = u.module_from_spec(s); s.loader.exec_module(m)\n"
+    code += "assert m.split_words('not bad') == ['not', 'bad']"
+    path = sys.modules["rnnlens.corpora.words"].__file__
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_javascript_agrees_on_the_same_pattern_and_rules() -> None:
+    texts = [
+        "It is n't <br /> GOOD... “so—so” it 's 👍👍\x85",
+        "ΟΔΥΣΣΕΥΣ\xad ÉTÉ _num_ <unk> ''a'' \x00 İ \ud800x",
+        "a\u3000b -- c",
+    ]
+    script = """
+    const {word, rules, texts} = JSON.parse(require('fs').readFileSync(0, 'utf8'))
+    const split = text => {
+      text = text.toWellFormed().toLowerCase() + ' '
+      for (const [pattern, replacement] of rules) text = text.replace(new RegExp(pattern, 'gu'), replacement)
+      return text.match(new RegExp(word, 'gu')) ?? []
+    }
+    console.log(JSON.stringify(texts.map(split)))
+    """
+    given = json.dumps({"word": WORD, "rules": RULES, "texts": texts})
+    answer = subprocess.run(["node", "-e", script], input=given, capture_output=True, text=True, check=True)
+    assert json.loads(answer.stdout) == [split_words(text) for text in texts]
