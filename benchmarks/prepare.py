@@ -1,7 +1,7 @@
 """How fast and how big `prepare` is.
 
-    python benchmarks/prepare.py [IMDB FOLDER]              seconds, against a plain Python pass over the same texts
-    python benchmarks/prepare.py memory --reviews 1000000   peak memory on a generated corpus, in a process of its own
+python benchmarks/prepare.py [IMDB FOLDER]              seconds, against a plain Python pass over the same texts
+python benchmarks/prepare.py memory --reviews 1000000   peak memory on a generated corpus, in a process of its own
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
 from rnnlens.artifacts import (
+    _HOST,
     atomic_file,
     atomic_folder,
     read_json,
@@ -111,10 +112,20 @@ def test_a_folder_is_replaced_whole(tmp_path):
 
 
 def test_leftovers_of_killed_processes_are_swept(tmp_path):
-    (tmp_path / ".x.json.abc.tmp").write_text("half")
+    code = (
+        "import os, signal\nfrom rnnlens.artifacts import atomic_file, atomic_folder\n"
+        f"with atomic_folder({str(tmp_path / 'corpus')!r}), atomic_file({str(tmp_path / 'x.json')!r}):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False)
     (tmp_path / "keep.tmp").write_text("mine")
-    sweep_temporaries(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["keep.tmp"]
+    assert len(list(tmp_path.iterdir())) == 3
+    with subprocess.Popen(["sleep", "60"]) as alive:
+        theirs = tmp_path / f".y.json.{_HOST}-{alive.pid}-0.tmp"
+        theirs.write_text("another process is writing this")
+        sweep_temporaries(tmp_path)
+        alive.kill()
+    assert {path.name for path in tmp_path.iterdir()} == {"keep.tmp", theirs.name}
 
 
 def test_an_unwritable_place_is_told(tmp_path):

@@ -19,7 +19,9 @@ from rnnlens.artifacts import read_tensors
 from rnnlens.corpora import Corpus
 from rnnlens.training.batches import epoch_batches, token_batches
 
-QUICK = TrainConfig(epochs=3, batch=16, learning_rate=0.02, word_dropout=0.1, checkpoint_every=2, average=0.9)
+QUICK = TrainConfig(
+    epochs=3, batch=16, learning_rate=0.02, word_dropout=0.1, embedding_dropout=0.1, checkpoint_every=2, average=0.9
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ def test_toy_targets_are_learnt_at_every_word(tmp_path):
     run = train(
         Network(corpus.vocab, hidden=24, embedding=8),
         corpus,
-        TrainConfig(epochs=4, learning_rate=0.01, word_dropout=0),
+        TrainConfig(epochs=4, learning_rate=0.01, word_dropout=0, embedding_dropout=0),
         tmp_path / "run",
     )
     losses = [record["validation_loss"] for record in run.history]
@@ -246,7 +248,7 @@ def test_early_stopping_keeps_the_best_epoch(corpus, tmp_path):
 def test_balance_weighs_the_classes_equally(tmp_path):
     texts = ["the film"] * 90 + ["the film"] * 10
     corpus = Corpus.from_texts(texts, [1] * 90 + [0] * 10, validation=0.0)
-    config = TrainConfig(epochs=60, batch=100, learning_rate=0.05, word_dropout=0)
+    config = TrainConfig(epochs=60, batch=100, learning_rate=0.05, word_dropout=0, embedding_dropout=0)
     plain = train(small(corpus), corpus, config, tmp_path / "plain").network.read("the film")[-1][1]
     balanced = train(small(corpus), corpus, dataclasses.replace(config, balance=True), tmp_path / "b").network.read(
         "the film"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import re
 import shutil
@@ -39,7 +40,7 @@ def polars_words(texts: list[str]) -> list[list[str]]:
         ("she 'd 've gone, would n't 've", "she'd've gone , wouldn't've"),
         ("is n't", "isn't"),
         ("he said 'sorry' twice", "he said ' sorry ' twice"),
-        ("don’t “quote” ‘me’", 'don\'t " quote " \' me \''),
+        ("don’t “quote” ‘me’", "don't \" quote \" ' me '"),
         ("``hello'' he wrote", '" hello " he wrote'),
         ("one<br /><br />two<br>three<BR/>four</br>five", "one two three four five"),
         ("wait... what..... no.. yes…", "wait ... what ... no ... yes ..."),
@@ -85,6 +86,10 @@ def test_no_text_crashes_it_and_every_word_is_a_visible_word_of_its_own(text: st
 def test_lone_surrogates_separate_words_and_pairs_are_joined() -> None:
     assert split_words("a\ud800b") == ["a", "b"]
     assert well_formed("\ud83d\udc4d") == "\U0001f44d"
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    assert doctest.testmod(sys.modules["rnnlens.corpora.words"]) == (0, 1)
 
 
 def test_words_need_no_third_party_package() -> None:

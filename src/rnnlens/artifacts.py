@@ -6,11 +6,14 @@ a process is killed at, each file is either the old one or the new one, and eith
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
+import re
+import secrets
 import shutil
-import tempfile
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,13 +35,11 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
     path = Path(path)
     with told_plainly(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        os.close(handle)
-        temporary = Path(name)
+        temporary = _temporary(path)
+        temporary.touch(exist_ok=False)
         try:
             yield temporary
             _sync(temporary)
-            os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
             _sync(path.parent)
         finally:
@@ -51,17 +52,15 @@ def atomic_folder(path: Path | str, replace: bool = False) -> Iterator[Path]:
     path = Path(path)
     with told_plainly(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+        sweep_temporaries(path.parent, path.name)
+        temporary = _temporary(path)
+        temporary.mkdir()
         try:
             yield temporary
             for file in temporary.rglob("*"):
                 _sync(file)
-            os.chmod(temporary, 0o777 & ~_umask())
             if replace and path.is_dir():
-                old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
-                os.replace(path, old)
-                os.replace(temporary, path)
-                shutil.rmtree(old, ignore_errors=True)
+                _exchange(temporary, path)
             else:
                 os.replace(temporary, path)
             _sync(path.parent)
@@ -101,13 +100,36 @@ def exclusive(folder: Path | str) -> Iterator[None]:
         lock.close()
 
 
-def sweep_temporaries(folder: Path | str) -> None:
-    """Remove what a killed process left behind in `folder` (never a finished file)."""
-    for leftover in Path(folder).glob(".*.tmp"):
-        if leftover.is_dir():
+def sweep_temporaries(folder: Path | str, name: str = "*") -> None:
+    """Remove what killed processes of this machine left in `folder`: no finished file, nor a living process's."""
+    for leftover in Path(folder).glob(f".{name}.{_HOST}-*.tmp"):
+        process = leftover.name.removesuffix(".tmp").rsplit("-", 2)[1]
+        if not (process.isdigit() and Path(f"/proc/{process}").exists() and int(process) != os.getpid()):
             shutil.rmtree(leftover, ignore_errors=True)
-        else:
             leftover.unlink(missing_ok=True)
+
+
+_HOST = re.sub("[^A-Za-z0-9]", "", socket.gethostname())
+
+
+def _temporary(path: Path) -> Path:
+    """A name beside `path` that no other process uses, and that says whose it is."""
+    return path.with_name(f".{path.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Swap two folders in one step, so that a process killed here leaves the one or the other; Linux can, elsewhere
+    two renames must do."""
+    try:
+        swap, here, exchange = ctypes.CDLL(None, use_errno=True).renameat2, -100, 2
+        if swap(here, os.fsencode(new), here, os.fsencode(old), exchange) == 0:
+            return
+    except (AttributeError, OSError):
+        pass
+    aside = _temporary(old)
+    os.replace(old, aside)
+    os.replace(new, old)
+    os.replace(aside, new)
 
 
 def _sync(path: Path) -> None:
@@ -116,12 +138,6 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
 from rnnlens import __version__
+from rnnlens.corpora.options import PrepareConfig
 from rnnlens.errors import RnnlensError
 from rnnlens.training.config import TrainConfig
 
@@ -74,15 +76,8 @@ def prepare(
     source: str,
     *,
     out: Path,
-    vocab_size: int = 50_000,
-    min_count: int = 2,
-    validation: float = 0.1,
-    test: float = 0.2,
-    text: str | None = None,
-    label: str | None = None,
-    limit: int | None = None,
-    seed: int = 0,
     overwrite: bool = False,
+    config: Annotated[PrepareConfig, Parameter(name="*")] = PrepareConfig(),  # noqa: B008 - frozen
 ) -> None:
     """Turn reviews into a vocabulary and memory-mapped ids.
 
@@ -95,31 +90,21 @@ def prepare(
         Where the reviews are.
     out
         The corpus folder to write.
-    vocab_size
-        The most words to know; the most frequent are kept, the rest read as `<unk>`.
-    min_count
-        A word must occur so often in the training reviews to be known.
-    validation
-        Share of the training reviews held out to choose settings on (unless the source brings its own).
-    test
-        Share of all reviews held out for testing, where the source has no test split.
-    text
-        Name of the column with the reviews, if it is not found by itself.
-    label
-        Name of the column with the labels, if it is not found by itself.
-    limit
-        Take only so many reviews of each split.
-    seed
-        Seed of the held-out reviews.
     overwrite
-        Replace a corpus that is already there.
+        Replace another corpus that is already there.
     """
     from rnnlens.corpora import prepare as prepare_corpus
+    from rnnlens.progress import progress_bar
 
-    corpus = prepare_corpus(
-        source, out, vocab_size=vocab_size, min_count=min_count, validation=validation, test=test, text=text,
-        label=label, limit=limit, seed=seed, overwrite=overwrite,
-    )  # fmt: skip
+    with progress_bar("preparing", 1) as advance:
+        done = 0.0
+
+        def told(rows: int, total: int) -> None:
+            nonlocal done
+            advance(rows / max(1, total) - done, f"{rows:,} of {total:,} reviews")
+            done = rows / max(1, total)
+
+        corpus = prepare_corpus(source, out, overwrite=overwrite, progress=told, **asdict(config))
     print(repr(corpus))
 
 

@@ -10,4 +10,5 @@ class RnnlensError(Exception):
 def quoted(value: object, limit: int = 120) -> str:
     """The user's own value, safe to print in one line: control characters escaped, long text cut."""
     text = repr(value if isinstance(value, str) else str(value))
-    return text if len(text) <= limit else text[: limit - 2] + "…" + text[-1]
+    half = limit // 2
+    return text if len(text) <= limit else text[:half] + "…" + text[-half:]

@@ -10,7 +10,7 @@ Advance = Callable[..., None]
 
 
 @contextmanager
-def progress_bar(title: str, total: int, shown: bool = True, done: int = 0) -> Iterator[Advance]:
+def progress_bar(title: str, total: float, shown: bool = True, done: float = 0) -> Iterator[Advance]:
     """`with progress_bar("training", 100) as advance: advance(1, "loss 0.31")`: a bar with a note and the time left."""
     bar = None
     if shown and sys.stderr.isatty():
@@ -35,9 +35,11 @@ def progress_bar(title: str, total: int, shown: bool = True, done: int = 0) -> I
         yield lambda step=1, note="": None
         return
     with bar:
-        task = bar.add_task(title, total=total, completed=done, note="")
+        task = bar.add_task(title, total=total, note="")
 
-        def advance(step: int = 1, note: str | None = None) -> None:
+        bar.advance(task, done)
+
+        def advance(step: float = 1, note: str | None = None) -> None:
             if note is not None:
                 bar.update(task, note=note)
             bar.advance(task, step)

@@ -11,27 +11,26 @@ from rnnlens.errors import RnnlensError, quoted
 
 @dataclass(frozen=True)
 class PrepareConfig:
-    """How texts become a corpus.
-
-    vocab_size  words at most, `<unk>` among them; the rarest are left out
-    min_count   times a word must occur in training to be one
-    max_words   longer reviews keep their last `max_words` words (None: all)
-    validation  share of the training reviews held out, class by class, if the source has no validation split
-    test        share of all reviews held out, class by class, if the source has no test split
-    seed        of these choices
-    text, label names of columns (None: detected)
-    limit       reviews used of each split of the source, about, class by class (None: all)
-    """
+    """How texts become a corpus."""
 
     vocab_size: int = 50_000
+    """The most words to know, `<unk>` among them; the rarest are left out and read as `<unk>`."""
     min_count: int = 2
+    """Times a word must occur in the training reviews to be known."""
     max_words: int | None = None
+    """Longer reviews keep their last so many words; None for all."""
     validation: float = 0.1
+    """Share of the training reviews held out to choose settings on, where the source has no validation split."""
     test: float = 0.2
+    """Share of all reviews held out for testing, where the source has no test split."""
     seed: int = 0
+    """Seed of what is held out."""
     text: str | None = None
+    """Column with the reviews, where it is not found by itself."""
     label: str | None = None
+    """Column with the labels, where it is not found by itself."""
     limit: int | None = None
+    """Use only about so many reviews of each split, class by class."""
 
     def check(self) -> None:
         """Refuse values that make no corpus."""

@@ -26,12 +26,13 @@ _MARK = (
 )
 _LETTER = f"[^{_SPACE}{_MARK}]"
 
-# Placeholders that corpora come with stay whole; then words with their inner apostrophes (don't, rock'n'roll);
-# runs of dots and of dashes; any other mark alone.
+# Words with their inner apostrophes (don't, rock'n'roll); placeholders that corpora come with, whole; runs of dots and
+# of dashes; any other mark alone.
 WORD = rf"{_LETTER}+(?:'{_LETTER}+)*|<unk>|_num_|\.+|-+|[^{_SPACE}]"
 
 RULES: tuple[tuple[str, str], ...] = (
     (r"</?br */?>", " "),
+    (r"\u03c2", "\u03c3"),  # final sigma: versions of the engines differ on where a word ends
     (r"[\xad\u200c-\u200f\u2060\ufe0f\ufeff]", ""),  # soft hyphens, joiners: invisible inside a word
     # Curly, Penn Treebank and doubled quotes; \x80-\x9f are Windows-1252 read as Latin-1, as thousands in IMDB are.
     (r"``|''|[\u201c-\u201f\u2033\xab\xbb\x84\x93\x94]", '"'),

@@ -30,7 +30,7 @@ class Reading:
 
 def toy_config(seed: int) -> TrainConfig:
     """Settings for the toy language. No word is dropped: the language has pads of its own."""
-    return TrainConfig(epochs=5, learning_rate=5e-3, word_dropout=0.0, max_words=None, seed=seed)
+    return TrainConfig(epochs=5, learning_rate=5e-3, word_dropout=0.0, embedding_dropout=0.0, max_words=None, seed=seed)
 
 
 def train_toy(

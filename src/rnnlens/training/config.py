@@ -14,9 +14,9 @@ Precision = Literal["fp32", "bf16", "fp16"]
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How to train. The defaults suit a network of a few hundred units on tens of thousands of reviews."""
+    """How to train. The defaults were chosen on IMDB's validation reviews for a GRU of 256 units."""
 
-    epochs: int = 5
+    epochs: int = 8
     """Passes over the training reviews."""
     batch: int = 64
     """Reviews a step, over all processes together."""
@@ -38,13 +38,13 @@ class TrainConfig:
     """Decoupled weight decay (AdamW); otherwise the penalty is an L2 term in the loss."""
     clip: float = 1.0
     """Largest norm of the gradient; 0 for no limit."""
-    word_dropout: float = 0.1
+    word_dropout: float = 0.3
     """Chance that a word becomes no input (x = 0). It also makes zero input familiar, which the analyses need."""
-    embedding_dropout: float = 0.0
+    embedding_dropout: float = 0.5
     """Chance that a component of an embedded word is zeroed."""
     average: float = 0.0
     """Decay of a running average of the weights, used in place of them at the end; 0 for none."""
-    max_words: int | None = 400
+    max_words: int | None = 800
     """Only the last so many words of a review are read; None for all."""
     balance: bool = False
     """Weigh the classes equally, however many reviews each has."""
