@@ -109,3 +109,9 @@ def test_unknown_words_take_unk_or_no_input():
     assert Vocab(WORDS).encode("zebra not").tolist() == [0, 1]
     assert Vocab(["not", "[UNK]"]).encode("zebra not").tolist() == [1, 0]
     assert Vocab(["not"]).encode("zebra not").tolist() == [PAD, 0]
+
+
+def test_pad_can_be_written_in_a_sentence():
+    assert Vocab(WORDS).encode("not <pad> good").tolist() == [1, PAD, 5]
+    assert Vocab(["<pad>", "not"]).encode("not <pad>").tolist() == [1, 0], "a vocabulary's own pad word is that word"
+    assert Vocab(WORDS).decode([1, PAD, 5]) == ["not", "<pad>", "good"]

@@ -179,7 +179,7 @@ def probe(run: Path, *texts: str, figure: Path | None = None, device: Device | N
     run
         A run folder.
     texts
-        One or more sentences, each in quotes: `rnnlens probe runs/imdb "not bad at all"`.
+        One or more sentences, each in quotes: `rnnlens probe runs/imdb "not bad at all"`. `<pad>` is no input.
     figure
         Also draw them, to an html, svg, pdf or png file.
     device
@@ -199,7 +199,7 @@ def probe(run: Path, *texts: str, figure: Path | None = None, device: Device | N
         table.add_row("(start)", f"{before:+.2f}", "", "")
         span = max(abs(logit) for _, logit in words) or 1.0
         for word, logit in words:
-            known = network.vocab is not None and word in network.vocab
+            known = network.vocab is not None and (word in network.vocab or word == "<pad>")
             bar = "█" * max(1, round(20 * abs(logit) / span))
             table.add_row(word if known else f"{word} (unknown)", f"{logit:+.2f}", f"{logit - before:+.2f}",
                           bar, style="green" if logit > 0 else "red")  # fmt: skip

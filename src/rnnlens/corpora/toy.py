@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.corpora.vocab import PAD, PAD_WORD, Vocab
 from rnnlens.errors import RnnlensError, quoted
 
 
@@ -95,11 +95,11 @@ class ToyLanguage:
     def encode(self, text: str) -> np.ndarray:
         """Ids (T,) of a phrase of toy words; `<pad>` stands for pad."""
         words = text.split()
-        index = {**self.vocab.index, "<pad>": PAD}
-        unknown = next((word for word in words if word not in index), None)
+        known = [*self.vocab.words, PAD_WORD]
+        unknown = next((word for word in words if word not in known), None)
         if unknown is not None:
-            raise RnnlensError(f"{quoted(unknown)} is no word of this toy language: expected {', '.join(index)}")
-        return np.array([index[word] for word in words], dtype=np.int64)
+            raise RnnlensError(f"{quoted(unknown)} is no word of this toy language: expected {', '.join(known)}")
+        return self.vocab.encode(words)
 
     def about(self) -> dict[str, Any]:
         """The language as plain data, for run folders."""

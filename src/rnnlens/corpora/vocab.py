@@ -12,6 +12,7 @@ from rnnlens.errors import RnnlensError, quoted
 
 PAD = -1  # the id of *no input* (x = 0) wherever ids are padded, dropped or, in the toy language, silent
 UNK = "<unk>"
+PAD_WORD = "<pad>"  # how no input is written in a sentence
 
 
 class Vocab:
@@ -47,13 +48,15 @@ class Vocab:
         return next((i for i, word in enumerate(self.words) if word.lower() in ("<unk>", "[unk]")), PAD)
 
     def encode(self, text: str | Sequence[str]) -> np.ndarray:
-        """Ids (T,) of a text, split as corpora are, or of a list of words taken as they are, where "" is a pad."""
+        """Ids (T,) of a text, split as corpora are, or of a list of words taken as they are. `<pad>` is no input,
+        unless the vocabulary has it as a word."""
         words = split_words(text) if isinstance(text, str) else text
-        return np.array([self.index.get(word, self.unk) if word else PAD for word in words], dtype=np.int64)
+        none = {PAD_WORD: PAD}
+        return np.array([self.index.get(word, none.get(word, self.unk)) for word in words], dtype=np.int64)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Words of ids; PAD reads as the empty string."""
-        return [self.words[i] if i >= 0 else "" for i in ids]
+        """Words of ids; PAD reads as `<pad>`."""
+        return [self.words[i] if i >= 0 else PAD_WORD for i in ids]
 
     def __len__(self) -> int:
         return len(self.words)

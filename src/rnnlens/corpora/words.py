@@ -28,7 +28,7 @@ _LETTER = f"[^{_SPACE}{_MARK}]"
 
 # Words with their inner apostrophes (don't, rock'n'roll); placeholders that corpora come with, whole; runs of dots and
 # of dashes; any other mark alone.
-WORD = rf"{_LETTER}+(?:'{_LETTER}+)*|<unk>|_num_|\.+|-+|[^{_SPACE}]"
+WORD = rf"{_LETTER}+(?:'{_LETTER}+)*|<unk>|<pad>|_num_|\.+|-+|[^{_SPACE}]"
 
 RULES: tuple[tuple[str, str], ...] = (
     (r"</?br */?>", " "),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.figures.style import COLOURS, DASHES, SYMBOLS, styled
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def reading(
     sentences: Mapping[str, Sequence[tuple[str, float]]], title: str = "What the network makes of each word"
 ) -> Figure:
-    """Sentences by name, each as `network.read` gives it: (word, logit after it). A pad (the word "") has no label.
+    """Sentences by name, each as `network.read` gives it: (word, logit after it). A `<pad>` has no label.
 
     Lines differ in colour, dash and marker; hovering names the word.
     """
@@ -25,7 +26,7 @@ def reading(
     for i, (name, words) in enumerate(sentences.items()):
         look = i % len(COLOURS)
         # Words are data: Plotly reads <b> and its like as markup, so they are escaped.
-        labels = [escape(word) for word, _ in words]
+        labels = [escape(word) if word != PAD_WORD else "" for word, _ in words]
         figure.add_scatter(
             x=list(range(1, len(words) + 1)),
             y=[logit for _, logit in words],

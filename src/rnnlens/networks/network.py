@@ -137,7 +137,7 @@ class Network(nn.Module):
     def read(self, text: str | Sequence[str]) -> list[tuple[str, float]]:
         """The words of a text, each with the logit after it: `network.read("not bad at all")`.
 
-        A list of words is taken as it is; "" in it is a pad (no input)."""
+        A list of words is taken as it is. `<pad>` is no input."""
         if self.vocab is None:
             raise RnnlensError("this network has no words: `read` needs a vocabulary; use `states` for its inputs")
         words = split_words(text) if isinstance(text, str) else list(text)
