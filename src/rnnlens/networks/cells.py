@@ -52,6 +52,11 @@ class Cell(nn.Module):
         """The part of the flat state that readouts and further layers see."""
         return slice(0, self.hidden)
 
+    def bounds(self) -> tuple[Tensor, Tensor]:
+        """The smallest box (N,), (N,) that holds every state the cell can stay in: −1 … 1, tanh's range."""
+        one = self.U.new_ones(self.size)
+        return -one, one
+
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
         """φ: the next state (..., N) from h (..., N), drive d and recurrent input u (..., G·H)."""
         raise NotImplementedError
@@ -111,6 +116,10 @@ class Vanilla(Cell):
         super().__init__(hidden, inputs, generator)
         self.nonlinearity = nonlinearity
         nn.init.orthogonal_(self.U, generator=generator)  # keeps a long memory alive at the start of training
+
+    def bounds(self) -> tuple[Tensor, Tensor]:
+        low, high = super().bounds()
+        return (torch.zeros_like(low), torch.full_like(high, torch.inf)) if self.nonlinearity == "relu" else (low, high)
 
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
         return torch.relu(d + u) if self.nonlinearity == "relu" else torch.tanh(d + u)
@@ -182,6 +191,11 @@ class LSTM(Cell):
         super().__init__(hidden, inputs, generator)
         with torch.no_grad():
             self.b[hidden : 2 * hidden] += 1  # forget gates begin open to the past
+
+    def bounds(self) -> tuple[Tensor, Tensor]:
+        low, high = super().bounds()
+        low[self.hidden :], high[self.hidden :] = -torch.inf, torch.inf  # nothing bounds the cell's c
+        return low, high
 
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
         c = h[..., self.hidden :]

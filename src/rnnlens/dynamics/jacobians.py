@@ -1,0 +1,230 @@
+"""First-order expansions of the step function (eqs. 1-3): J_rec = ∂F/∂h, J_inp = ∂F/∂e, and products with them.
+
+For the four cells h' = φ(h, d, u) the derivatives of φ are elementwise, so with p = ∂φ
+
+    J_rec = diag(p_h) + Σ_g diag(p_u^g) U_g        J_inp = Σ_g diag(p_d^g) W_g
+
+and a product with a vector costs one matrix product, whatever the batch. Adapted networks go through `torch.func`.
+The paper's x is a one-hot word, e = E x; its input Jacobian J_inp E, N × W, is never formed: see the contractions below.
+
+Shapes: N flat state, H units, D embedding, W words, G gates, S blocks of the state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from rnnlens.networks import Cell, Network
+
+
+def jacobians(network: Network, h: Tensor, e: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """J_rec (..., N, N) and J_inp (..., N, D) at states h (..., N) and embedded inputs e (..., D); None is zero input."""
+    here = linearise(network, h, e)
+    return here.J_rec(), here.J_inp()
+
+
+class Linearisation(Protocol):
+    """F around (h, e), over leading dimensions: the two Jacobians, and products that never form them."""
+
+    def J_rec(self) -> Tensor:
+        """∂F/∂h, (..., N, N)."""
+
+    def J_inp(self) -> Tensor:
+        """∂F/∂e, (..., N, D)."""
+
+    def rec(self, v: Tensor) -> Tensor:
+        """J_rec v for v (..., N)."""
+
+    def inp(self, v: Tensor) -> Tensor:
+        """J_inp v for v (..., D) → (..., N)."""
+
+    def rec_T(self, v: Tensor) -> Tensor:
+        """J_recᵀ v for v (..., N)."""
+
+    def inp_T(self, v: Tensor) -> Tensor:
+        """J_inpᵀ v for v (..., N) → (..., D)."""
+
+
+def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisation:
+    """The linearisation of a network's step at h (..., N) and e (..., D)."""
+    with torch.no_grad():
+        if e is None:
+            e = h.new_zeros(network.inputs)
+        if isinstance(network.cell, Cell):
+            cell = network.cell
+            return CellLinearisation(cell, *cell.partials(h, cell.drive(e).expand(*h.shape[:-1], -1), cell.recur(h)))
+        return StepLinearisation(network, h, e.expand(*h.shape[:-1], network.inputs))
+
+
+@dataclass(frozen=True)
+class CellLinearisation:
+    """In closed form. p_h (..., S, S, H), p_d and p_u (..., S, G, H): the cell's `partials` at the point."""
+
+    cell: Cell
+    p_h: Tensor
+    p_d: Tensor
+    p_u: Tensor
+
+    @torch.no_grad()
+    def J_rec(self) -> Tensor:
+        S, H = self.cell.blocks, self.cell.hidden
+        J = self.p_h.new_zeros(*self.p_h.shape[:-3], S, H, S, H)
+        J[..., :, :, 0, :] = _rows(self.p_u, self.cell.U)
+        J.diagonal(dim1=-3, dim2=-1).add_(self.p_h)  # (..., S, S, H): the units on the diagonal of every block
+        return J.reshape(*J.shape[:-4], S * H, S * H)
+
+    @torch.no_grad()
+    def J_inp(self) -> Tensor:
+        return _rows(self.p_d, self.cell.W).flatten(-3, -2)
+
+    @torch.no_grad()
+    def rec(self, v: Tensor) -> Tensor:
+        blocks = v.unflatten(-1, (self.cell.blocks, self.cell.hidden))
+        new = _forward(self.p_u, v[..., self.cell.output] @ self.cell.U.t())
+        if self.cell.blocks == 1:
+            return torch.addcmul(new, self.p_h[..., 0, 0, :], v)
+        return new + (self.p_h * blocks.unsqueeze(-3)).sum(-2).flatten(-2)
+
+    @torch.no_grad()
+    def inp(self, v: Tensor) -> Tensor:
+        return _forward(self.p_d, v @ self.cell.W.t())
+
+    @torch.no_grad()
+    def rec_T(self, v: Tensor) -> Tensor:
+        blocks = v.unflatten(-1, (self.cell.blocks, self.cell.hidden))
+        new = (self.p_h * blocks.unsqueeze(-2)).sum(-3).flatten(-2)
+        new[..., self.cell.output] += _backward(self.p_u, blocks) @ self.cell.U
+        return new
+
+    @torch.no_grad()
+    def inp_T(self, v: Tensor) -> Tensor:
+        return _backward(self.p_d, v.unflatten(-1, (self.cell.blocks, self.cell.hidden))) @ self.cell.W
+
+
+def _rows(p: Tensor, weight: Tensor) -> Tensor:
+    """Σ_g diag(p^g) weight_g: (..., S, G, H) and (G·H, K) → (..., S, H, K), a gate at a time into one block of memory."""
+    gates = weight.unflatten(0, (p.shape[-2], -1))
+    total = p[..., 0, :, None] * gates[0]
+    for g in range(1, len(gates)):
+        total.addcmul_(p[..., g, :, None], gates[g])
+    return total
+
+
+def _forward(p: Tensor, gates: Tensor) -> Tensor:
+    """Σ_g p^g ∘ gates_g: (..., S, G, H) and (..., G·H) → (..., S·H)."""
+    gates = gates.unflatten(-1, (p.shape[-2], p.shape[-1])).unsqueeze(-3)
+    total = p[..., 0, :] * gates[..., 0, :]
+    for g in range(1, p.shape[-2]):
+        total.addcmul_(p[..., g, :], gates[..., g, :])
+    return total.flatten(-2)
+
+
+def _backward(p: Tensor, blocks: Tensor) -> Tensor:
+    """Σ_s p^s ∘ v_s: (..., S, G, H) and (..., S, H) → (..., G·H)."""
+    if p.shape[-3] == 1:
+        return (p[..., 0, :, :] * blocks).flatten(-2)
+    return (p * blocks.unsqueeze(-2)).sum(-3).flatten(-2)
+
+
+@dataclass(frozen=True)
+class StepLinearisation:
+    """By `torch.func`, for any step function. h (..., N) and e (..., D) have the same leading dimensions."""
+
+    network: Network
+    h: Tensor
+    e: Tensor
+
+    def J_rec(self) -> Tensor:
+        return self._jacobian(0, self.h)
+
+    def J_inp(self) -> Tensor:
+        return self._jacobian(1, self.e)
+
+    def _jacobian(self, argument: int, at: Tensor) -> Tensor:
+        # One vector-Jacobian product a row, for all points together: a batched step keeps its points apart, so no
+        # vmap over the user's own code is needed.
+        points = [self.h.detach(), self.e.detach()]
+        points[argument] = points[argument].clone().requires_grad_()
+        with torch.enable_grad():
+            new = self.network.step(*points)
+            rows = [
+                torch.autograd.grad(new[..., i].sum(), points[argument], retain_graph=True, materialize_grads=True)[0]
+                for i in range(self.network.size)
+            ]
+        return torch.stack(rows, -2)
+
+    def rec(self, v: Tensor) -> Tensor:
+        return self._forward(v, torch.zeros_like(self.e))
+
+    def inp(self, v: Tensor) -> Tensor:
+        return self._forward(torch.zeros_like(self.h), v)
+
+    def _forward(self, v_h: Tensor, v_e: Tensor) -> Tensor:
+        return torch.func.jvp(self.network.step, (self.h, self.e), (v_h.expand_as(self.h), v_e.expand_as(self.e)))[1]
+
+    def rec_T(self, v: Tensor) -> Tensor:
+        return self._backward(v)[0]
+
+    def inp_T(self, v: Tensor) -> Tensor:
+        return self._backward(v)[1]
+
+    def _backward(self, v: Tensor) -> tuple[Tensor, Tensor]:
+        pulled = torch.func.vjp(self.network.step, self.h, self.e)[1](v.expand_as(self.h))
+        return pulled[0].detach(), pulled[1].detach()
+
+
+# --- contractions with the words --------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def word_effects(network: Network, h: Tensor, e: Tensor | None = None) -> Tensor:
+    """wᵀ J_inp E, (..., W): what each word, as the next input, adds to the logit to first order."""
+    embedding = _embedding(network)
+    here = linearise(network, h, e)
+    return here.inp_T(network.w.expand(*h.shape[:-1], -1)) @ embedding.t()
+
+
+@torch.no_grad()
+def input_change(network: Network, h: Tensor, reference: Tensor, chunk: int = 4096) -> Tensor:
+    """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how much a state changes the network's processing of words (eq. 4).
+
+    With C = EᵀE the norm is √tr(ΔJ C ΔJᵀ), so W drops out. For a cell, ΔJ = Σ_g diag(Δp^g) W_g, and the trace is
+    Σ_{s,g,g'} Δp^{s,g} Δp^{s,g'} · diag(W_g C W_g'ᵀ): D drops out too. reference (..., N) broadcasts against h.
+    """
+    embedding = _embedding(network)
+    gram = embedding.t() @ embedding
+    if not isinstance(network.cell, Cell):
+        parts = []
+        flat, base = _flat_pair(h, reference)
+        for points, origin in zip(flat.split(chunk), base.split(chunk), strict=True):
+            change = linearise(network, points).J_inp() - linearise(network, origin).J_inp()
+            parts.append(((change @ gram) * change).sum((-2, -1)).clamp(min=0).sqrt())
+        return torch.cat(parts).reshape(torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1]))
+    weights = network.cell.W.unflatten(0, (network.cell.gates, -1))  # (G, H, D)
+    overlap = torch.einsum("ghd,khd->hgk", weights @ gram, weights)  # (H, G, G)
+    change = _partials(network, h) - _partials(network, reference)  # (..., S, G, H)
+    squared = torch.einsum("...sgh,hgk,...skh->...", change, overlap, change)
+    return squared.clamp(min=0).sqrt()
+
+
+def _partials(network: Network, h: Tensor) -> Tensor:
+    here = linearise(network, h)
+    assert isinstance(here, CellLinearisation)
+    return here.p_d
+
+
+def _flat_pair(h: Tensor, reference: Tensor) -> tuple[Tensor, Tensor]:
+    h, reference = torch.broadcast_tensors(h, reference)
+    return h.reshape(-1, h.shape[-1]), reference.reshape(-1, h.shape[-1])
+
+
+def _embedding(network: Network) -> Tensor:
+    if network.E is None:
+        from rnnlens.errors import RnnlensError
+
+        raise RnnlensError("this network has no words: expected one with an embedding")
+    return network.E.detach()

@@ -1,0 +1,194 @@
+"""The line attractor: a curve through the slow points, parametrised by the readout (§2, Fig. 1a).
+
+In real networks it is curved and thick, so it is not a line fitted by PCA but a smooth curve h(s) over the logit s,
+with its tangent at every place. Where the slow points do not lie along such a curve, `is_line` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.dynamics.fixed_points import FixedPoints
+from rnnlens.dynamics.modes import Modes, linear_modes
+from rnnlens.errors import RnnlensError
+from rnnlens.networks import Network
+
+ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve must explain to be called a line
+
+
+@dataclass(frozen=True, eq=False)
+class LineAttractor:
+    """A curve of slow points in the order of their logits.
+
+    knots      (M, N)  points of the curve
+    logits     (M,)    their logits, rising
+    tangents   (M, N)  unit directions of the curve, towards larger logits
+    h_star     (N,)    the slow point whose logit is nearest 0, where the paper expands
+    explained          share of the slow points' variance that the curve explains
+    pc1_variance       share that the best straight line explains
+    bend               how far, at most, the curve leaves its chord, as a share of the chord's length
+    readout_alignment  |cos| between the slow points' first principal component and the readout w
+    thickness          root mean square distance of the slow points from the curve
+    """
+
+    network: Network = field(repr=False)
+    knots: Tensor
+    logits: Tensor
+    tangents: Tensor
+    h_star: Tensor
+    explained: float
+    pc1_variance: float
+    bend: float
+    readout_alignment: float
+    thickness: float
+
+    @property
+    def is_line(self) -> bool:
+        """Whether the slow points are one-dimensional: the curve explains at least nine tenths of their variance."""
+        return self.explained >= ONE_DIMENSIONAL
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The logits at the two ends."""
+        return self.logits[0].item(), self.logits[-1].item()
+
+    def nearest(self, h: Tensor) -> Tensor:
+        """The point of the curve nearest to each state, (..., N) → (..., N)."""
+        return self._project(h)[0]
+
+    def distance(self, h: Tensor) -> Tensor:
+        """Distance of states from the curve, (..., N) → (...)."""
+        return (h - self.nearest(h)).norm(dim=-1)
+
+    def tangent(self, h: Tensor) -> Tensor:
+        """The unit direction of the curve at the point nearest to each state, (..., N) → (..., N)."""
+        _, left, along = self._project(h)
+        mixed = torch.lerp(self.tangents[left], self.tangents[left + 1], along.unsqueeze(-1))
+        return mixed / mixed.norm(dim=-1, keepdim=True)
+
+    def at(self, logit: Tensor | float) -> Tensor:
+        """The point of the curve with a given logit (clipped to its range)."""
+        s = torch.as_tensor(logit, dtype=self.logits.dtype, device=self.logits.device)
+        left = (torch.searchsorted(self.logits, s) - 1).clamp(0, len(self.logits) - 2)
+        along = ((s - self.logits[left]) / (self.logits[left + 1] - self.logits[left])).clamp(0, 1)
+        return torch.lerp(self.knots[left], self.knots[left + 1], along.unsqueeze(-1))
+
+    def _project(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Nearest point, the segment it is on, and where on it (0 … 1): the better of the two beside the nearest knot."""
+        flat = h.reshape(-1, h.shape[-1])
+        nearest = torch.cdist(flat, self.knots).argmin(1)
+        last = len(self.knots) - 2
+        best: tuple[Tensor, Tensor, Tensor] | None = None
+        for left in (nearest.clamp(0, last), (nearest - 1).clamp(0, last)):
+            start, edge = self.knots[left], self.knots[left + 1] - self.knots[left]
+            along = ((flat - start) * edge).sum(1) / edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
+            along = along.clamp(0, 1)
+            point = start + along.unsqueeze(1) * edge
+            if best is None:
+                best = point, left, along
+                continue
+            closer = (flat - point).norm(dim=1) < (flat - best[0]).norm(dim=1)
+            best = (
+                torch.where(closer.unsqueeze(1), point, best[0]),
+                torch.where(closer, left, best[1]),
+                torch.where(closer, along, best[2]),
+            )
+        assert best is not None
+        point, left, along = best
+        lead = h.shape[:-1]
+        return point.reshape(h.shape), left.reshape(lead), along.reshape(lead)
+
+    @cached_property
+    def modes(self) -> Modes:
+        """The linear modes at h_star."""
+        return linear_modes(self.network, self.h_star)
+
+    @property
+    def integration_eigenvalue(self) -> complex:
+        """The eigenvalue of J_rec(h_star) nearest to 1: of the mode that keeps the sum."""
+        values = self.modes.eigenvalues
+        return complex(values[(values - 1).abs().argmin()])
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `line_attractor`."""
+        eigenvalue = self.integration_eigenvalue
+        return {
+            "pc1_variance": self.pc1_variance,
+            "integration_eigenvalue": [eigenvalue.real, eigenvalue.imag],
+            "readout_alignment": self.readout_alignment,
+            "explained_variance": self.explained,
+            "bend": self.bend,
+            "thickness": self.thickness,
+            "range": list(self.range),
+            "is_line": self.is_line,
+        }
+
+    def __repr__(self) -> str:
+        low, high = self.range
+        what = "LineAttractor" if self.is_line else "LineAttractor(not one-dimensional!)"
+        return f"{what}: logits {low:.1f} … {high:.1f}, explains {100 * self.explained:.1f} %, straight line {100 * self.pc1_variance:.1f} %"
+
+
+@torch.no_grad()
+def fit_line_attractor(
+    network: Network, points: FixedPoints | Tensor, knots: int = 64, trim: float = 0.005, smooth: float = 1.5
+) -> LineAttractor:
+    """Fit the curve h(s) to slow points by local linear regression on the logit s.
+
+    points: what `find_fixed_points(…, mode="slow")` gave (only converged ones count), or states (K, N).
+    trim: share of the points left out at each end of the range. smooth: kernel width, in spacings between knots.
+    """
+    states = points.states[points.converged] if isinstance(points, FixedPoints) else points.reshape(-1, network.size)
+    if len(states) < 3:
+        raise RnnlensError(f"{len(states)} slow points: expected at least 3 to fit a line attractor to")
+    dtype = states.dtype
+    h, s = states.double(), network.logit(states).double()
+    low, high = s.quantile(torch.tensor([trim, 1 - trim], dtype=s.dtype, device=s.device)).tolist()
+    if not high - low > 1e-9 * (1 + abs(high)):
+        raise RnnlensError("all slow points have the same logit: there is no line along the readout to fit")
+    at = torch.linspace(low, high, knots, dtype=s.dtype, device=s.device)
+    curve, slope = _local_regression(h, s, at, smooth * (high - low) / (knots - 1))
+
+    centre = h.mean(0)
+    spread = (h - centre).square().sum()
+    first = torch.linalg.svd(h - centre, full_matrices=False)[2][0]
+    chord = curve[-1] - curve[0]
+    off = curve - curve[0]
+    off = off - (off @ chord).unsqueeze(1) * chord / chord.square().sum()
+    line = LineAttractor(
+        network,
+        curve.to(dtype),
+        at.to(dtype),
+        (slope / slope.norm(dim=1, keepdim=True)).to(dtype),
+        states[s.abs().argmin()].clone(),
+        explained=0.0,
+        pc1_variance=float(((h - centre) @ first).square().sum() / spread),
+        bend=float(off.norm(dim=1).max() / chord.norm()),
+        readout_alignment=float((first @ network.w.double()).abs() / network.w.double().norm()),
+        thickness=0.0,
+    )
+    apart = line.distance(states).double()
+    object.__setattr__(line, "explained", float(1 - apart.square().sum() / spread))
+    object.__setattr__(line, "thickness", float(apart.square().mean().sqrt()))
+    return line
+
+
+def _local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
+    """Weighted linear regressions of h (K, N) on s (K,), one around each of `at` (M,): values (M, N), slopes (M, N).
+
+    A kernel that meets too few points is widened until it holds some on both sides of its middle."""
+    nearest = (s.unsqueeze(0) - at.unsqueeze(1)).abs()
+    enough = nearest.kthvalue(min(len(s), 6), dim=1).values
+    scale = torch.maximum(torch.full_like(at, width), enough).unsqueeze(1)
+    weight = torch.exp(-0.5 * (nearest / scale) ** 2)
+    weight = weight / weight.sum(1, keepdim=True)
+    mean_s, mean_h = weight @ s, weight @ h
+    centred = s.unsqueeze(0) - mean_s.unsqueeze(1)
+    variance = (weight * centred.square()).sum(1, keepdim=True)
+    slope = ((weight * centred) @ h) / variance.clamp(min=torch.finfo(h.dtype).tiny)
+    return mean_h + (at - mean_s).unsqueeze(1) * slope, slope

@@ -1,0 +1,130 @@
+"""Linear modes: the eigenvectors of J_rec at a point, their timescales, and what a deflection is made of (Supp. A)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from rnnlens.dynamics.jacobians import linearise
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.networks import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Eigendecomposition J_rec = R diag(λ) L with L R = I, slowest mode first; conjugate pairs stand together.
+
+    eigenvalues  (N,)    λ_a, complex
+    right        (N, N)  columns r_a: where mode a moves the state
+    left         (N, N)  rows ℓ_a: what a deflection must overlap with to excite mode a
+    J            (N, N)  the matrix itself
+    """
+
+    eigenvalues: Tensor
+    right: Tensor
+    left: Tensor
+    J: Tensor
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    @property
+    def timescales(self) -> Tensor:
+        """−1/log|λ|, in steps, (N,): the time to fall to 1/e; infinite for |λ| ≥ 1, 0 for λ = 0."""
+        size = self.eigenvalues.abs()
+        return torch.where(size < 1, -1 / torch.log(size), torch.inf)
+
+    @property
+    def periods(self) -> Tensor:
+        """2π/|arg λ|, in steps, (N,): infinite for modes that do not oscillate."""
+        angle = self.eigenvalues.angle().abs()
+        return torch.where(angle > 0, 2 * math.pi / angle, torch.inf)
+
+    @cached_property
+    def units(self) -> list[tuple[int, ...]]:
+        """Modes that only make sense together: (a,) for a real one, (a, a+1) for a conjugate pair."""
+        units, a = [], 0
+        while a < len(self):
+            pair = a + 1 < len(self) and self.eigenvalues[a].imag != 0
+            units.append((a, a + 1) if pair else (a,))
+            a += len(units[-1])
+        return units
+
+    @property
+    def integration(self) -> int:
+        """The mode whose eigenvalue is nearest to 1."""
+        return int((self.eigenvalues - 1).abs().argmin())
+
+    def amplitudes(self, deflection: Tensor) -> Tensor:
+        """ℓ_a · Δh, (..., N) → (..., N): how much of each mode a deflection excites; Δh = Σ_a r_a (ℓ_a · Δh)."""
+        return deflection.to(self.left.dtype) @ self.left.t()
+
+    def angles(self, deflection: Tensor) -> Tensor:
+        """Angle in degrees between Δh (N,) and each unit's left eigenvector, a conjugate pair's being the plane of its
+        real and imaginary part, (units,) (Supp. A.4)."""
+        direction = deflection.to(self.J.dtype) / deflection.norm()
+        angles = []
+        for unit in self.units:
+            span = self._span(unit)
+            angles.append(torch.rad2deg(torch.acos((span.t() @ direction).norm().clamp(max=1))))
+        return torch.stack(angles)
+
+    def _span(self, unit: Iterable[int]) -> Tensor:
+        """An orthonormal basis (N, k) of the real span of some left eigenvectors."""
+        rows = self.left[list(unit)]
+        real = torch.cat([rows.real, rows.imag[(rows.imag.abs().amax(1) > 0)]])
+        u, size, _ = torch.linalg.svd(real.t(), full_matrices=False)
+        return u[:, size > 1e-10 * size[0]]
+
+
+@torch.no_grad()
+def linear_modes(network: Network, h: Tensor, e: Tensor | None = None) -> Modes:
+    """The modes of J_rec at a state h (N,), computed in float64."""
+    if h.shape != (network.size,):
+        raise RnnlensError(f"h has shape {tuple(h.shape)}: expected one state, ({network.size},)")
+    J = linearise(network, h, e).J_rec().double()
+    return decompose(J)
+
+
+def decompose(J: Tensor) -> Modes:
+    """Modes of any real matrix (N, N)."""
+    values, right = torch.linalg.eig(J)
+    # Slowest first; of a conjugate pair, which has one size, the one with positive imaginary part first.
+    size = values.abs()
+    order = sorted(range(len(values)), key=lambda a: (-round(float(size[a]), 12), -abs(float(values[a].imag)), -float(values[a].imag)))
+    values, right = values[order], right[:, order]
+    return Modes(values, right, torch.linalg.inv(right), J)
+
+
+def remove_modes(
+    h: Tensor,
+    modes: Modes,
+    h_star: Tensor,
+    which: Iterable[int],
+    kind: Literal["biorthogonal", "orthogonal"] = "biorthogonal",
+) -> Tensor:
+    """Take some modes out of a state's deflection from h_star, (..., N) → (..., N); conjugates go together.
+
+    biorthogonal: Δh − Σ_a r_a (ℓ_a · Δh), after which these modes are not excited and all others are as before.
+    orthogonal: Δh minus its projection on the span of the ℓ_a, the smallest change after which they are not excited.
+    """
+    chosen = set(which)
+    unknown = chosen - set(range(len(modes)))
+    if unknown:
+        raise RnnlensError(f"mode {min(unknown)} does not exist: expected numbers from 0 to {len(modes) - 1}")
+    rows = sorted({a for unit in modes.units if chosen & set(unit) for a in unit})
+    deflection = (h - h_star).to(modes.J.dtype)
+    if kind == "biorthogonal":
+        part = (modes.amplitudes(deflection)[..., rows] @ modes.right[:, rows].t()).real
+    elif kind == "orthogonal":
+        span = modes._span(rows) if rows else modes.J.new_zeros(len(modes), 0)
+        part = (deflection @ span) @ span.t()
+    else:
+        raise RnnlensError(f"kind is {quoted(kind)}: expected biorthogonal or orthogonal")
+    return h - part.to(h.dtype)

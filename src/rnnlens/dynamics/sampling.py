@@ -1,0 +1,63 @@
+"""States that a network visits, drawn evenly from all of them without holding them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rnnlens.errors import RnnlensError
+from rnnlens.networks import Network
+from rnnlens.training.batches import token_batches
+
+
+@torch.no_grad()
+def visited_states(
+    network: Network, corpus: Any = None, n: int = 10_000, seed: int = 0, max_words: int | None = None,
+    length: int = 50, tokens: int = 2**16,
+) -> Tensor:  # fmt: skip
+    """n states (n, N) after words of a corpus's reviews; without a corpus, after random words of the vocabulary.
+
+    corpus: a split, or a corpus (its test split if it has one, else its training split). Places (review, word) are
+    drawn first, evenly over all words and each at most once; then only those reviews are read, a batch at a time.
+    Random words: sequences of `length`, drawn by their counts where the vocabulary has them.
+    """
+    generator = np.random.default_rng(seed)
+    split = getattr(corpus, "test", None) or getattr(corpus, "train", corpus)
+    if split is None:
+        split = _random_reviews(network, max(1, -(-n // length)), length, generator)
+    lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
+    total = int(lengths.sum())
+    if total == 0:
+        raise RnnlensError("the reviews have no words: expected some to visit states with")
+    picked = np.sort(generator.choice(total, min(n, total), replace=False))
+    ends = np.cumsum(lengths)
+    review = np.searchsorted(ends, picked, side="right")
+    word = picked - (ends - lengths)[review]
+    found = network.h0.new_empty(len(picked), network.size)
+    wanted, first = np.unique(review, return_index=True)
+    count = np.diff(np.append(first, len(picked)))
+    for batch in token_batches(lengths[wanted], tokens, 256):
+        ids, _ = split.batch(wanted[batch], max_words)
+        states = network.states(torch.from_numpy(ids).to(network.h0.device))
+        rows = np.repeat(np.arange(len(batch)), count[batch])
+        slots = np.concatenate([np.arange(first[b], first[b] + count[b]) for b in batch])
+        found[torch.from_numpy(slots)] = states[torch.from_numpy(rows), torch.from_numpy(word[slots] + 1)]
+    return found
+
+
+class _random_reviews:
+    """Random words in the shape of a split."""
+
+    def __init__(self, network: Network, n: int, length: int, generator: np.random.Generator):
+        if network.vocab is None:
+            raise RnnlensError("this network has no words: pass the states you want, or a corpus")
+        counts = network.vocab.counts
+        odds = None if counts is None or counts.sum() == 0 else counts / counts.sum()
+        self.ids = generator.choice(len(network.vocab), size=(n, length), p=odds)
+        self.lengths = np.full(n, length)
+
+    def batch(self, rows: np.ndarray, max_words: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        return self.ids[rows][:, -(max_words or self.ids.shape[1]) :], self.lengths[rows]
