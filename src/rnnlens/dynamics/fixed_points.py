@@ -167,9 +167,10 @@ def _solve_chunk(
     # not move it. What is not even slow (an unstable, a chaotic network) is taken up again from its start.
     begin = Search.begin(exact, starts.double())
     restless = torch.nonzero((fine.q > tolerance) & (fine.q > SETTLED * begin.q)).squeeze(1)
-    newton_dense(exact, begin, restless, tolerance)
-    fine.put(restless, begin.h[restless], begin.g[restless], begin.q[restless])
+    newton_dense(exact.unbounded(), begin, restless, tolerance)
     fine.iterations += begin.iterations
+    found = restless[(begin.q[restless] <= tolerance) & exact.inside(begin.h[restless])]
+    fine.put(found, begin.h[found], begin.g[found], begin.q[found])
     return fine.h.to(starts.dtype), fine.iterations
 
 
@@ -185,7 +186,9 @@ def _problem(network: Network, e: Tensor) -> Problem:
 
 def _starts(network: Network, states: Tensor) -> Tensor:
     if states.ndim < 1 or states.shape[-1] != network.size:
-        raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (K, {network.size}), states of the network")
+        raise RnnlensError(
+            f"states have shape {tuple(states.shape)}: expected (K, {network.size}), states of the network"
+        )
     starts = states.detach().reshape(-1, network.size).to(network.h0)
     if not torch.isfinite(starts).all():
         raise RnnlensError("some of the states are not finite: expected numbers")
@@ -224,7 +227,11 @@ def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
         counts.append(int(near.sum()))
         left = left[~near]
     device = points.q.device
-    return torch.tensor(rows, dtype=torch.long, device=device), labels, torch.tensor(counts, dtype=torch.long, device=device)
+    return (
+        torch.tensor(rows, dtype=torch.long, device=device),
+        labels,
+        torch.tensor(counts, dtype=torch.long, device=device),
+    )
 
 
 def _radius(points: FixedPoints, row: int) -> float:

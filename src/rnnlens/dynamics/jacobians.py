@@ -164,7 +164,10 @@ class StepLinearisation:
         return self._forward(torch.zeros_like(self.h), v)
 
     def _forward(self, v_h: Tensor, v_e: Tensor) -> Tensor:
-        return torch.func.jvp(self.network.step, (self.h, self.e), (v_h.expand_as(self.h), v_e.expand_as(self.e)))[1]
+        # (Forward mode refuses expanded tensors.)
+        points, tangents = (self.h, self.e), (v_h.expand_as(self.h), v_e.expand_as(self.e))
+        moved = torch.func.jvp(self.network.step, *(tuple(x.contiguous() for x in pair) for pair in (points, tangents)))
+        return moved[1].detach()
 
     def rec_T(self, v: Tensor) -> Tensor:
         return self._backward(v)[0]

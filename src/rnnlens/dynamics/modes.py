@@ -97,7 +97,10 @@ def decompose(J: Tensor) -> Modes:
     values, right = torch.linalg.eig(J)
     # Slowest first; of a conjugate pair, which has one size, the one with positive imaginary part first.
     size = values.abs()
-    order = sorted(range(len(values)), key=lambda a: (-round(float(size[a]), 12), -abs(float(values[a].imag)), -float(values[a].imag)))
+    order = sorted(
+        range(len(values)),
+        key=lambda a: (-round(float(size[a]), 12), -abs(float(values[a].imag)), -float(values[a].imag)),
+    )
     values, right = values[order], right[:, order]
     return Modes(values, right, torch.linalg.inv(right), J)
 

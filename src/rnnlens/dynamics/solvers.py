@@ -39,6 +39,14 @@ class Problem:
     def linearise(self, h: Tensor) -> Linearisation:
         return linearise(self.network, h, self.e)
 
+    def unbounded(self) -> Problem:
+        """The same, free to pass through states that the network cannot be in."""
+        return replace(self, low=torch.full_like(self.low, -torch.inf), high=torch.full_like(self.high, torch.inf))
+
+    def inside(self, h: Tensor) -> Tensor:
+        """Which states lie within the bounds, (K,)."""
+        return ((h >= self.low) & (h <= self.high)).all(-1)
+
     def clip(self, h: Tensor) -> Tensor:
         return torch.minimum(torch.maximum(h, self.low), self.high)
 
@@ -69,7 +77,9 @@ class Search:
         self.h[rows], self.g[rows], self.q[rows] = h[better], g[better], q[better]
 
 
-def relax(problem: Problem, search: Search, tolerance: float, steps: int = 60, window: int = 6, rest: float = 0.9) -> None:
+def relax(
+    problem: Problem, search: Search, tolerance: float, steps: int = 60, window: int = 6, rest: float = 0.9
+) -> None:
     """Run the network itself, h ← F(h), until its transients are over: the residual falls by less than 1 − `rest` in
     `window` steps. What is left then is slow drift, which running on would not end."""
     rows = torch.nonzero(search.q > tolerance).squeeze(1)
@@ -163,7 +173,7 @@ def newton_dense(
             h, g, q, here = search.h[some], search.g[some], search.q[some], problem.take(some)
             A = -here.linearise(h).J_rec()
             A.diagonal(dim1=1, dim2=2).add_(1)
-            moved = _line_search(here, search, some, h, _solve(A, g, damping), q, halvings=6)
+            moved = _line_search(here, search, some, h, _solve(A, g, damping), q, halvings=10)
             search.iterations[some] += 1
             # A state that did not move is damped more, up to plain descent; one that did is damped less.
             damping = torch.where(moved, damping * 0.1 * (damping > 1e-8), (damping * 10).clamp(min=1e-6))

@@ -1,0 +1,96 @@
+"""Jacobians in closed form are autograd's, and products and contractions never need the matrices."""
+
+import pytest
+import torch
+
+from rnnlens import Network, adapt
+from rnnlens.dynamics import input_change, jacobians, linearise, word_effects
+from rnnlens.networks import CELLS
+
+WORDS = list("abcdefg")
+archs = pytest.mark.parametrize("arch", CELLS)
+scales = pytest.mark.parametrize("scale", [1.0, 20.0], ids=["ordinary", "saturated"])
+
+
+def make(arch, scale=1.0):
+    """A network, and states and inputs with two leading dimensions."""
+    generator = torch.Generator().manual_seed(0)
+    network = Network(WORDS, arch=arch, hidden=6, embedding=4).double()
+    h = scale * torch.randn(3, 2, network.size, generator=generator, dtype=torch.float64)
+    e = scale * torch.randn(3, 2, 4, generator=generator, dtype=torch.float64)
+    return network, h, e
+
+
+def adapted(network):
+    """The same network as a step function that rnnlens knows nothing about."""
+    readout = (network.w.detach(), network.b.detach())
+    return adapt(network.step, network.E.detach(), readout, WORDS, network.h0.detach())
+
+
+def by_autograd(network, h, e):
+    both = torch.func.jacrev(network.step, (0, 1))
+    return torch.func.vmap(torch.func.vmap(both))(h, e)
+
+
+def close(ours, reference):
+    torch.testing.assert_close(ours, reference, rtol=0, atol=1e-12)
+
+
+@scales
+@archs
+def test_closed_form_equals_autograd(arch, scale):
+    network, h, e = make(arch, scale)
+    for ours, reference in zip(jacobians(network, h, e), by_autograd(network, h, e), strict=True):
+        close(ours, reference)
+    for ours, reference in zip(jacobians(network, h), by_autograd(network, h, torch.zeros_like(e)), strict=True):
+        close(ours, reference)
+    one = jacobians(network, h[1, 1], e[1, 1])
+    close(one[0], jacobians(network, h, e)[0][1, 1])
+
+
+@scales
+@archs
+@pytest.mark.parametrize("kind", ["cell", "adapted"])
+def test_products_equal_matrices(arch, kind, scale):
+    network, h, e = make(arch, scale)
+    J_rec, J_inp = by_autograd(network, h, e)
+    here = linearise(network if kind == "cell" else adapted(network), h, e)
+    close(here.J_rec(), J_rec)
+    close(here.J_inp(), J_inp)
+    generator = torch.Generator().manual_seed(1)
+    v, x = torch.randn(h.shape, generator=generator).double(), torch.randn(e.shape, generator=generator).double()
+    close(here.rec(v), (J_rec @ v.unsqueeze(-1)).squeeze(-1))
+    close(here.inp(x), (J_inp @ x.unsqueeze(-1)).squeeze(-1))
+    close(here.rec_T(v), (J_rec.mT @ v.unsqueeze(-1)).squeeze(-1))
+    close(here.inp_T(v), (J_inp.mT @ v.unsqueeze(-1)).squeeze(-1))
+
+
+@archs
+@pytest.mark.parametrize("kind", ["cell", "adapted"])
+def test_contractions_equal_the_words_jacobian_formed_in_full(arch, kind):
+    network, h, _ = make(arch)
+    reference = h[0, 0] * 0.5
+    full = jacobians(network, h)[1] @ network.E.detach().T  # (3, 2, N, W)
+    change = full - jacobians(network, reference)[1] @ network.E.detach().T
+    network = network if kind == "cell" else adapted(network)
+    close(word_effects(network, h), (network.w.detach() @ full))
+    close(input_change(network, h, reference), change.flatten(-2).norm(dim=-1))
+    close(input_change(network, h, h), torch.zeros(3, 2).double())
+
+
+def test_first_order_expansion_predicts_small_steps():
+    network, h, e = make("gru")
+    here, small = linearise(network, h, e), 1e-5
+    v, x = torch.ones_like(h), torch.ones_like(e)
+    with torch.no_grad():
+        moved = network.step(h + small * v, e + small * x) - network.step(h, e)
+    assert (moved - small * (here.rec(v) + here.inp(x))).abs().max() < 100 * small**2
+
+
+def test_single_precision_too():
+    network, h, e = make("lstm")
+    for ours, exact in zip(
+        jacobians(network.float(), h.float(), e.float()), jacobians(network.double(), h, e), strict=True
+    ):
+        assert ours.dtype == torch.float32
+        torch.testing.assert_close(ours.double(), exact, rtol=0, atol=1e-5)
