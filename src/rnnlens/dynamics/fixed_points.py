@@ -85,7 +85,7 @@ class FixedPoints:
 
     @cached_property
     def stability(self) -> Tensor:
-        """Number of unstable directions of each point, (K,): eigenvalues of J_rec outside the unit circle. 0 is stable."""
+        """Unstable directions of each point, (K,): eigenvalues of J_rec outside the unit circle. 0 is stable."""
         values = [torch.linalg.eigvals(J).abs() for J in self._jacobians()]
         return torch.stack([(v > 1).sum() for v in values]) if values else torch.zeros(0, dtype=torch.long)
 
@@ -213,7 +213,8 @@ def _inputs(network: Network, inputs: Tensor | str | None, count: int) -> Tensor
 def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
     """Leaders, best first: each takes all points within its radius. One pass over the points for each distinct one."""
     labels = torch.full((len(points),), -1, device=points.q.device)
-    rows, counts = [], []
+    rows: list[int] = []
+    counts: list[int] = []
     left = torch.nonzero(points.converged).squeeze(1)
     left = left[torch.argsort(points.q[left], stable=True)]
     states = points.states.double()
@@ -249,6 +250,6 @@ def _slowness(network: Network, h: Tensor, q: Tensor, starts: Tensor, e: Tensor,
     longest = torch.argsort(deflections.norm(dim=1), descending=True)[: max(1, len(h) // 2)]
     picked = longest[torch.linspace(0, len(longest) - 1, min(sample, len(longest)), device=h.device).long()]
     here = linearise(network, h, e)
-    moved = sum(here.rec(d.expand_as(h)).square().sum(1) for d in deflections[picked]) / len(picked)
+    moved = torch.stack([here.rec(d.expand_as(h)).norm(dim=1) for d in deflections[picked]]).square().mean(0).sqrt()
     residual = (2 * q).sqrt().to(h.dtype)
-    return torch.where(residual == 0, 0.0, residual / moved.sqrt().clamp(min=torch.finfo(h.dtype).tiny))
+    return torch.where(residual == 0, 0.0, residual / moved.clamp(min=torch.finfo(h.dtype).tiny))

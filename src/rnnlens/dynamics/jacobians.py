@@ -5,7 +5,7 @@ For the four cells h' = φ(h, d, u) the derivatives of φ are elementwise, so wi
     J_rec = diag(p_h) + Σ_g diag(p_u^g) U_g        J_inp = Σ_g diag(p_d^g) W_g
 
 and a product with a vector costs one matrix product, whatever the batch. Adapted networks go through `torch.func`.
-The paper's x is a one-hot word, e = E x; its input Jacobian J_inp E, N × W, is never formed: see the contractions below.
+The paper's x is a one-hot word, e = E x; its input Jacobian J_inp E, N × W, is never formed: see the contractions.
 
 Shapes: N flat state, H units, D embedding, W words, G gates, S blocks of the state.
 """
@@ -22,7 +22,7 @@ from rnnlens.networks import Cell, Network
 
 
 def jacobians(network: Network, h: Tensor, e: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """J_rec (..., N, N) and J_inp (..., N, D) at states h (..., N) and embedded inputs e (..., D); None is zero input."""
+    """J_rec (..., N, N) and J_inp (..., N, D) at states h (..., N) and embedded inputs e (..., D), zero if None."""
     here = linearise(network, h, e)
     return here.J_rec(), here.J_inp()
 
@@ -106,7 +106,7 @@ class CellLinearisation:
 
 
 def _rows(p: Tensor, weight: Tensor) -> Tensor:
-    """Σ_g diag(p^g) weight_g: (..., S, G, H) and (G·H, K) → (..., S, H, K), a gate at a time into one block of memory."""
+    """Σ_g diag(p^g) weight_g: (..., S, G, H) and (G·H, K) → (..., S, H, K), each gate added into one block."""
     gates = weight.unflatten(0, (p.shape[-2], -1))
     total = p[..., 0, :, None] * gates[0]
     for g in range(1, len(gates)):

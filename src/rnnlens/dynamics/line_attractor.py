@@ -59,7 +59,7 @@ class LineAttractor:
 
     def nearest(self, h: Tensor) -> Tensor:
         """The point of the curve nearest to each state, (..., N) → (..., N)."""
-        return self._project(h)[0]
+        return _nearest(self.knots, h)[0]
 
     def distance(self, h: Tensor) -> Tensor:
         """Distance of states from the curve, (..., N) → (...)."""
@@ -67,7 +67,7 @@ class LineAttractor:
 
     def tangent(self, h: Tensor) -> Tensor:
         """The unit direction of the curve at the point nearest to each state, (..., N) → (..., N)."""
-        _, left, along = self._project(h)
+        _, left, along = _nearest(self.knots, h)
         mixed = torch.lerp(self.tangents[left], self.tangents[left + 1], along.unsqueeze(-1))
         return mixed / mixed.norm(dim=-1, keepdim=True)
 
@@ -77,31 +77,6 @@ class LineAttractor:
         left = (torch.searchsorted(self.logits, s) - 1).clamp(0, len(self.logits) - 2)
         along = ((s - self.logits[left]) / (self.logits[left + 1] - self.logits[left])).clamp(0, 1)
         return torch.lerp(self.knots[left], self.knots[left + 1], along.unsqueeze(-1))
-
-    def _project(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Nearest point, the segment it is on, and where on it (0 … 1): the better of the two beside the nearest knot."""
-        flat = h.reshape(-1, h.shape[-1])
-        nearest = torch.cdist(flat, self.knots).argmin(1)
-        last = len(self.knots) - 2
-        best: tuple[Tensor, Tensor, Tensor] | None = None
-        for left in (nearest.clamp(0, last), (nearest - 1).clamp(0, last)):
-            start, edge = self.knots[left], self.knots[left + 1] - self.knots[left]
-            along = ((flat - start) * edge).sum(1) / edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
-            along = along.clamp(0, 1)
-            point = start + along.unsqueeze(1) * edge
-            if best is None:
-                best = point, left, along
-                continue
-            closer = (flat - point).norm(dim=1) < (flat - best[0]).norm(dim=1)
-            best = (
-                torch.where(closer.unsqueeze(1), point, best[0]),
-                torch.where(closer, left, best[1]),
-                torch.where(closer, along, best[2]),
-            )
-        assert best is not None
-        point, left, along = best
-        lead = h.shape[:-1]
-        return point.reshape(h.shape), left.reshape(lead), along.reshape(lead)
 
     @cached_property
     def modes(self) -> Modes:
@@ -131,7 +106,8 @@ class LineAttractor:
     def __repr__(self) -> str:
         low, high = self.range
         what = "LineAttractor" if self.is_line else "LineAttractor(not one-dimensional!)"
-        return f"{what}: logits {low:.1f} … {high:.1f}, explains {100 * self.explained:.1f} %, straight line {100 * self.pc1_variance:.1f} %"
+        shares = f"explains {100 * self.explained:.1f} %, a straight line {100 * self.pc1_variance:.1f} %"
+        return f"{what}: logits {low:.1f} … {high:.1f}, {shares}"
 
 
 @torch.no_grad()
@@ -160,22 +136,37 @@ def fit_line_attractor(
     chord = curve[-1] - curve[0]
     off = curve - curve[0]
     off = off - (off @ chord).unsqueeze(1) * chord / chord.square().sum()
-    line = LineAttractor(
+    apart = (h - _nearest(curve, h)[0]).norm(dim=1)
+    return LineAttractor(
         network,
         curve.to(dtype),
         at.to(dtype),
         (slope / slope.norm(dim=1, keepdim=True)).to(dtype),
         states[s.abs().argmin()].clone(),
-        explained=0.0,
+        explained=float(1 - apart.square().sum() / spread),
         pc1_variance=float(((h - centre) @ first).square().sum() / spread),
         bend=float(off.norm(dim=1).max() / chord.norm()),
         readout_alignment=float((first @ network.w.double()).abs() / network.w.double().norm()),
-        thickness=0.0,
+        thickness=float(apart.square().mean().sqrt()),
     )
-    apart = line.distance(states).double()
-    object.__setattr__(line, "explained", float(1 - apart.square().sum() / spread))
-    object.__setattr__(line, "thickness", float(apart.square().mean().sqrt()))
-    return line
+
+
+def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """For states h (..., N): the nearest point of the polygon through the knots (..., N), the segment it is on (...),
+    and where on it, 0 … 1 (...). Of the two segments at the nearest knot, the closer one."""
+    flat, last = h.reshape(-1, h.shape[-1]), len(knots) - 2
+    knot = torch.cdist(flat, knots).argmin(1)
+    found = []
+    for left in (knot.clamp(0, last), (knot - 1).clamp(0, last)):
+        start, edge = knots[left], knots[left + 1] - knots[left]
+        length = edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
+        along = (((flat - start) * edge).sum(1) / length).clamp(0, 1)
+        found.append((start + along.unsqueeze(1) * edge, left, along))
+    (point, left, along), (other, other_left, other_along) = found
+    closer = (flat - other).norm(dim=1) < (flat - point).norm(dim=1)
+    point = torch.where(closer.unsqueeze(1), other, point)
+    left, along = torch.where(closer, other_left, left), torch.where(closer, other_along, along)
+    return point.reshape(h.shape), left.reshape(h.shape[:-1]), along.reshape(h.shape[:-1])
 
 
 def _local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:

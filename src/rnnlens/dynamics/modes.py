@@ -49,7 +49,8 @@ class Modes:
     @cached_property
     def units(self) -> list[tuple[int, ...]]:
         """Modes that only make sense together: (a,) for a real one, (a, a+1) for a conjugate pair."""
-        units, a = [], 0
+        units: list[tuple[int, ...]] = []
+        a = 0
         while a < len(self):
             pair = a + 1 < len(self) and self.eigenvalues[a].imag != 0
             units.append((a, a + 1) if pair else (a,))

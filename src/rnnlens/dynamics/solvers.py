@@ -273,23 +273,23 @@ def gauss_newton(problem: Problem, search: Search, rows: Tensor, steps: int = 20
             return
         h, g, q, here = search.h[rows], search.g[rows], search.q[rows], problem.take(rows)
         there = here.linearise(h)
-        delta = least_squares(lambda v, J=there: v - J.rec(v), lambda v, J=there: v - J.rec_T(v), g, inner)
+        delta = least_squares(there, g, inner)
         moved = _line_search(here, search, rows, h, delta, q)
         search.iterations[rows] += 1
         rows = rows[moved & (search.q[rows] < 0.5 * q)]
 
 
-def least_squares(A: Product, A_T: Product, b: Tensor, steps: int) -> Tensor:
-    """x (K, N) that reduces ‖A x − b‖ for K systems at once: `steps` conjugate gradients on AᵀA x = Aᵀb."""
+def least_squares(J: Linearisation, b: Tensor, steps: int) -> Tensor:
+    """x (K, N) that reduces ‖(I − J) x − b‖ for K systems at once: some conjugate gradients on the normal equations."""
     tiny = torch.finfo(b.dtype).tiny
     x, r = torch.zeros_like(b), b
-    s = A_T(r)
+    s = r - J.rec_T(r)
     p, size = s, s.square().sum(1, keepdim=True)
     for _ in range(steps):
-        Ap = A(p)
+        Ap = p - J.rec(p)
         along = size / Ap.square().sum(1, keepdim=True).clamp(min=tiny)
         x, r = x + along * p, r - along * Ap
-        s, before = A_T(r), size
+        s, before = r - J.rec_T(r), size
         size = s.square().sum(1, keepdim=True)
         p = s + (size / before.clamp(min=tiny)) * p
     return x

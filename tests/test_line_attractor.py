@@ -1,0 +1,78 @@
+"""The line attractor is recovered where there is one, and not claimed where there is none."""
+
+import pytest
+import torch
+
+from rnnlens import Network, RnnlensError, adapt
+from rnnlens.dynamics import find_fixed_points, fit_line_attractor
+
+
+def network_with(step, size, w):
+    return adapt(step, None, (w, torch.zeros(()).double()), None, torch.zeros(size).double(), inputs=1)
+
+
+def still(size, w=None):
+    """A network whose every state is a fixed point."""
+    return network_with(lambda h, e: h, size, torch.eye(size).double()[0] if w is None else w)
+
+
+def normal(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_straight_line_of_a_linear_network():
+    """Eigenvalue 1 along r, 0.5 across it; readout along r."""
+    r = torch.nn.functional.normalize(normal(5), dim=0)
+    A = 0.5 * torch.eye(5).double() + 0.5 * torch.outer(r, r)
+    network = network_with(lambda h, e: h @ A.T, 5, 2 * r)
+    points = find_fixed_points(network, normal(500, 5, seed=1), mode="slow")
+    line = fit_line_attractor(network, points)
+    assert line.is_line and line.explained > 0.99 and line.pc1_variance > 0.999 and line.bend < 1e-3
+    assert line.readout_alignment == pytest.approx(1, abs=1e-6)
+    assert line.integration_eigenvalue == pytest.approx(1, abs=1e-9)
+    off = torch.nn.functional.normalize(normal(5, seed=2) - (normal(5, seed=2) @ r) * r, dim=0)
+    h = line.at(0.7) + 0.3 * off
+    assert line.distance(h).item() == pytest.approx(0.3, abs=1e-3)
+    torch.testing.assert_close(line.nearest(h), line.at(0.7), rtol=0, atol=1e-3)
+    assert abs(line.tangent(h) @ r) == pytest.approx(1, abs=1e-4)
+    assert network.logit(line.h_star).abs() < 0.05
+
+
+def test_curved_line_is_followed_and_its_bend_told():
+    s = torch.linspace(-1, 1, 400).double()
+    curve = torch.stack([s, 0.5 * s**2, torch.zeros(400).double()], 1)
+    line = fit_line_attractor(still(3), curve + 0.005 * normal(400, 3))
+    assert line.is_line and line.explained > 0.995 > line.pc1_variance
+    assert line.bend == pytest.approx(0.25, abs=0.02)  # 0.5 high over a chord of 2
+    h = torch.tensor([[0.5, 0.125, 0.4], [-0.8, 0.32, -0.1]]).double()
+    torch.testing.assert_close(line.distance(h), torch.tensor([0.4, 0.1]).double(), rtol=0, atol=0.01)
+    slope = torch.tensor([1.0, 0.5, 0.0]).double() / 1.25**0.5
+    torch.testing.assert_close(line.tangent(h[0]), slope, rtol=0, atol=0.03)
+    assert (line.logits.diff() > 0).all()
+
+
+def test_a_cloud_and_a_ring_are_not_called_lines():
+    assert not fit_line_attractor(still(4), normal(500, 4)).is_line
+    angle = torch.linspace(0, 6.28, 500).double()
+    ring = fit_line_attractor(still(2), torch.stack([angle.cos(), angle.sin()], 1))
+    assert not ring.is_line and ring.explained < 0.8 and "not one-dimensional" in repr(ring)
+
+
+def test_unconverged_points_do_not_count():
+    network = network_with(lambda h, e: h + torch.tensor([1.0, 0.0]).double(), 2, torch.ones(2).double())
+    with pytest.raises(RnnlensError, match="0 slow points: expected at least 3"):
+        fit_line_attractor(network, find_fixed_points(network, normal(10, 2), mode="slow"))
+
+
+def test_points_of_one_logit_are_told():
+    with pytest.raises(RnnlensError, match="same logit"):
+        fit_line_attractor(still(3), torch.ones(10, 3).double())
+
+
+@pytest.mark.parametrize("arch", ["gru", "lstm", "ugrnn", "vanilla"])
+def test_every_architecture_and_precision(arch):
+    network = Network(["x"], arch=arch, hidden=6, embedding=2)
+    points = find_fixed_points(network, torch.tanh(normal(60, network.size)).float(), mode="slow")
+    line = fit_line_attractor(network, points.starts)
+    assert line.knots.dtype == torch.float32 and line.nearest(points.states).shape == points.states.shape
+    assert line.results().keys() >= {"pc1_variance", "integration_eigenvalue", "readout_alignment"}
