@@ -3,6 +3,7 @@
 import torch
 
 from rnnlens import Network
+from rnnlens.dynamics import find_fixed_points, jacobians
 from rnnlens.networks import CELLS, scan, step_by_step
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
@@ -41,6 +42,22 @@ def test_gradients_flow_in_eval_mode():
             gradients[device] = {name: p.grad.cpu() for name, p in network.named_parameters()}
         for name, gradient in gradients["cpu"].items():
             close(gradients["cuda"][name], gradient, 1e-11)
+
+
+def test_fixed_points_and_jacobians_agree_with_the_cpu():
+    for arch in CELLS:
+        network = Network(["x"], arch=arch, hidden=24, embedding=4, seed=1).double()
+        with torch.no_grad():
+            network.cell.U.mul_(2.0)
+        starts = torch.tanh(torch.randn(200, network.size, generator=torch.Generator().manual_seed(0)).double())
+        J_cpu, points = jacobians(network, starts), find_fixed_points(network, starts)
+        network = network.cuda()
+        for ours, reference in zip(jacobians(network, starts.cuda()), J_cpu, strict=True):
+            close(ours, reference, 1e-12)
+        there = find_fixed_points(network, starts.cuda())
+        both = points.converged & there.converged.cpu()
+        assert both.sum() >= 0.9 * points.converged.sum()
+        assert torch.cdist(there.unique.states.cpu(), points.unique.states).min(1).values.median() < 1e-4
 
 
 if __name__ == "__main__":
