@@ -126,7 +126,7 @@ def _truth(network: Network, starts: Tensor) -> list[float]:
     double = copy.deepcopy(network).double()
     problem = _problem(double, double.h0.new_zeros(double.inputs).detach())
     search = Search.begin(problem, starts[:256].double())
-    newton_dense(problem, search, torch.arange(256, device=starts.device), 1e-24)
+    newton_dense(problem, search, 1e-24)
     found = search.h[search.q <= 1e-20]
     logits = double.logit(found).detach().sort().values
     return (

@@ -1,11 +1,15 @@
 """Every cell is its equation: step, scan, fused kernel, torch.nn and autograd all agree."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from rnnlens import RnnlensError
 from rnnlens.networks import CELLS, scan, step_by_step
 
 B, T, H, D = 3, 7, 5, 4
@@ -114,3 +118,66 @@ def test_a_sequence_is_its_beginning_and_the_rest(arch, seed, t, b):
     first = cell.sequence(e[:, :t], h0)
     torch.testing.assert_close(whole[:, : t + 1], first, rtol=0, atol=1e-12)
     torch.testing.assert_close(whole[:, t:], cell.sequence(e[:, t:], first[:, -1]), rtol=0, atol=1e-12)
+
+
+@archs
+def test_an_empty_sequence_is_its_beginning(arch):
+    cell, e, h0 = make(arch)
+    for states in (cell.sequence(e[:, :0], h0), scan(cell, e[:, :0], h0)):
+        torch.testing.assert_close(states, h0.unsqueeze(1), rtol=0, atol=0)
+    assert cell.outputs(e[:, :0], h0).shape == (B, 0, H)
+
+
+@archs
+def test_the_scan_keeps_nothing_where_no_gradient_is_wanted(arch):
+    """Beside the states and the drives, one step's recurrent input; with gradients, every step's."""
+    cell, e, h0 = make(arch)
+    e = e.repeat(1, 50, 1)
+    block = B * 50 * T * cell.gates * H * 8  # bytes of the drives, or of all recurrent inputs
+
+    def most(grad):
+        with torch.set_grad_enabled(grad), torch.profiler.profile(profile_memory=True) as profile:
+            scan(cell, e, h0)
+        asked = [event.self_cpu_memory_usage for event in profile.events() if event.name.startswith("aten::empty")]
+        return sum(size >= block for size in asked)
+
+    assert most(True) == most(False) + 1
+
+
+def test_second_derivatives_of_the_scan_are_refused_not_dropped():
+    cell, e, h0 = make("ugrnn")
+    e.requires_grad_()
+    with pytest.raises(RnnlensError, match="first derivatives only.*step_by_step"):
+        torch.autograd.grad(scan(cell, e, h0).sum(), e, create_graph=True)
+    (first,) = torch.autograd.grad(step_by_step(cell.step, e, h0).sum(), e, create_graph=True)
+    assert torch.autograd.grad(first.pow(2).sum(), e)[0].abs().sum() > 0
+
+
+BF16 = "import torch; a = torch.randn(99, 99).bfloat16(); a @ a; torch.addmm(a, a, a)"
+
+
+@archs
+def test_under_autocast_states_stay_in_the_weights_precision(arch):
+    if subprocess.run([sys.executable, "-c", BF16], capture_output=True).returncode:
+        pytest.skip("this processor dies of bfloat16 products")
+    cell, e, h0 = make(arch, torch.float32)
+    e.requires_grad_()
+    exact = step_by_step(cell.step, e, h0)
+    wanted = [e, *cell.parameters()]
+    gradients = torch.autograd.grad(exact.sum(), wanted)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for states in (cell.sequence(e, h0), scan(cell, e, h0), step_by_step(cell.step, e, h0)):
+            assert states.dtype == torch.float32
+            torch.testing.assert_close(states, exact, rtol=0, atol=0.03)
+            for ours, reference in zip(torch.autograd.grad(states.sum(), wanted), gradients, strict=True):
+                torch.testing.assert_close(ours, reference, rtol=0.05, atol=0.2)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert scan(cell, e, h0).dtype == torch.float32
+
+
+def test_importing_changes_no_warning_filter():
+    code = (
+        "import torch, numpy, warnings\nbefore = list(warnings.filters)\nimport rnnlens.networks\n"
+        "assert not [f for f in warnings.filters if f not in before]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -86,7 +86,7 @@ def test_probe_draws_a_figure(capsys, run, tmp_path):
         (["train", "x", "--out", "y", "--epochs", "0"], 1, "epochs is '0'"),
         (["info", "no-such-folder"], 1, "'no-such-folder' is no folder"),
         (["probe", "no-such-run", "good"], 1, "no run folder 'no-such-run'"),
-        (["probe", "no-such-run"], 1, "no sentence"),
+        (["probe", "no-such-run"], 2, "no sentence"),
     ],
 )
 def test_mistakes_are_one_line_with_the_right_code(capsys, monkeypatch, tmp_path, arguments, code, told):
@@ -134,3 +134,19 @@ def test_module_command_fails_in_one_line_too(tmp_path):
         env={**os.environ, "RNNLENS_CACHE": str(tmp_path)},
     )
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_is_one_line(tmp_path):
+    """SIGINT in the middle of training: one line, exit code 1, and the same command goes on."""
+    import signal
+    import time
+
+    command = [sys.executable, "-m", "rnnlens.cli", "train", "toy", "--out", "run", "--hidden", "16", "--device", "cpu"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "run" / "run.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1 and errors.startswith("error: interrupted") and errors.count("\n") == 1

@@ -37,7 +37,7 @@ def test_logits_do_not_depend_on_padding_batching_or_order(arch, docs, extra, se
     order = torch.from_numpy(np.random.default_rng(seed).permutation(len(docs)))
     torch.testing.assert_close(network(ids[order], lengths[order]), batched[order], rtol=0, atol=1e-12)
     for row, doc in enumerate(docs):
-        single = network(torch.tensor([doc], dtype=torch.long)) if doc else network.logit(network.h0).unsqueeze(0)
+        single = network(torch.tensor([doc], dtype=torch.long))
         torch.testing.assert_close(batched[row : row + 1], single, rtol=0, atol=1e-12)
 
 
@@ -54,6 +54,28 @@ def test_states_begin_with_h0_and_read_out_to_the_logits(arch):
     for t, token in enumerate(ids[0]):
         h = network.step(h, network.embed(token))
         torch.testing.assert_close(states[0, t + 1], h, rtol=0, atol=1e-12)
+
+
+@archs
+def test_an_empty_review_is_the_initial_state(arch):
+    network, nothing = make(arch), torch.zeros(2, 0, dtype=torch.long)
+    states = network.states(nothing)
+    assert states.shape == (2, 1, network.size) and network.logits(nothing).shape == (2, 1)
+    torch.testing.assert_close(states[:, 0], network.h0.expand(2, -1), rtol=0, atol=0)
+    torch.testing.assert_close(network(nothing), network.logit(network.h0).expand(2), rtol=0, atol=0)
+    with torch.no_grad():
+        states += 1
+    assert network.h0.abs().sum() == 0, "states are the caller's own"
+
+
+def test_pad_stays_zero_whatever_the_embedding_holds():
+    network = make()
+    with torch.no_grad():
+        network.E[0] = torch.nan
+        network.E[-1] = torch.inf
+    assert network.embed(torch.tensor([PAD, 1])).isfinite().all() and network.embed(torch.tensor(PAD)).abs().sum() == 0
+    network(torch.tensor([[PAD, 1]])).sum().backward()
+    assert network.E.grad.isfinite().all()
 
 
 def test_pad_is_the_zero_input_and_has_no_gradient():
@@ -97,12 +119,24 @@ def test_same_seed_same_network_and_global_chance_untouched():
         (lambda: Vocab(["a"], [1, 2]), "2 counts for 1 words"),
         (lambda: make().read("   "), "no word in '   '"),
         (lambda: make().embed(torch.zeros(2, 3)), "expected word ids"),
+        (lambda: make().embed(torch.tensor([[0, 6]])), "reach from 0 to 6: expected 0 … 5, or -1"),
+        (lambda: make().embed(torch.tensor([[0, -2]])), "reach from -2 to 0: expected 0 … 5, or -1"),
+        (lambda: make().states(torch.tensor([1, 2])), "expected ids (B, T), got shape (2,)"),
+        (lambda: make().logits(torch.tensor([1, 2])), "expected ids (B, T), got shape (2,)"),
+        (lambda: make()(torch.tensor([[[1, 2]]])), "expected ids (B, T), got shape (1, 1, 2)"),
+        (lambda: Vocab("not bad"), "the text 'not bad': expected a list of words"),
+        (lambda: Vocab({"a": 1, "b": 2}), "no word of the vocabulary has id 0: expected 2 words with the ids 0 … 1"),
+        (lambda: Vocab({"a": 0, "b": 0}), "no word of the vocabulary has id 1"),
     ],
 )
 def test_bad_input_is_quoted_back_in_one_line(wrong, told):
     with pytest.raises(RnnlensError) as error:
         wrong()
     assert told in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_dict_of_ids_keeps_its_ids():
+    assert Vocab({"bad": 2, "<unk>": 0, "not": 1}).words == ("<unk>", "not", "bad")
 
 
 def test_unknown_words_take_unk_or_no_input():

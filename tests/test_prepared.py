@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 pl = pytest.importorskip("polars")
 
-from rnnlens.corpora.prepared import Corpus, Split, load_corpus, prepare, read_corpus, statistics  # noqa: E402
+from rnnlens.corpora.corpus import Corpus, Split, read_corpus, statistics  # noqa: E402
+from rnnlens.corpora.prepared import load_corpus, prepare  # noqa: E402
 from rnnlens.corpora.vocab import PAD, UNK  # noqa: E402
 from rnnlens.corpora.words import split_words  # noqa: E402
 from rnnlens.errors import RnnlensError  # noqa: E402
@@ -171,6 +173,13 @@ def test_a_literal_unk_in_a_text_is_the_unknown_word() -> None:
     assert corpus.vocab.counts.tolist() == [2, 1, 1]
 
 
+def test_a_literal_pad_in_a_text_is_unknown_and_never_a_word() -> None:
+    corpus = Corpus.from_texts(["<pad> good <PAD>", "bad"], [1, 0], validation=0)
+    assert corpus.vocab.words == (UNK, "bad", "good")
+    assert words_of(corpus, corpus.train) == [[UNK, "good", UNK], ["bad"]]
+    assert corpus.vocab.encode("<pad> good").tolist() == [PAD, 2]
+
+
 # --- batches ----------------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +250,91 @@ def test_a_damaged_cache_entry_is_prepared_anew(folder: Path, tmp_path: Path, mo
     assert load_corpus(folder).fingerprint == first.fingerprint
 
 
+@pytest.mark.parametrize("name", ["vocab.json", "train.ids.npy", "test.offsets.npy"])
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_damaged_folder_of_the_same_corpus_is_prepared_anew(
+    folder: Path, tmp_path: Path, name: str, gone: bool
+) -> None:
+    first = prepare(folder, tmp_path / "out")
+    (tmp_path / "out" / name).unlink() if gone else (tmp_path / "out" / name).write_bytes(b"cut")
+    assert prepare(folder, tmp_path / "out").fingerprint == first.fingerprint
+    assert load_corpus(tmp_path / "out").fingerprint == first.fingerprint
+
+
+def test_a_folder_that_does_not_say_what_it_holds_is_replaced_only_when_told(folder: Path, tmp_path: Path) -> None:
+    first = prepare(folder, tmp_path / "out")
+    (tmp_path / "out" / "corpus.json").write_bytes(b"cut")
+    with pytest.raises(RnnlensError, match=r"corpus\.json.*--overwrite") as told:
+        prepare(folder, tmp_path / "out")
+    assert "\n" not in str(told.value)
+    assert prepare(folder, tmp_path / "out", overwrite=True).fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize("call", ["load_corpus(source, progress=slow)", "prepare(source, out, progress=slow)"])
+def test_processes_that_prepare_the_same_corpus_at_once_all_get_it(folder: Path, tmp_path: Path, call: str) -> None:
+    code = (
+        "import sys, time, pathlib; from rnnlens.corpora.prepared import load_corpus, prepare\n"
+        "import rnnlens.corpora.writing, rnnlens.corpora.sources\n"
+        "source, out, go, ready = sys.argv[1:]; pathlib.Path(ready).touch()\n"
+        "def slow(done, total): print('prepared'); time.sleep(0.5)\n"
+        "while not pathlib.Path(go).exists(): time.sleep(0.005)\n"
+        f"print({call}.fingerprint)"
+    )
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "RNNLENS_CACHE": str(tmp_path / "runs" / "corpora")}
+    ready = [tmp_path / f"ready{i}" for i in range(3)]
+    given = [sys.executable, "-c", code, str(folder), str(tmp_path / "runs" / "out"), str(tmp_path / "go")]
+    started = [
+        subprocess.Popen([*given, str(file)], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for file in ready
+    ]
+    deadline = time.monotonic() + 60
+    while not all(file.exists() for file in ready) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    (tmp_path / "go").touch()
+    told = [process.communicate(timeout=60) for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], told
+    assert len({out.split()[-1] for out, _ in told}) == 1
+    assert sum("prepared" in out for out, _ in told) == 1
+    assert not list((tmp_path / "runs").rglob(".*"))
+
+
+def test_a_lock_left_by_a_killed_process_keeps_nobody_waiting(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / ".out.lock").touch()
+    prepare(folder, tmp_path / "runs" / "out")
+    assert os.listdir(tmp_path / "runs") == ["out"]
+
+
+def test_the_current_folder_can_be_prepared_into(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    first = prepare(folder, ".")
+    assert load_corpus(".").fingerprint == first.fingerprint
+    assert prepare(folder, "").fingerprint == first.fingerprint
+    second = prepare(folder, ".", seed=1, overwrite=True)
+    assert load_corpus(".").fingerprint == second.fingerprint != first.fingerprint
+    assert Path("corpus.json").samefile(tmp_path / "here" / "corpus.json")  # this is still the folder we are in
+    assert sorted(os.listdir(tmp_path)) == ["data", "here"]
+
+
+def test_a_review_of_aclimdb_edited_in_place_makes_a_new_cache_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RNNLENS_CACHE", str(tmp_path / "cache"))
+    for side in ("neg", "pos"):
+        (tmp_path / "aclImdb" / "train" / side).mkdir(parents=True)
+        for i in range(3):
+            (tmp_path / "aclImdb" / "train" / side / f"{i}_7.txt").write_text(f"{side} film")
+    options = {"test": 0, "validation": 0, "min_count": 1}
+    first = load_corpus(tmp_path / "aclImdb", **options)
+    assert load_corpus(tmp_path / "aclImdb", **options).path == first.path
+    file = tmp_path / "aclImdb" / "train" / "pos" / "1_7.txt"
+    times = file.stat()
+    file.write_text("pos plot")  # as many bytes
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns - 1))  # and not even the newest
+    assert "plot" in load_corpus(tmp_path / "aclImdb", **options).vocab
+
+
 @pytest.mark.parametrize(
     "name", ["corpus.json", "vocab.json", "train.ids.npy", "test.offsets.npy", "validation.labels.npy"]
 )
@@ -306,6 +400,11 @@ def test_bad_input_is_one_line_and_leaves_the_earlier_corpus_alone(
         ({"vocab_size": 1}, "vocab_size is 1"),
         ({"validation": 1.0}, "validation is 1.0"),
         ({"max_words": 0}, "max_words is 0"),
+        ({"vocab_size": "many"}, "vocab_size is 'many': expected a whole number"),
+        ({"vocab_size": None}, "vocab_size is 'None'"),
+        ({"seed": 0.5}, "seed is 0.5"),
+        ({"test": "a"}, "test is 'a': expected a share"),
+        ({"text": 3}, "text is 3: expected the name of a column"),
         ({"vocabulary": 3}, "no option 'vocabulary'"),
     ],
 )
@@ -333,6 +432,54 @@ def test_an_unwritable_place_or_a_full_disk_is_one_line_and_nothing_half_written
     assert os.listdir(tmp_path / "runs") == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+@pytest.mark.parametrize("words", [600_000, 200_000], ids=["while reading", "while writing"])
+def test_a_full_disk_is_told_by_its_name(tmp_path: Path, words: int) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True).returncode:
+        pytest.skip("cannot mount a small disk here")
+    try:
+        source = write(tmp_path / "train.parquet", ["good " * (words // 2), "bad " * (words // 2)], [1, 0])
+        with pytest.raises(RnnlensError, match="No space left on device") as told:
+            prepare(source, disk / "out", test=0, validation=0)
+        assert "\n" not in str(told.value)
+        assert os.listdir(disk) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"validation": 1.0}, "validation is 1.0"),
+        ({"validation": -0.1}, "validation is -0.1"),
+        ({"validation": float("nan")}, "validation is nan"),
+        ({"vocab_size": 1}, "vocab_size is 1"),
+        ({"min_count": 0}, "min_count is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"texts": ["a", None]}, "text 1 is None: expected strings"),
+        ({"texts": ["a", 3]}, "texts must be strings"),
+        ({"texts": [["a"], ["b"]]}, "texts must be strings"),
+        ({"texts": "ab"}, "texts are one string"),
+        ({"texts": ["a", "b", "c"]}, "3 texts and 2 labels"),
+        ({"labels": [[0], [1]]}, r"labels have the shape \(2, 1\)"),
+        ({"labels": 1}, r"labels have the shape \(\)"),
+        ({"labels": [[0], [1, 0]]}, "labels are no list of numbers"),
+        ({"labels": [0, None]}, "labels hold None"),
+        ({"labels": [0, float("nan")]}, "labels hold nan"),
+        ({"labels": ["0", "1"]}, "labels hold '0'"),
+        ({"test": ["a", "b", "c"]}, "expected a pair"),
+        ({"test": 0.2}, "test is '0.2': expected a pair"),
+        ({"test": (["a"], [0, 1])}, "1 texts and 2 labels"),
+    ],
+)
+def test_bad_texts_labels_and_options_in_memory_are_one_line(change: dict, expected: str) -> None:
+    with pytest.raises(RnnlensError, match=expected) as told:
+        Corpus.from_texts(**{"texts": ["a", "b"], "labels": [0, 1], "validation": 0, **change})
+    assert "\n" not in str(told.value)
+
+
 def test_texts_and_labels_must_match() -> None:
     with pytest.raises(RnnlensError, match="2 texts and 1 labels"):
         Corpus.from_texts(["a", "b"], [0])
@@ -344,7 +491,7 @@ def test_texts_and_labels_must_match() -> None:
 
 def test_a_prepared_folder_is_read_without_polars(folder: Path, tmp_path: Path) -> None:
     prepare(folder, tmp_path / "out")
-    code = "import sys; sys.modules['polars'] = None\nfrom rnnlens.corpora.prepared import load_corpus, statistics\n"
+    code = "import sys; sys.modules['polars'] = None\nfrom rnnlens.corpora import load_corpus, statistics\n"
     code += "corpus = load_corpus(sys.argv[1]); corpus.train.batch([0, 1]); statistics(corpus); print(corpus)"
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", code, str(tmp_path / "out")]

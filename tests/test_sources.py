@@ -16,6 +16,7 @@ pl = pytest.importorskip("polars")
 
 from rnnlens.corpora.labels import DROPPED, decide_scheme  # noqa: E402
 from rnnlens.corpora.sources import Source, local_files, open_source  # noqa: E402
+from rnnlens.corpora.tables import NoSuchFileError, open_hub  # noqa: E402
 from rnnlens.errors import RnnlensError  # noqa: E402
 
 TEXTS = ["good film", 'a "bad", bad\nfilm', "not bad at all", "dull é"]
@@ -177,10 +178,10 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("empty.jsonl", b"", "is empty"),
         bad("empty.parquet", b"", "is empty"),
         bad("header.csv", b"text,label\n", "is empty"),
-        bad("a.csv", b"text,label\nx,1\ny,0\n", "no column 'review'", "'text', 'label'", text="review"),
+        bad("a.csv", b"text,label\nx,1\ny,0\n", "no column 'review'", "'text', 'label'", "--text", text="review"),
         bad("a.csv", b"text,label\nx,1\ny,0\n", "no column 'stars'", label="stars"),
-        bad("a.csv", b"alpha,beta\nx,q\ny,w\n", "no text column found", "'alpha', 'beta'", "text="),
-        bad("a.csv", b"text,beta\nx,q\ny,w\n", "no label column found", "label="),
+        bad("a.csv", b"alpha,beta\nx,q\ny,w\n", "no text column found", "'alpha', 'beta'", "text=… / --text …"),
+        bad("a.csv", b"text,beta\nx,q\ny,w\n", "no label column found", "label=… / --label …"),
         bad("a.csv", b"text,label\nx,1\ny,1\n", "no negative review"),
         bad("a.csv", b"text,label\nx,0\ny,0\n", "no positive review"),
         bad("a.csv", b"text,label\nx,1\ny,12\n", "out of range", "12", "expected 0/1"),
@@ -274,6 +275,53 @@ def test_hub_names_read_the_official_splits(tmp_path: Path, monkeypatch: pytest.
     source = open_source("imdb")
     assert set(source.labels) == {"train", "test"}
     assert asked[0] == "hf://datasets/stanfordnlp/imdb/**/train*.parquet"
+
+
+def hub_without(*missing: str, error: str = "expanded paths were empty") -> Callable[..., object]:
+    def hub(path: str, **_: object) -> object:
+        if any(f"/{split}*" in path for split in missing):
+            raise pl.exceptions.ComputeError(error)
+        return pl.LazyFrame({"text": TEXTS, "label": LABELS})
+
+    return hub
+
+
+@pytest.mark.parametrize("split", ["validation", "test"])
+@pytest.mark.parametrize("name", ["imdb", "owner/name"])
+def test_a_hub_that_stumbles_is_an_error_and_not_a_source_without_that_split(
+    name: str, split: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pl, "scan_parquet", hub_without(split, error="operation timed out"))
+    with pytest.raises(RnnlensError, match="operation timed out"):
+        open_source(name)
+
+
+def test_a_hub_source_may_lack_a_test_split_but_not_the_known_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pl, "scan_parquet", hub_without("validation", "test"))
+    assert set(open_source("owner/name").labels) == {"train"}
+    for name in ("imdb", "yelp", "IMDB"):
+        with pytest.raises(RnnlensError, match="hub cannot give it"):
+            open_source(name)
+
+
+def test_what_polars_says_of_a_pattern_without_files_is_understood(tmp_path: Path) -> None:
+    for name in ("test*.parquet", "**/test*.parquet", "test.parquet"):
+        with pytest.raises(NoSuchFileError):
+            open_hub(str(tmp_path / name), "owner/name")
+    (tmp_path / "test.parquet").write_bytes(b"no parquet")
+    with pytest.raises(RnnlensError) as told:
+        open_hub(str(tmp_path / "test*.parquet"), "owner/name")
+    assert not isinstance(told.value, NoSuchFileError)
+
+
+def test_too_many_distinct_labels_name_the_flag(tmp_path: Path) -> None:
+    pl.DataFrame({"text": ["a"] * 2000, "label": range(2000)}).write_csv(tmp_path / "a.csv")
+    with pytest.raises(RnnlensError, match="label=… / --label …"):
+        open_source(tmp_path / "a.csv")
 
 
 def test_a_local_file_wins_over_a_hub_name_and_is_what_the_source_depends_on(

@@ -92,3 +92,12 @@ def test_bad_words_and_languages_are_told():
         ToyLanguage().encode("not terrible")
     with pytest.raises(RnnlensError, match="scope 0"):
         ToyLanguage(modifiers={"not": Modifier(-1, 0)})
+
+
+@pytest.mark.parametrize(("words", "dtype"), [(7, np.int8), (128, np.int8), (129, np.int16), (40_000, np.int32)])
+def test_large_languages_have_all_their_words(words, dtype):
+    language = ToyLanguage(valences={f"w{i}": i % 3 for i in range(words)}, modifiers={}, length=20)
+    ids, targets = language.sample(500, seed=0)
+    assert ids.dtype == dtype
+    assert ids.max() < words and ids.max() >= 0.95 * words - 1
+    assert (np.diff(targets, axis=1, prepend=0) == np.where(ids == PAD, 0, ids % 3)).all()

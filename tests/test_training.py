@@ -16,11 +16,12 @@ import torch
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
 from rnnlens.artifacts import read_tensors
-from rnnlens.corpora import Corpus
+from rnnlens.corpora import PAD, Corpus
 from rnnlens.training.batches import epoch_batches, token_batches
+from rnnlens.training.loop import drop
 
 QUICK = TrainConfig(
-    epochs=3, batch=16, learning_rate=0.02, word_dropout=0.1, embedding_dropout=0.1, checkpoint_every=2, average=0.9
+    epochs=3, batch=16, learning_rate=0.02, word_dropout=0.1, embedding_dropout=0.1, checkpoint_every=4, average=0.9
 )
 
 
@@ -78,9 +79,9 @@ def test_test_reviews_are_not_touched_unless_asked(corpus, tmp_path):
 
 def test_killed_runs_resume_bit_for_bit(corpus, tmp_path, monkeypatch):
     train(small(corpus), corpus, QUICK, tmp_path / "whole")
-    from rnnlens.training import loop
+    from rnnlens.training.loop import Trainer
 
-    step, kills = loop._step, iter([3, 8, 17, 25, 40])
+    step, kills = Trainer.step, iter([3, 8, 17, 13, 15, 6])
     countdown = [next(kills)]
 
     def dies(*arguments):
@@ -89,8 +90,8 @@ def test_killed_runs_resume_bit_for_bit(corpus, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return step(*arguments)
 
-    monkeypatch.setattr(loop, "_step", dies)
-    for _ in range(6):
+    monkeypatch.setattr(Trainer, "step", dies)
+    for _ in range(7):
         try:
             train(small(corpus), corpus, QUICK, tmp_path / "killed", resume=True)
         except KeyboardInterrupt:
@@ -149,57 +150,29 @@ def _stamp(folder):
 
 
 def test_two_processes_do_what_one_does(tmp_path):
-    common = [
-        "-m",
-        "rnnlens.training",
-        "toy",
-        "--hidden",
-        "8",
-        "--embedding",
-        "4",
-        "--epochs",
-        "1",
-        "--batch",
-        "4001",
-        "--device",
-        "cpu",
-        "--word-dropout",
-        "0.2",
-        "--embedding-dropout",
-        "0.1",
-    ]
+    """Two real processes over gloo: the same loss curve and weights, each having seen only its share."""
+    common = ["-m", "rnnlens.training", "toy", "--hidden", "8", "--embedding", "4", "--epochs", "1"]
+    common += ["--batch", "4001", "--device", "cpu", "--word-dropout", "0.2", "--embedding-dropout", "0.1"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run(
-        [sys.executable, *common, "--out", tmp_path / "one"], check=True, env=environment, stdout=subprocess.DEVNULL
-    )
+    quiet = {"check": True, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run([sys.executable, *common, "--out", tmp_path / "one"], **quiet)
     launch = [
         sys.executable,
         "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
+        "torch.distributed.run",
+        "--nproc_per_node",
         "2",
-        "--num_machines",
-        "1",
-        "--mixed_precision",
-        "no",
-        "--dynamo_backend",
-        "no",
-        "--main_process_port",
+        "--master_port",
         str(_free_port()),
     ]
-    subprocess.run(
-        [*launch, *common, "--out", tmp_path / "two"],
-        check=True,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    subprocess.run([*launch, *common, "--out", tmp_path / "two"], **quiet)
     one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
     for name in one:
         np.testing.assert_allclose(one[name], two[name], atol=1e-5)
-    records = [rnnlens.load(tmp_path / name).history[-1] for name in ("one", "two")]
-    assert records[0]["train_loss"] == pytest.approx(records[1]["train_loss"], rel=1e-6)
+    runs = [rnnlens.load(tmp_path / name) for name in ("one", "two")]
+    assert [run.about["processes"] for run in runs] == [1, 2]
+    for key in ("train_loss", "train_accuracy", "validation_loss"):
+        assert runs[0].history[-1][key] == pytest.approx(runs[1].history[-1][key], rel=1e-5)
 
 
 def _free_port():
@@ -208,6 +181,118 @@ def _free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def test_dropped_words_become_no_input_and_embeddings_keep_their_mean():
+    ids, generator = torch.ones(200, 100, dtype=torch.long), torch.Generator().manual_seed(0)
+    dropped, mask = drop(ids, 3, TrainConfig(word_dropout=0.3, embedding_dropout=0.5), generator)
+    assert set(dropped.unique().tolist()) == {PAD, 1} and (dropped == PAD).float().mean() == pytest.approx(
+        0.3, abs=0.01
+    )
+    assert mask.shape == (200, 100, 3) and set(mask.unique().tolist()) == {0.0, 2.0}
+    assert mask.mean() == pytest.approx(1, abs=0.02)
+    same_ids, none = drop(ids, 3, TrainConfig(word_dropout=0, embedding_dropout=0), generator)
+    assert torch.equal(same_ids, ids) and none is None
+
+
+@pytest.mark.parametrize("decoupled", [True, False])
+def test_updates_are_adams_with_clipping_decay_schedule_and_average(corpus, decoupled, tmp_path):
+    """Three steps of the loop against Adam written out."""
+    config = TrainConfig(
+        epochs=1, batch=72, learning_rate=0.1, schedule="linear", warmup=0.4, final_rate=0.5, momentum=0.8,
+        second_momentum=0.9, weight_decay=0.3, decoupled=decoupled, clip=0.05, word_dropout=0, embedding_dropout=0,
+        average=0.5, keep="last", max_words=3,
+    )  # fmt: skip
+    network = small(corpus)
+    batches = epoch_batches(corpus.train.lengths, 72, config.seed, 0)
+    assert len(batches) == 3
+    parameters = {name: p.detach().clone() for name, p in network.named_parameters()}
+    average = {name: p.clone() for name, p in parameters.items()}
+    first, second = ({name: torch.zeros_like(p) for name, p in parameters.items()} for _ in range(2))
+    for t, rows in enumerate(batches):
+        ids, lengths = (torch.from_numpy(part) for part in corpus.train.batch(rows, 3))
+        labels = torch.from_numpy(corpus.train.labels[rows].astype(np.float32))
+        values = {name: p.clone().requires_grad_() for name, p in parameters.items()}
+        logits = torch.func.functional_call(network, values, (ids, lengths))
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels)
+        gradients = dict(zip(values, torch.autograd.grad(loss, list(values.values())), strict=True))
+        norm = torch.stack([g.norm() for g in gradients.values()]).norm()
+        rate = [0.1, 0.075, 0.05][t]  # one step up, then down a line to half
+        for name, p in parameters.items():
+            g = gradients[name] * min(1.0, 0.05 / (norm.item() + 1e-6))
+            if decoupled:
+                p.mul_(1 - rate * 0.3)
+            else:
+                g = g + 0.3 * p
+            first[name] = 0.8 * first[name] + 0.2 * g
+            second[name] = 0.9 * second[name] + 0.1 * g * g
+            p -= rate * (first[name] / (1 - 0.8 ** (t + 1))) / ((second[name] / (1 - 0.9 ** (t + 1))).sqrt() + 1e-8)
+            average[name].lerp_(p, 1 - min(0.5, (1 + t) / (10 + t)))
+    run = train(network, corpus, config, tmp_path / "run")
+    for name, p in run.network.named_parameters():
+        torch.testing.assert_close(p.detach(), average[name], rtol=0, atol=2e-5)
+
+
+def test_best_or_last_epoch_is_kept_as_asked(tmp_path):
+    """Validation labels are noise, so the last epoch is not the best."""
+    generator = np.random.default_rng(3)
+    texts = [" ".join(generator.choice(list("abcdefgh"), 6)) for _ in range(300)]
+    corpus = Corpus.from_texts(texts, generator.integers(0, 2, 300), validation=0.3)
+    config = TrainConfig(epochs=8, batch=30, learning_rate=0.05)
+    runs = {
+        keep: train(small(corpus), corpus, dataclasses.replace(config, keep=keep), tmp_path / keep)
+        for keep in ("best", "last")
+    }
+    accuracies = [record["validation_accuracy"] for record in runs["best"].history]
+    assert max(accuracies) > accuracies[-1], "the test needs a last epoch that is not the best"
+    assert runs["best"].results["accuracy"]["validation"] == max(accuracies)
+    assert runs["last"].results["accuracy"]["validation"] == accuracies[-1]
+
+
+def test_only_the_last_words_are_read(corpus, tmp_path):
+    """The deciding word is the last: with all others cut off, training and evaluation see nothing but it."""
+    run = train(small(corpus), corpus, dataclasses.replace(QUICK, max_words=1, word_dropout=0), tmp_path / "run")
+    cut = rnnlens.evaluate(run.network, corpus.train, max_words=1).logits
+    assert len(np.unique(cut.round(4))) == 2, "two words decide: awful and great"
+    assert len(np.unique(rnnlens.evaluate(run.network, corpus.train).logits.round(4))) > 2
+    untouched = run.network.E[corpus.vocab.index["film"]] - small(corpus).E[corpus.vocab.index["film"]]
+    assert untouched.abs().max() == 0, "words that were cut off were not trained"
+
+
+def test_early_stopping_waits_as_long_as_its_patience(corpus, tmp_path):
+    config = dataclasses.replace(QUICK, epochs=30, patience=3, learning_rate=1e-12, average=0.0, warmup=0.0)
+    run = train(small(corpus), corpus, config, tmp_path / "run")
+    losses = [(record["validation_accuracy"], -record["validation_loss"]) for record in run.history]
+    best = max(range(len(losses)), key=lambda i: losses[i])
+    assert len(losses) == best + 1 + 3
+
+
+def test_a_finished_run_can_still_be_tested(corpus, tmp_path):
+    train(small(corpus), corpus, QUICK, tmp_path / "run")
+    before = weights(tmp_path / "run")
+    run = train(small(corpus), corpus, QUICK, tmp_path / "run", resume=True, test=True)
+    assert "test" in run.results["accuracy"] and same(before, weights(tmp_path / "run"))
+
+
+def test_other_folders_and_networks_are_refused(corpus, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(RnnlensError, match="holds something that is no run"):
+        train(small(corpus), corpus, QUICK, tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    with pytest.raises(RnnlensError, match="different words"):
+        train(Network(["other", "words"], hidden=4, embedding=2), corpus, QUICK, tmp_path / "run")
+    with pytest.raises(RnnlensError, match="device is 'banana'"):
+        train(small(corpus), corpus, QUICK, tmp_path / "run", device="banana")
+    with pytest.raises(RnnlensError, match="threads is 0"):
+        train(small(corpus), corpus, QUICK, tmp_path / "run", threads=0)
+    with pytest.raises(RnnlensError, match="precision is 'bf16'"):
+        train(small(corpus), corpus, dataclasses.replace(QUICK, precision="bf16"), tmp_path / "run", device="cpu")
+
+
+def test_a_double_network_stays_double(corpus, tmp_path):
+    run = train(small(corpus).double(), corpus, QUICK, tmp_path / "run")
+    assert rnnlens.load(tmp_path / "run").network.h0.dtype == torch.float64 == run.network.h0.dtype
 
 
 def test_resume_with_another_config_is_refused_and_nothing_lost(corpus, tmp_path):
@@ -229,12 +314,28 @@ def test_a_second_process_is_kept_out_of_a_run(corpus, tmp_path):
         train(small(corpus), corpus, QUICK, tmp_path / "run")
 
 
-def test_a_loss_that_explodes_is_told(corpus, tmp_path):
+def test_a_loss_that_explodes_is_told_and_kept_out_of_checkpoints(corpus, tmp_path, monkeypatch):
+    from rnnlens.training.loop import Trainer
+
     network = small(corpus)
     with torch.no_grad():
         network.readout_b.fill_(float("nan"))
-    with pytest.raises(RnnlensError, match=r"the loss is nan at step \d+: try a learning_rate below"):
+    with pytest.raises(RnnlensError, match=r"the loss is nan .* at step \d+: .* there is no checkpoint"):
         train(network, corpus, QUICK, tmp_path / "run")
+    step = Trainer.step
+
+    def explodes(trainer, rows):
+        sums = step(trainer, rows)
+        if trainer.counters.step == 21:
+            with torch.no_grad():
+                trainer.network.E.fill_(float("inf"))
+        return sums
+
+    monkeypatch.setattr(Trainer, "step", explodes)
+    with pytest.raises(RnnlensError, match="at step 24: .* the last checkpoint is intact"):
+        train(small(corpus), corpus, QUICK, tmp_path / "late")
+    kept = read_tensors(tmp_path / "late" / "checkpoint" / "last.safetensors")
+    assert kept[1]["step"] == 20 and all(np.isfinite(array).all() for array in kept[0].values())
 
 
 def test_early_stopping_keeps_the_best_epoch(corpus, tmp_path):
@@ -292,6 +393,7 @@ def test_the_learning_rate_rises_then_falls(schedule):
         ({"schedule": "zigzag"}, "schedule is 'zigzag'"),
         ({"max_words": 0}, "max_words is '0'"),
         ({"precision": "int8"}, "precision is 'int8'"),
+        ({"seed": -1}, "seed is '-1'"),
     ],
 )
 def test_bad_settings_are_told(wrong, told):

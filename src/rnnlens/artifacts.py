@@ -7,6 +7,7 @@ a process is killed at, each file is either the old one or the new one, and eith
 from __future__ import annotations
 
 import ctypes
+import glob
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ import re
 import secrets
 import shutil
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ SCHEMA = 1  # of run folders and prepared corpora; a reader refuses what is newe
 @contextmanager
 def atomic_file(path: Path | str) -> Iterator[Path]:
     """A temporary path beside `path`; renamed onto it when the block ends well, removed when it does not."""
-    path = Path(path)
     with told_plainly(path):
+        path = Path(os.path.abspath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = _temporary(path)
         temporary.touch(exist_ok=False)
@@ -49,8 +50,8 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
 @contextmanager
 def atomic_folder(path: Path | str, replace: bool = False) -> Iterator[Path]:
     """A temporary folder beside `path`, renamed to it when the block ends well; with `replace`, instead of the old."""
-    path = Path(path)
     with told_plainly(path):
+        path = Path(os.path.abspath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep_temporaries(path.parent, path.name)
         temporary = _temporary(path)
@@ -100,13 +101,24 @@ def exclusive(folder: Path | str) -> Iterator[None]:
         lock.close()
 
 
-def sweep_temporaries(folder: Path | str, name: str = "*") -> None:
-    """Remove what killed processes of this machine left in `folder`: no finished file, nor a living process's."""
-    for leftover in Path(folder).glob(f".{name}.{_HOST}-*.tmp"):
+def sweep_temporaries(folder: Path | str, name: str | None = None) -> None:
+    """Remove what killed processes of this machine left in `folder` (for `name` alone, if given): no finished file,
+    nor a living process's."""
+    for leftover in Path(folder).glob(f".{'*' if name is None else glob.escape(name)}.{_HOST}-*.tmp"):
         process = leftover.name.removesuffix(".tmp").rsplit("-", 2)[1]
-        if not (process.isdigit() and Path(f"/proc/{process}").exists() and int(process) != os.getpid()):
+        if not (process.isdigit() and int(process) != os.getpid() and _alive(int(process))):
             shutil.rmtree(leftover, ignore_errors=True)
             leftover.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # asks, sends nothing
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
 
 
 _HOST = re.sub("[^A-Za-z0-9]", "", socket.gethostname())
@@ -114,21 +126,26 @@ _HOST = re.sub("[^A-Za-z0-9]", "", socket.gethostname())
 
 def _temporary(path: Path) -> Path:
     """A name beside `path` that no other process uses, and that says whose it is."""
-    return path.with_name(f".{path.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    path = Path(os.path.abspath(path))
+    return path.parent / f".{path.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders in one step, so that a process killed here leaves the one or the other; Linux can, elsewhere
-    two renames must do."""
+    """Swap two folders in one step, so that a process killed here leaves the one or the other; Linux can. Elsewhere
+    renames must do: between them the old one is `.name.….old`, which no sweep removes."""
     try:
         swap, here, exchange = ctypes.CDLL(None, use_errno=True).renameat2, -100, 2
         if swap(here, os.fsencode(new), here, os.fsencode(old), exchange) == 0:
             return
     except (AttributeError, OSError):
         pass
-    aside = _temporary(old)
+    aside = _temporary(old).with_suffix(".old")
     os.replace(old, aside)
-    os.replace(new, old)
+    try:
+        os.replace(new, old)
+    except OSError:
+        os.replace(aside, old)
+        raise
     os.replace(aside, new)
 
 
@@ -147,28 +164,50 @@ def write_json(path: Path | str, content: Mapping[str, Any]) -> None:
     """Write `content` with its fingerprint (key `fingerprint`, over everything else)."""
     body = {key: value for key, value in content.items() if key != "fingerprint"}
     text = json.dumps(
-        {"fingerprint": _json_fingerprint(body), **body}, ensure_ascii=False, indent=1, default=_plain, allow_nan=False
+        {"fingerprint": fingerprint(body), **body}, ensure_ascii=False, indent=1, default=_plain, allow_nan=False
     )
     with atomic_file(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def append_line(path: Path | str, content: Mapping[str, Any]) -> None:
-    """Append one JSON line. A process killed while writing leaves a torn last line, which `read_lines` passes over."""
-    with told_plainly(path), open(path, "a", encoding="utf-8") as file:
-        file.write(json.dumps(content, default=_plain) + "\n")
+    """Append one JSON line with its own fingerprint. A process killed while writing leaves a torn last line, which
+    `read_lines` passes over and the next line does not join."""
+    with told_plainly(path), open(path, "a+b") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+        torn = file.read() not in (b"", b"\n")
+        file.write(b"\n" * torn + _line(content))
+
+
+def rewrite_lines(path: Path | str, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Put `lines` in place of the file's, all at once."""
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(b"".join(map(_line, lines)))
 
 
 def read_lines(path: Path | str) -> list[dict[str, Any]]:
-    """The whole lines of a .jsonl file; none where there is no file."""
+    """The lines of a .jsonl file, without their fingerprints; torn and altered ones are passed over. None where there
+    is no file."""
     lines = []
-    if Path(path).exists():
-        for line in _read(Path(path)).decode("utf-8", errors="replace").splitlines():
-            try:
-                lines.append(json.loads(line))
-            except ValueError:
-                continue
+    for line in _read(Path(path)).split(b"\n") if Path(path).exists() else []:
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(content, dict) and content.pop("fingerprint", None) == _line_fingerprint(content):
+            lines.append(content)
     return lines
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    body = json.loads(
+        json.dumps({key: value for key, value in content.items() if key != "fingerprint"}, default=_plain)
+    )
+    return json.dumps({**body, "fingerprint": _line_fingerprint(body)}).encode() + b"\n"
+
+
+def _line_fingerprint(content: Mapping[str, Any]) -> str:
+    return fingerprint(content, allow_nan=True)[:12]  # a diverged run's loss is a number too
 
 
 def read_json(path: Path | str) -> dict[str, Any]:
@@ -182,19 +221,14 @@ def read_json(path: Path | str) -> dict[str, Any]:
         ) from error
     if not isinstance(content, dict) or "fingerprint" not in content:
         raise RnnlensError(f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens")
-    fingerprint = content.pop("fingerprint")
-    if fingerprint != _json_fingerprint(content):
+    if content.pop("fingerprint") != fingerprint(content):
         raise RnnlensError(f"{quoted(str(path))} is damaged: its content does not match its fingerprint")
     return content
 
 
-def fingerprint(content: Mapping[str, Any]) -> str:
+def fingerprint(content: Mapping[str, Any], allow_nan: bool = False) -> str:
     """A short name for any JSON-able content: equal content, equal name."""
-    return _json_fingerprint(content)
-
-
-def _json_fingerprint(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=_plain, allow_nan=False)
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=_plain, allow_nan=allow_nan)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

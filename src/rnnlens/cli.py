@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from rnnlens import __version__
 from rnnlens.corpora.options import PrepareConfig
-from rnnlens.errors import RnnlensError
+from rnnlens.errors import UsageError, exit_code_of
 from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ app = App(
     "Start with `rnnlens toy --out runs/toy`: it trains a small network on a language with negation and emphasis, "
     "in about two minutes, and shows what it has learnt.",
     help_format="markdown",
+    suppress_keyboard_interrupt=False,
 )
 
 
@@ -59,7 +59,7 @@ def toy(
         Where to compute; by default a GPU if there is one.
     """
     from rnnlens.experiments.toy import train_toy
-    from rnnlens.training.command import check_device
+    from rnnlens.training.loop import check_device
 
     check_device(device)
     run, readings = train_toy(out, arch=arch, hidden=hidden, seed=seed, resume=resume, device=device)
@@ -186,9 +186,9 @@ def probe(run: Path, *texts: str, figure: Path | None = None, device: Device | N
         Where to compute.
     """
     if not texts:
-        raise RnnlensError('no sentence to read: give at least one, as in `rnnlens probe RUN "not bad at all"`')
+        raise UsageError('no sentence to read: give at least one, as in `rnnlens probe RUN "not bad at all"`')
     from rnnlens.runs import load
-    from rnnlens.training.command import check_device
+    from rnnlens.training.loop import check_device
 
     check_device(device)
     network = load(run).network.to(device or "cpu")
@@ -229,25 +229,14 @@ def _print(table: Table) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line: exit code 0 fine, 1 failed, 2 bad usage; errors are one line."""
-    try:
-        app(arguments, exit_on_error=False, print_error=False, help_on_error=False)
-    except CycloptsError as error:
-        _fail(" ".join(str(error).split()) + " (see `rnnlens --help`)", 2)
-    except RnnlensError as error:
-        if os.environ.get("RNNLENS_DEBUG"):
-            raise
-        _fail(str(error), 1)
-    except OSError as error:
-        if os.environ.get("RNNLENS_DEBUG"):
-            raise
-        _fail(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""), 1)
-    except KeyboardInterrupt:
-        _fail("interrupted; what was finished is kept (a training run goes on with --resume)", 1)
 
+    def command() -> None:
+        try:
+            app(arguments, exit_on_error=False, print_error=False, help_on_error=False)
+        except CycloptsError as error:
+            raise UsageError(" ".join(str(error).split()) + " (see `rnnlens --help`)") from error
 
-def _fail(message: str, code: int) -> None:
-    print(f"error: {message}", file=sys.stderr)
-    sys.exit(code)
+    sys.exit(exit_code_of(command))
 
 
 if __name__ == "__main__":

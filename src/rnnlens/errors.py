@@ -1,14 +1,48 @@
-"""The one exception users meet: what was given, what was expected, what to do, in one line."""
+"""The exceptions users meet: what was given, what was expected, what to do, in one line."""
 
 from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
 
 
 class RnnlensError(Exception):
     """A mistake in the input or the environment, told in one line. The command line prints it and exits with 1."""
 
 
+class UsageError(RnnlensError):
+    """A mistake in how a command was called. The command line exits with 2."""
+
+
 def quoted(value: object, limit: int = 120) -> str:
-    """The user's own value, safe to print in one line: control characters escaped, long text cut."""
+    """The user's own value, safe to print in one line: control characters escaped, the middle of long text cut out."""
     text = repr(value if isinstance(value, str) else str(value))
     half = limit // 2
     return text if len(text) <= limit else text[:half] + "…" + text[-half:]
+
+
+def exit_code_of(command: Callable[[], object]) -> int:
+    """Run a command; failures that users can do something about become one line on stderr: 0 fine, 1 failed, 2 bad
+    usage. RNNLENS_DEBUG=1 shows where they came from."""
+    try:
+        command()
+        return 0
+    except UsageError as error:
+        message, code = str(error), 2
+    except RnnlensError as error:
+        message, code = str(error), 1
+    except KeyboardInterrupt:
+        message, code = "interrupted; what was finished is kept (a training run goes on with --resume)", 1
+    except OSError as error:
+        message = f"{error.strerror or error}" + (f": {quoted(str(error.filename))}" if error.filename else "")
+        code = 1
+    except (MemoryError, RuntimeError) as error:
+        # torch has several ways to say that memory ran out; any other RuntimeError is ours to see in full.
+        if isinstance(error, RuntimeError) and not any(w in str(error) for w in ("out of memory", "allocate memory")):
+            raise
+        message, code = "out of memory: try a smaller batch, network or max_words", 1
+    if os.environ.get("RNNLENS_DEBUG"):
+        raise
+    print(f"error: {message}", file=sys.stderr)
+    return code

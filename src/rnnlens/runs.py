@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from rnnlens import __version__
@@ -33,6 +34,8 @@ class Run:
         """The trained network, on the CPU."""
         tensors, _ = read_tensors(self.path / "weights.safetensors")
         network = Network(self.vocab, **self.about["network"])
+        if tensors["h0"].dtype == np.float64:
+            network = network.double()  # half precision, which a packaged run may be stored in, is read as single
         load_weights(network, tensors, self.path / "weights.safetensors")
         return network
 

@@ -14,10 +14,11 @@ from typing import TypeVar
 
 import numpy as np
 import polars as pl
+from polars.exceptions import PolarsError
 
 from rnnlens.corpora.vocab import UNK
 from rnnlens.corpora.words import split_column, well_formed
-from rnnlens.errors import RnnlensError
+from rnnlens.errors import RnnlensError, quoted
 
 CHUNK_BYTES = 6 << 20  # of text split in one go: large enough to be fast, small enough to hold a few at once
 _WORKERS = min(4, os.cpu_count() or 1)
@@ -99,12 +100,17 @@ def _ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
 
 def text_series(texts: Sequence[str]) -> pl.Series:
     """Texts as a polars column; lone surrogates, which it cannot hold, become separators."""
+    if isinstance(texts, str):
+        raise RnnlensError(f"texts are one string, {quoted(texts, 40)}: expected a list of strings")
     try:
-        return pl.Series("text", texts, dtype=pl.String)
+        column = pl.Series("text", texts, dtype=pl.String)
     except UnicodeEncodeError:
-        return pl.Series("text", [well_formed(text) for text in texts], dtype=pl.String)
-    except TypeError as error:
+        column = pl.Series("text", [well_formed(text) for text in texts], dtype=pl.String)
+    except (TypeError, ValueError, PolarsError) as error:
         raise RnnlensError(f"texts must be strings: {str(error).splitlines()[0]}") from error
+    if column.null_count():
+        raise RnnlensError(f"text {column.is_null().arg_max()} is None: expected strings")
+    return column
 
 
 def byte_chunks(texts: pl.Series, limit: int = CHUNK_BYTES) -> Iterator[slice]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from rnnlens.corpora.corpus import Corpus, Split, content_fingerprint
-from rnnlens.corpora.encoding import Dictionary, byte_chunks, spool_texts, text_series
-from rnnlens.corpora.spool import Spool, build_vocab, count_words, deal
-from rnnlens.errors import RnnlensError
+from rnnlens.corpora.encoding import byte_chunks, text_series
+from rnnlens.corpora.options import PrepareConfig
+from rnnlens.corpora.spool import Spool, index_texts
+from rnnlens.errors import RnnlensError, quoted
 
 
 def corpus_from_texts(
@@ -22,35 +24,48 @@ def corpus_from_texts(
     seed: int,
 ) -> Corpus:
     """`Corpus.from_texts`."""
-    dictionary = Dictionary()
-    given = {"train": (texts, labels)} | ({"test": test} if test is not None else {})
-    spools = {name: _spool(dictionary, *pair) for name, pair in given.items()}
-    parts = deal(spools, {"validation": validation}, np.random.Generator(np.random.PCG64(seed)))
-    counts = count_words(*parts["train"], dictionary.size)
-    vocab, table = build_vocab(dictionary.words(), counts, vocab_size, min_count)
-    whole = {id(spool): _whole(spool, table) for spool in spools.values()}
-    splits = {part: whole[id(spool)].take(np.flatnonzero(chosen)) for part, (spool, chosen) in parts.items()}
     options = {"validation": validation, "vocab_size": vocab_size, "min_count": min_count, "seed": seed}
+    config = PrepareConfig(**options, test=0)  # type: ignore[arg-type]
+    config.check()
+    given = {"train": _columns(texts, labels)}
+    if test is not None:
+        if not isinstance(test, Sequence) or len(test) != 2:
+            raise RnnlensError(f"test is {quoted(test)}: expected a pair (texts, labels)")
+        given["test"] = _columns(*test)
+    spools = {split: Spool() for split in given}
+    chunks = (
+        ((split, classes[rows]), column[rows])
+        for split, (column, classes) in given.items()
+        for rows in byte_chunks(column)
+    )
+    found = index_texts(spools, chunks, config, np.random.Generator(np.random.PCG64(seed)))
+    whole = {id(spool): _whole(spool, found.table) for spool in spools.values()}
+    splits = {part: whole[id(spool)].take(np.flatnonzero(chosen)) for part, (spool, chosen) in found.parts.items()}
     return Corpus(
-        vocab,
+        found.vocab,
         splits["train"],
         splits.get("validation"),
         splits.get("test"),
         about={"source": "texts", "options": options},
-        fingerprint=content_fingerprint(vocab, splits),
+        fingerprint=content_fingerprint(found.vocab, splits),
     )
 
 
-def _spool(dictionary: Dictionary, texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> Spool:
-    column, classes = text_series(texts), np.asarray(labels)
+def _columns(texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> tuple[pl.Series, np.ndarray]:
+    """Texts and labels (n,) uint8, checked."""
+    column = text_series(texts)
+    try:
+        classes = np.asarray(labels)
+    except ValueError as error:  # lists of several lengths
+        raise RnnlensError("labels are no list of numbers: expected one label, 0 or 1, a text") from error
+    if classes.ndim != 1:
+        raise RnnlensError(f"labels have the shape {classes.shape}: expected ({len(column)},), one label a text")
     if len(column) != len(classes):
         raise RnnlensError(f"got {len(column)} texts and {len(classes)} labels: expected one label a text")
-    if not np.isin(classes, (0, 1)).all():
-        raise RnnlensError(f"labels hold {np.unique(classes)[:5].tolist()}: expected 0 (negative) and 1 (positive)")
-    spool = Spool()
-    chunks = ((classes[rows].astype(np.uint8), column[rows]) for rows in byte_chunks(column))
-    spool_texts(dictionary, chunks, lambda marks, chunk: spool.append(chunk.codes, chunk.lengths, marks))
-    return spool
+    odd = [label for label in classes.tolist() if label not in (0, 1)]
+    if odd:
+        raise RnnlensError(f"labels hold {odd[0]!r:.40}: expected 0 (negative) and 1 (positive)")
+    return column, classes.astype(np.uint8)
 
 
 def _whole(spool: Spool, table: np.ndarray) -> Split:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any
 
 from rnnlens.errors import RnnlensError, quoted
+
+Progress = Callable[[int, int], None]  # called with the rows read so far and the rows in all
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,18 @@ class PrepareConfig:
         """Refuse values that make no corpus."""
         for name, least in (("vocab_size", 2), ("min_count", 1), ("max_words", 1), ("limit", 2), ("seed", 0)):
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise RnnlensError(f"{name} is {value}: expected at least {least}")
+            if value is None and name in ("max_words", "limit"):
+                continue
+            if not isinstance(value, Integral) or value < least:
+                raise RnnlensError(f"{name} is {_shown(value)}: expected a whole number, at least {least}")
         for name in ("validation", "test"):
-            if not 0 <= getattr(self, name) < 1:
-                raise RnnlensError(f"{name} is {getattr(self, name)}: expected a share from 0 to below 1")
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= float(value) < 1:
+                raise RnnlensError(f"{name} is {_shown(value)}: expected a share from 0 to below 1")
+        for name in ("text", "label"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise RnnlensError(f"{name} is {_shown(value)}: expected the name of a column")
 
 
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:
@@ -52,3 +62,7 @@ def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:
     config = PrepareConfig(**options)
     config.check()
     return config
+
+
+def _shown(value: object) -> str:
+    return str(value) if isinstance(value, Real) else quoted(value)

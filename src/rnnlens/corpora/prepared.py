@@ -8,30 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rnnlens import artifacts
-from rnnlens.corpora.corpus import Corpus, Split, is_prepared, read_corpus, statistics
-from rnnlens.corpora.options import PrepareConfig, prepare_config
+from rnnlens.corpora.corpus import Corpus, is_prepared, read_corpus
+from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
+from rnnlens.corpora.vocab import PAD_WORD, UNK
 from rnnlens.corpora.words import RULES, WORD
 from rnnlens.errors import RnnlensError, quoted
-
-__all__ = [
-    "Corpus",
-    "PrepareConfig",
-    "Split",
-    "cache_folder",
-    "is_prepared",
-    "load_corpus",
-    "prepare",
-    "read_corpus",
-    "statistics",
-]
-
-Progress = Callable[[int, int], None]
 
 
 def prepare(
@@ -41,30 +30,15 @@ def prepare(
 
     source      imdb, yelp or another owner/name of the hub, an hf:// path; a csv, tsv, jsonl or parquet file; a folder
                 with train (and test, validation) files; the aclImdb folder or tar
-    out         the folder to write. One prepared from the same source with the same options is returned as it is;
-                another corpus is replaced only with `overwrite`; anything else is left alone
+    out         the folder to write. One prepared from the same source with the same options is returned as it is, or
+                prepared anew if damaged; another corpus is replaced only with `overwrite`; anything else is left
+                alone. Of several processes that prepare it at once, one does, the others wait and return the same
     progress    called as progress(rows read, rows in all)
     options     the fields of `PrepareConfig`
     """
     config = prepare_config(options)
-    out, key = Path(out), _key(source, config)
-    with artifacts.told_plainly(out):
-        taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    if taken and not is_prepared(out):
-        raise RnnlensError(f"{quoted(str(out), 200)} exists and is no prepared corpus: choose another folder")
-    if taken and not overwrite:
-        if artifacts.read_json(out / "corpus.json").get("key") == key:
-            return read_corpus(out)
-        raise RnnlensError(f"{quoted(str(out), 200)} holds another corpus: choose another folder, or allow overwrite")
-
-    from rnnlens.corpora.sources import open_source
-    from rnnlens.corpora.writing import write_corpus
-
-    opened = open_source(source, config.text, config.label)
-    about = {"key": key, "about": {"source": str(source), "options": asdict(config)}}
-    with artifacts.atomic_folder(out, replace=overwrite) as folder:
-        write_corpus(folder, opened, config, about, progress)
-    return read_corpus(out, verify=False)
+    out, key = Path(os.path.realpath(out)), _key(source, config)
+    return _prepared(source, out, config, key, progress, partial(_earlier, out, key, overwrite))
 
 
 def load_corpus(source: str | Path, *, progress: Progress | None = None, **options: Any) -> Corpus:
@@ -79,15 +53,11 @@ def load_corpus(source: str | Path, *, progress: Progress | None = None, **optio
                 f"{quoted(str(source), 200)} is prepared already: {', '.join(options)} can only be given when preparing"
             )
         return read_corpus(source)
-    key = _key(source, prepare_config(options))
+    config = prepare_config(options)
+    key = _key(source, config)
     slug = re.sub(r"[^A-Za-z0-9]+", "-", Path(source).name or "corpus").strip("-")[:40]
-    folder = cache_folder() / "corpora" / f"{slug}-{key[:12]}"
-    try:
-        if is_prepared(folder):
-            return read_corpus(folder)
-    except RnnlensError:
-        pass  # a damaged entry is prepared anew
-    return prepare(source, folder, overwrite=is_prepared(folder), progress=progress, **options)
+    folder = (cache_folder() / "corpora" / f"{slug}-{key[:12]}").absolute()
+    return _prepared(source, folder, config, key, progress, partial(_whole, folder))
 
 
 def cache_folder() -> Path:
@@ -97,15 +67,106 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rnnlens"
 
 
+def _prepared(
+    source: str | Path,
+    out: Path,
+    config: PrepareConfig,
+    key: str,
+    progress: Progress | None,
+    find: Callable[[], Corpus | None],
+) -> Corpus:
+    """What `find` finds in `out`, now or once no other process is preparing there; else the source, prepared there."""
+    if (corpus := find()) is not None:
+        return corpus
+
+    from rnnlens.corpora.sources import open_source
+    from rnnlens.corpora.writing import write_corpus
+
+    opened = open_source(source, config.text, config.label)
+    about = {"key": key, "about": {"source": str(source), "options": asdict(config)}}
+    with _alone(out):
+        if (corpus := find()) is not None:
+            return corpus
+        with _new_folder(out) as folder:
+            write_corpus(folder, opened, config, about, progress)
+        return read_corpus(out, verify=False)
+
+
+def _earlier(out: Path, key: str, overwrite: bool) -> Corpus | None:
+    """The corpus in `out`, if it is the one wanted; None if one may be written there; else an error."""
+    with artifacts.told_plainly(out):
+        taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    if taken and not is_prepared(out):
+        raise RnnlensError(f"{quoted(str(out), 200)} exists and is no prepared corpus: choose another folder")
+    if not taken or overwrite:
+        return None
+    try:
+        about = artifacts.read_json(out / "corpus.json")
+    except RnnlensError as error:
+        raise RnnlensError(f"{error}; to prepare the corpus anew, allow overwrite (--overwrite)") from error
+    if about.get("key") != key:
+        told = f"{quoted(str(out), 200)} holds another corpus"
+        raise RnnlensError(f"{told}: choose another folder, or allow overwrite (--overwrite)")
+    return _whole(out)
+
+
+def _whole(folder: Path) -> Corpus | None:
+    """The corpus in `folder`; None if there is none, or a damaged one."""
+    try:
+        return read_corpus(folder) if is_prepared(folder) else None
+    except RnnlensError:
+        return None
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Wait until no other process prepares `out`, and keep others waiting. A killed process keeps nobody waiting."""
+    import fcntl
+
+    path = out.with_name(f".{out.name}.lock")
+    with artifacts.told_plainly(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            lock = open(path, "w")  # noqa: SIM115 - held until the block ends
+            with suppress(OSError):  # a file system without locks: both prepare, the last one stays
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock.fileno()), path.stat()):
+                    break
+            lock.close()  # the process before us removed it
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        lock.close()
+
+
+@contextmanager
+def _new_folder(out: Path) -> Iterator[Path]:
+    """A folder that becomes `out` in one step. The current folder cannot be replaced without leaving the user's shell
+    in a deleted one: there, files move in one by one, the one that vouches for the others last."""
+    if not (out.is_dir() and out.samefile(os.curdir)):
+        with artifacts.atomic_folder(out, replace=True) as folder:
+            yield folder
+        return
+    new = out.with_name(f".{out.name}.new")
+    with artifacts.atomic_folder(new, replace=True) as folder:
+        yield folder
+    with artifacts.told_plainly(out):
+        (out / "corpus.json").unlink(missing_ok=True)
+        for file in sorted(new.iterdir(), key=lambda file: file.name == "corpus.json"):
+            os.replace(file, out / file.name)
+        new.rmdir()
+
+
 def _key(source: str | Path, config: PrepareConfig) -> str:
     """Names a source as it is now, the options and the word rules: equal keys, equal corpora."""
-    from rnnlens.corpora.sources import local_files
+    from rnnlens.corpora.sources import file_state, local_files
 
-    files = [(file, file.stat()) for file in local_files(source)]
     content = {
         "schema": artifacts.SCHEMA,
-        "source": [(str(file.resolve()), stat.st_size, stat.st_mtime_ns) for file, stat in files] or str(source),
+        "source": [file_state(file) for file in local_files(source)] or str(source),
         "options": asdict(config),
-        "words": [WORD, RULES],
+        "words": [WORD, RULES, UNK, PAD_WORD],
     }
     return artifacts.fingerprint(content)

@@ -1,8 +1,11 @@
-"""Codes → ids: once every text has been seen, documents are dealt to splits, words counted, and codes looked up."""
+"""Codes → ids: once every text has been seen, documents are dealt to splits, words counted, and codes looked up.
+
+`index_texts` is the whole way from texts to what `prepare` writes and `Corpus.from_texts` holds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,10 +13,14 @@ import numpy as np
 import polars as pl
 
 from rnnlens.corpora.corpus import PARTS
-from rnnlens.corpora.vocab import UNK, Vocab
+from rnnlens.corpora.encoding import Codes, Dictionary, spool_texts
+from rnnlens.corpora.options import PrepareConfig
+from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
 from rnnlens.errors import RnnlensError
 
 BLOCK_WORDS = 1 << 22  # codes turned into ids in one go
+
+Place = tuple[str, np.ndarray]  # of a chunk of texts: its split, and the label of each
 
 
 @dataclass
@@ -31,7 +38,7 @@ class Spool:
             self._codes.append(codes)
         else:
             with open(self.path, "ab") as file:
-                codes.tofile(file)
+                file.write(np.ascontiguousarray(codes).data)  # tofile does not say why it fails
         self._lengths.append(lengths)
         self._labels.append(labels)
 
@@ -67,6 +74,42 @@ class Spool:
             self.path.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True)
+class Indexed:
+    """Every document read: the words, the table code → id, and each final split as a spool and a mask (n,) of it."""
+
+    vocab: Vocab
+    table: np.ndarray
+    parts: Mapping[str, tuple[Spool, np.ndarray]]
+
+
+def index_texts(
+    spools: Mapping[str, Spool],
+    chunks: Iterable[tuple[Place, pl.Series]],
+    config: PrepareConfig,
+    rng: np.random.Generator,
+) -> Indexed:
+    """Split chunks of texts into `spools`, deal the documents to the final splits, count the words of train."""
+    dictionary = Dictionary()
+
+    def spool(place: Place, chunk: Codes) -> None:
+        split, labels = place
+        spools[split].append(*_last_words(chunk.codes, chunk.lengths, config.max_words), labels)
+
+    spool_texts(dictionary, chunks, spool)
+    parts = deal(spools, {"test": config.test, "validation": config.validation}, rng)
+    counts = count_words(*parts["train"], dictionary.size)
+    return Indexed(*build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count), parts)
+
+
+def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Documents end to end, each cut to its last `most` words."""
+    if most is None or lengths.max(initial=0) <= most:
+        return codes, lengths
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # words from here to the document's end
+    return codes[left <= most], np.minimum(lengths, most)
+
+
 def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator) -> np.ndarray:
     """A mask (n,) of `fraction` of the documents, chosen by `rng`, the same fraction of each class."""
     chosen = np.zeros(len(labels), dtype=bool)
@@ -86,10 +129,13 @@ def count_words(spool: Spool, chosen: np.ndarray, size: int) -> np.ndarray:
 
 
 def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_count: int) -> tuple[Vocab, np.ndarray]:
-    """The `vocab_size` − 1 most frequent words after `<unk>`, ties in alphabetical order; and the table code → id."""
+    """The `vocab_size` − 1 most frequent words after `<unk>`, ties in alphabetical order; and the table code → id.
+
+    A literal `<pad>` is no word: it is how no input is written in a sentence. In a review it reads as `<unk>`.
+    """
     frequent = (
         words.with_columns(count=pl.Series(counts[words["code"].to_numpy()]))
-        .filter((pl.col("count") >= max(1, min_count)) & (pl.col("word") != UNK))
+        .filter((pl.col("count") >= max(1, min_count)) & ~pl.col("word").is_in([UNK, PAD_WORD]))
         .sort("count", "word", descending=[True, False])
         .head(vocab_size - 1)
     )
@@ -108,7 +154,7 @@ def deal(
     """
     parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
     spool, train = parts["train"]
-    for part in [part for part in shares if part not in parts]:
+    for part in [part for part, share in shares.items() if part not in parts and share > 0]:
         members = np.flatnonzero(train)
         held_out = members[stratified(spool.labels[members], shares[part], rng)]
         if len(held_out):

@@ -20,6 +20,10 @@ SUFFIXES = {
 }  # fmt: skip
 
 
+class NoSuchFileError(RnnlensError):
+    """The hub answered, and has no file of that name."""
+
+
 @dataclass(frozen=True)
 class Table:
     """One split of a source: a scan, the files behind it (none for the hub), about how many bytes of text they hold."""
@@ -54,7 +58,7 @@ def open_files(files: Sequence[Path], where: str) -> Table:
 
 
 def open_hub(path: str, source: str) -> Table:
-    """One split from the hub, by its hf:// path."""
+    """One split from the hub, by its hf:// path; NoSuchFileError where the hub answers that there is none."""
     kind = SUFFIXES.get(Path(path).suffix.lower(), "")
     if not kind:
         raise RnnlensError(
@@ -122,7 +126,13 @@ def reading(table: Table) -> Iterator[None]:
         yield
     except (PolarsError, PanicException, OSError, csv.Error) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise RnnlensError(_told(table, reason)) from error
+        kind = NoSuchFileError if not table.files and _is_absence(error, reason) else RnnlensError
+        raise kind(_told(table, reason)) from error
+
+
+def _is_absence(error: BaseException, reason: str) -> bool:
+    """Whether polars says that no file matches, rather than that it could not look."""
+    return isinstance(error, FileNotFoundError) or "expanded paths were empty" in reason
 
 
 def _told(table: Table, reason: str) -> str:

@@ -69,9 +69,9 @@ class ToyLanguage:
         return value.cumsum(1)
 
     def sample(self, n: int, seed: int | np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """n random reviews: ids (n, T) int8 and targets (n, T) float32."""
+        """n random reviews: ids (n, T), in the smallest integers that hold them, and targets (n, T) float32."""
         generator = np.random.default_rng(seed)
-        tokens = np.array([*range(len(self.vocab)), *[PAD] * self.pads], dtype=np.int8)
+        tokens = np.array([*range(len(self.vocab)), *[PAD] * self.pads], dtype=np.min_scalar_type(-len(self.vocab)))
         ids = generator.choice(tokens, size=(self.length, n))  # time first: each step is one block of memory
         scopes = [(m, mod.scope) for m, mod in enumerate(self.modifiers.values(), start=len(self.valences))]
         for t in range(1, self.length):
@@ -113,7 +113,7 @@ class ToyLanguage:
 
 @dataclass(frozen=True)
 class ToySplit:
-    """Reviews of one length with a target at every word: ids (n, T) int8, labels (n, T) float32."""
+    """Reviews of one length with a target at every word: ids (n, T) integers, labels (n, T) float32."""
 
     ids: np.ndarray
     labels: np.ndarray

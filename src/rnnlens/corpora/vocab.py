@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -18,12 +18,15 @@ PAD_WORD = "<pad>"  # how no input is written in a sentence
 class Vocab:
     """The words a network knows: `words[i]` has id i and was seen `counts[i]` times in training.
 
+    `words` may also be a dict {word: id}, with ids 0 … W−1 in any order.
     `counts` is None where nobody counted (a user's own word list). If one of the words is `<unk>` (in any case,
     `[UNK]` too), unknown words take its id; otherwise they become PAD, that is, no input.
     """
 
-    def __init__(self, words: Iterable[str], counts: Sequence[int] | np.ndarray | None = None):
-        self.words: tuple[str, ...] = tuple(words)
+    def __init__(self, words: Iterable[str] | Mapping[str, int], counts: Sequence[int] | np.ndarray | None = None):
+        if isinstance(words, str):
+            raise RnnlensError(f"the vocabulary is the text {quoted(words)}: expected a list of words")
+        self.words: tuple[str, ...] = tuple(_by_id(words) if isinstance(words, Mapping) else words)
         self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
         if not self.words:
             raise RnnlensError("the vocabulary is empty: expected at least one word")
@@ -72,3 +75,15 @@ class Vocab:
 
     def __repr__(self) -> str:
         return f"Vocab({len(self)} words: {', '.join(self.words[:5])}{', …' if len(self) > 5 else ''})"
+
+
+def _by_id(ids: Mapping[str, int]) -> list[str]:
+    """The words of {word: id} in the order of their ids."""
+    words = {i: word for word, i in ids.items()}
+    for i in range(len(ids)):
+        if i not in words:
+            raise RnnlensError(
+                f"no word of the vocabulary has id {i}: expected {len(ids)} words with the ids 0 … {len(ids) - 1}, "
+                "each once"
+            )
+    return [words[i] for i in range(len(ids))]

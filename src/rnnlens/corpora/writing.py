@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rnnlens import artifacts
 from rnnlens.corpora.corpus import ARRAYS, content_fingerprint, read_split
-from rnnlens.corpora.encoding import Codes, Dictionary, byte_chunks, spool_texts
+from rnnlens.corpora.encoding import byte_chunks
 from rnnlens.corpora.labels import DROPPED
-from rnnlens.corpora.options import PrepareConfig
+from rnnlens.corpora.options import PrepareConfig, Progress
 from rnnlens.corpora.sources import Source
-from rnnlens.corpora.spool import Spool, build_vocab, count_words, deal, stratified
+from rnnlens.corpora.spool import Place, Spool, index_texts, stratified
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
-
-Progress = Callable[[int, int], None]
 
 
 def write_corpus(
@@ -27,26 +25,18 @@ def write_corpus(
 ) -> None:
     """Write `corpus.json`, `vocab.json` and the arrays of every split into `folder`; `about` goes into the first."""
     rng = np.random.Generator(np.random.PCG64(config.seed))
-    dictionary = Dictionary()
     spools = {split: Spool(folder / f"{split}.codes") for split in source.labels}
     dropped = {"no class": 0, "no text": 0}
-
-    def spool(place: tuple[str, np.ndarray], chunk: Codes) -> None:
-        split, labels = place
-        spools[split].append(*_last_words(chunk.codes, chunk.lengths, config.max_words), labels)
-
-    spool_texts(dictionary, _kept_texts(source, _wanted(source, config.limit, rng), dropped, progress), spool)
-    parts = deal(spools, {"test": config.test, "validation": config.validation}, rng)
-    counts = count_words(*parts["train"], dictionary.size)
-    vocab, table = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
-    for part, (spooled, chosen) in parts.items():
-        _write_split(folder, part, spooled, chosen, table)
-    for spooled in spools.values():
-        spooled.close()
-    artifacts.write_json(folder / "vocab.json", {"words": vocab.words, "counts": vocab.counts})
+    texts = _kept_texts(source, _wanted(source, config.limit, rng), dropped, progress)
+    found = index_texts(spools, texts, config, rng)
+    for part, (spool, chosen) in found.parts.items():
+        _write_split(folder, part, spool, chosen, found.table)
+    for spool in spools.values():
+        spool.close()
+    artifacts.write_json(folder / "vocab.json", {"words": found.vocab.words, "counts": found.vocab.counts})
     rows = {split: len(codes) for split, codes in source.labels.items()}
     read = {"labels": source.scheme, "columns": dict(source.columns), "rows": rows, "dropped": dropped}
-    _write_about(folder, vocab, list(parts), {**about, "about": {**about["about"], **read}})
+    _write_about(folder, found.vocab, list(found.parts), {**about, "about": {**about["about"], **read}})
 
 
 def _wanted(source: Source, limit: int | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -60,7 +50,7 @@ def _wanted(source: Source, limit: int | None, rng: np.random.Generator) -> dict
 
 def _kept_texts(
     source: Source, wanted: Mapping[str, np.ndarray], dropped: dict[str, int], progress: Progress | None
-) -> Iterator[tuple[tuple[str, np.ndarray], pl.Series]]:
+) -> Iterator[tuple[Place, pl.Series]]:
     """Chunks ((split, labels), texts) of the wanted rows that have a text; counts what is dropped."""
     total, done = sum(map(len, wanted.values())), dict.fromkeys(wanted, 0)
     for split, texts in source.read():
@@ -81,28 +71,22 @@ def _kept_texts(
         raise RnnlensError(f"{quoted(source.name, 200)} changed while it was read: prepare it again")
 
 
-def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Documents end to end, each cut to its last `most` words."""
-    if most is None or lengths.max(initial=0) <= most:
-        return codes, lengths
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # words from here to the document's end
-    return codes[left <= most], np.minimum(lengths, most)
-
-
 def _write_split(folder: Path, part: str, spool: Spool, chosen: np.ndarray, table: np.ndarray) -> None:
-    lengths = spool.lengths
+    lengths, labels = spool.lengths, spool.labels[chosen]
     offsets = np.concatenate([[0], np.cumsum(lengths[chosen])])
-    np.save(folder / f"{part}.offsets.npy", offsets)
-    np.save(folder / f"{part}.labels.npy", spool.labels[chosen])
-    with open(folder / f"{part}.ids.npy", "wb") as file:
-        _npy_header(file, table.dtype, int(offsets[-1]))
-        for documents, codes in spool.blocks():
-            table[codes[np.repeat(chosen[documents], lengths[documents])]].tofile(file)
+    ids = (table[codes[np.repeat(chosen[rows], lengths[rows])]] for rows, codes in spool.blocks())
+    _write_npy(folder / f"{part}.offsets.npy", offsets.dtype, len(offsets), [offsets])
+    _write_npy(folder / f"{part}.labels.npy", labels.dtype, len(labels), [labels])
+    _write_npy(folder / f"{part}.ids.npy", table.dtype, int(offsets[-1]), ids)
 
 
-def _npy_header(file: IO[bytes], dtype: np.dtype, size: int) -> None:
+def _write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarray]) -> None:
+    """Write an array (size,) a block at a time. `np.save` would not say why it fails where the disk is full."""
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (size,)}
-    np.lib.format.write_array_header_1_0(file, about)
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, about)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block).data)
 
 
 def _write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:

@@ -8,9 +8,11 @@ lead to them. They are two questions, hence two modes.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -22,7 +24,6 @@ from rnnlens.networks import Cell, Network
 from rnnlens.progress import progress_bar
 
 Mode = Literal["fixed", "slow"]
-SETTLED = 1e-3  # a search that cut q to less than this share of its start's has found a slow place
 SLOW = 0.1  # a point is slow if it moves in a step by less than this share of what a typical deflection does
 
 
@@ -98,7 +99,7 @@ class FixedPoints:
     def slowness(self) -> Tensor:
         """‖h − F(h)‖ / ‖J_rec Δh‖, (K,), with Δh the typical deflection of the starts from the points they led to: how
         far a point is from being a good place to linearise at. 0 for an exact fixed point."""
-        return _slowness(self.network, self.states, self.q, self.starts, self.inputs)
+        return _slowness(self.network, self.states, self.q, self.inputs, self.starts - self.states)
 
     def __repr__(self) -> str:
         q = self.q.median().item() if len(self) else 0.0
@@ -128,17 +129,20 @@ def find_fixed_points(
     e = _inputs(network, inputs, len(starts))
     if tolerance <= 0:
         raise RnnlensError(f"tolerance is {tolerance}: expected a number above 0")
-    chunk = chunk or max(64, 2**19 // network.size)
     double = network if network.h0.dtype == torch.float64 else copy.deepcopy(network).double()
-    found = []
+    chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts))
     with progress_bar(f"{mode} points", len(starts), progress) as advance:
-        for rows in torch.arange(len(starts), device=starts.device).split(chunk):
+
+        def solve(rows: Tensor) -> tuple[Tensor, Tensor]:
             held = e if e.ndim == 1 else e[rows]
-            found.append(_solve_chunk(network, double, starts[rows], held, mode, tolerance))
+            found = _solve_chunk(network, double, starts[rows], held, mode, tolerance)
             advance(len(rows))
-    h, iterations = (torch.cat(parts) if parts else torch.zeros(0) for parts in zip(*found, strict=True))
-    q = torch.cat([energy(_problem(double, e if e.ndim == 1 else e[rows]).residual(h[rows].double()))
-                   for rows in torch.arange(len(h), device=h.device).split(chunk)])  # fmt: skip
+            return found
+
+        parts = _in_parallel(solve, chunks, starts.device)
+    h, iterations = (torch.cat(part) for part in zip(*parts, strict=True))
+    exact = _problem(double, e)
+    q = torch.cat([energy(exact.take(rows).residual(h[rows].double())) for rows in chunks])
     points = FixedPoints(
         network, h, q, q <= tolerance, iterations, starts, e, mode, tolerance, torch.ones_like(iterations)
     )
@@ -153,25 +157,58 @@ def _solve_chunk(
     """States and iterations of some starts: as far as the network's own precision goes, then in float64."""
     problem = _problem(network, e)
     search = Search.begin(problem, starts.clone())
-    relax(problem, search, tolerance)
     if mode == "slow":
-        restless = (search.q > tolerance) & (_slowness(network, search.h, search.q, starts, e) >= SLOW)
-        gauss_newton(problem, search, torch.nonzero(restless).squeeze(1))
+        relax(problem, search, tolerance, steps=48)
+        gauss_newton(problem, search, _restless(problem, search, starts, tolerance))
         return search.h, search.iterations
-    newton_krylov(problem, search, tolerance)
+    for steps in (36, 48):  # from where Newton's method got stuck, the network itself may lead on
+        relax(problem, search, tolerance, steps)
+        newton_krylov(problem, search, tolerance)
     exact = _problem(double, e)
     fine = Search.begin(exact, search.h.double())
     fine.iterations = search.iterations
     newton_krylov(exact, fine, tolerance, steps=4)
     # What is slow by now and yet no fixed point sits at a minimum of q along a slow manifold; the whole matrix would
     # not move it. What is not even slow (an unstable, a chaotic network) is taken up again from its start.
-    begin = Search.begin(exact, starts.double())
-    restless = torch.nonzero((fine.q > tolerance) & (fine.q > SETTLED * begin.q)).squeeze(1)
-    newton_dense(exact.unbounded(), begin, restless, tolerance)
-    fine.iterations += begin.iterations
-    found = restless[(begin.q[restless] <= tolerance) & exact.inside(begin.h[restless])]
-    fine.put(found, begin.h[found], begin.g[found], begin.q[found])
+    rows = _restless(exact, fine, starts.double(), tolerance)
+    if len(rows):
+        anew = Search.begin(exact.take(rows), starts[rows].double())
+        newton_dense(exact.take(rows).unbounded(), anew, tolerance)
+        fine.iterations[rows] += anew.iterations
+        found = (anew.q <= tolerance) & exact.inside(anew.h)
+        fine.put(rows[found], anew.h[found], anew.g[found], anew.q[found])
     return fine.h.to(starts.dtype), fine.iterations
+
+
+def _restless(problem: Problem, search: Search, starts: Tensor, tolerance: float) -> Tensor:
+    """Rows of the states that are neither fixed nor slow."""
+    rows = torch.nonzero(search.q > tolerance).squeeze(1)
+    if not len(rows):
+        return rows
+    there = problem.take(rows)
+    pace = _slowness(there.network, search.h[rows], search.q[rows], there.e, starts - search.h)
+    return rows[pace >= SLOW]
+
+
+def _chunk(starts: Tensor) -> int:
+    """States to solve for at a time: what fits in a GPU's memory, or keeps every core's products in its cache."""
+    if starts.is_cuda:
+        return max(64, 2**23 // starts.shape[1])
+    most = max(64, 2**18 // starts.shape[1])
+    return max(1, min(most, -(-len(starts) // torch.get_num_threads())))
+
+
+def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], device: torch.device) -> list[Any]:
+    """On a CPU, a chunk a core: the cores then never wait for each other, as they would, at every product, if two
+    shared one chunk. On a busy machine such waiting can cost ten times the work."""
+    threads = torch.get_num_threads()
+    if device.type != "cpu" or threads == 1 or len(chunks) == 1:
+        return [solve(rows) for rows in chunks]
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            return list(pool.map(solve, chunks))
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _problem(network: Network, e: Tensor) -> Problem:
@@ -243,11 +280,10 @@ def _radius(points: FixedPoints, row: int) -> float:
     return 2 * (2 * points.tolerance) ** 0.5 / max(float(smallest), 1e-12)
 
 
-def _slowness(network: Network, h: Tensor, q: Tensor, starts: Tensor, e: Tensor, sample: int = 8) -> Tensor:
-    """‖h − F(h)‖ / ‖J_rec Δh‖, root mean square over some deflections Δh, short to long, of the longer half (starts
-    that were at rest already say nothing)."""
-    deflections = starts - h
-    longest = torch.argsort(deflections.norm(dim=1), descending=True)[: max(1, len(h) // 2)]
+def _slowness(network: Network, h: Tensor, q: Tensor, e: Tensor, deflections: Tensor, sample: int = 8) -> Tensor:
+    """‖h − F(h)‖ / ‖J_rec Δh‖ at states h (K, N), root mean square over some of the deflections Δh (M, N), short to
+    long, of the longer half (starts that were at rest already say nothing)."""
+    longest = torch.argsort(deflections.norm(dim=1), descending=True)[: max(1, len(deflections) // 2)]
     picked = longest[torch.linspace(0, len(longest) - 1, min(sample, len(longest)), device=h.device).long()]
     here = linearise(network, h, e)
     moved = torch.stack([here.rec(d.expand_as(h)).norm(dim=1) for d in deflections[picked]]).square().mean(0).sqrt()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from rnnlens.dynamics.jacobians import Linearisation, linearise
-from rnnlens.networks import Network
+from rnnlens.networks import Cell, Network
 
 Product = Callable[[Tensor], Tensor]
 
@@ -31,9 +32,17 @@ class Problem:
         """The problem of some of the states."""
         return self if self.e.ndim == 1 else replace(self, e=self.e[rows])
 
+    @cached_property
+    def _drive(self) -> Tensor:
+        """The input never changes, so its product with the weights is taken once."""
+        return self.network.cell.drive(self.e).detach()
+
     @torch.no_grad()
     def residual(self, h: Tensor) -> Tensor:
         """g = F(h) − h, (K, N)."""
+        cell = self.network.cell
+        if isinstance(cell, Cell):
+            return cell.combine(h, self._drive, cell.recur(h)).sub_(h)
         return self.network.step(h, self.e.expand(*h.shape[:-1], -1)) - h
 
     def linearise(self, h: Tensor) -> Linearisation:
@@ -77,9 +86,7 @@ class Search:
         self.h[rows], self.g[rows], self.q[rows] = h[better], g[better], q[better]
 
 
-def relax(
-    problem: Problem, search: Search, tolerance: float, steps: int = 60, window: int = 6, rest: float = 0.9
-) -> None:
+def relax(problem: Problem, search: Search, tolerance: float, steps: int, window: int = 6, rest: float = 0.9) -> None:
     """Run the network itself, h ← F(h), until its transients are over: the residual falls by less than 1 − `rest` in
     `window` steps. What is left then is slow drift, which running on would not end."""
     rows = torch.nonzero(search.q > tolerance).squeeze(1)
@@ -100,14 +107,16 @@ def relax(
             before = q
 
 
-def newton_krylov(problem: Problem, search: Search, tolerance: float, steps: int = 40, inner: int = 8) -> None:
+def newton_krylov(problem: Problem, search: Search, tolerance: float, steps: int = 30, inner: int = 8) -> None:
     """Newton's method: (I − J) δ = g by GMRES through products J v alone, with neighbours' inverses to precondition.
-    A step that does not reduce q is halved; a state that no such step improves is left as it is."""
+    A step that does not reduce q is halved; a state that no step improves, or whose q has not halved in five, is left:
+    it has met a minimum of q that is no fixed point."""
     rows = torch.nonzero(search.q > tolerance).squeeze(1)
     if not len(rows):
         return
     neighbours = Neighbours.of(problem.take(rows), search.h[rows])
-    for _ in range(steps):
+    landmark, lengths = search.q.clone(), torch.ones_like(search.q)
+    for step in range(1, steps + 1):
         order, precondition = neighbours.arrange(search.h[rows])
         rows = rows[order]
         h, g, q, here = search.h[rows], search.g[rows], search.q[rows], problem.take(rows)
@@ -118,9 +127,14 @@ def newton_krylov(problem: Problem, search: Search, tolerance: float, steps: int
             return v - J(v)
 
         delta = precondition(gmres(product, g, inner, 0.03))
-        moved = _line_search(here, search, rows, h, delta, q)
+        taken = _line_search(here, search, rows, h, delta, q, lengths[rows])
+        lengths[rows] = (4 * taken).clamp(max=1)  # where a step had to be short, the next is not tried at full length
+        go_on = (taken > 0) & (search.q[rows] > tolerance)
         search.iterations[rows] += 1
-        rows = rows[moved & (search.q[rows] > tolerance)]
+        if step % 5 == 0:
+            go_on &= search.q[rows] < 0.5 * landmark[rows]
+            landmark[rows] = search.q[rows]
+        rows = rows[go_on]
         if not len(rows):
             return
 
@@ -159,13 +173,11 @@ class Neighbours:
         return order, product
 
 
-def newton_dense(
-    problem: Problem, search: Search, rows: Tensor, tolerance: float, steps: int = 100, memory: int = 2**28
-) -> None:
+def newton_dense(problem: Problem, search: Search, tolerance: float, steps: int = 100, memory: int = 2**28) -> None:
     """Newton's method with the whole matrix I − J, and Levenberg's damping where Newton's own step does not help.
     A state whose q has not halved in ten steps is given up: it has met a minimum of q that is no fixed point."""
     N = search.h.shape[1]
-    for some in rows.split(max(1, memory // (8 * N * N))):
+    for some in torch.nonzero(search.q > tolerance).squeeze(1).split(max(1, memory // (8 * N * N))):
         damping, landmark = torch.zeros_like(search.q[some]), search.q[some]
         for step in range(1, steps + 1):
             if not len(some):
@@ -173,7 +185,7 @@ def newton_dense(
             h, g, q, here = search.h[some], search.g[some], search.q[some], problem.take(some)
             A = -here.linearise(h).J_rec()
             A.diagonal(dim1=1, dim2=2).add_(1)
-            moved = _line_search(here, search, some, h, _solve(A, g, damping), q, halvings=10)
+            moved = _line_search(here, search, some, h, _solve(A, g, damping), q, torch.ones_like(q), halvings=10) > 0
             search.iterations[some] += 1
             # A state that did not move is damped more, up to plain descent; one that did is damped less.
             damping = torch.where(moved, damping * 0.1 * (damping > 1e-8), (damping * 10).clamp(min=1e-6))
@@ -205,23 +217,31 @@ def one_by_one(function: Callable[..., Tensor], *batches: Tensor) -> Tensor:
 
 
 def _line_search(
-    problem: Problem, search: Search, rows: Tensor, h: Tensor, delta: Tensor, q: Tensor, halvings: int = 8
+    problem: Problem,
+    search: Search,
+    rows: Tensor,
+    h: Tensor,
+    delta: Tensor,
+    q: Tensor,
+    lengths: Tensor,
+    halvings: int = 8,
 ) -> Tensor:
-    """Try h + δ, h + δ/2, … until q falls; returns which states moved (K,)."""
-    moved = torch.zeros(len(rows), dtype=torch.bool, device=h.device)
-    todo, length = torch.arange(len(rows), device=h.device), 1.0
+    """Try h + ℓδ from the given lengths ℓ (K,) on, halved until q falls; returns the length taken, 0 for none, (K,)."""
+    taken = torch.zeros_like(q)
+    todo = torch.arange(len(rows), device=h.device)
     for _ in range(halvings):
-        here = problem.take(todo)
-        trial = here.clip(h[todo] + length * delta[todo])
+        here, length = problem.take(todo), lengths[todo]
+        trial = here.clip(torch.addcmul(h[todo], length.unsqueeze(1), delta[todo]))
         g = here.residual(trial)
         new = energy(g)
         good = new < q[todo] * (1 - 1e-4 * length)  # false for NaN
         search.put(rows[todo[good]], trial[good], g[good], new[good])
-        moved[todo[good]] = True
-        todo, length = todo[~good], length / 2
+        taken[todo[good]] = length[good]
+        todo = todo[~good]
         if not len(todo):
             break
-    return moved
+        lengths = lengths / 2
+    return taken
 
 
 def gmres(product: Product, b: Tensor, inner: int, tolerance: float) -> Tensor:
@@ -274,9 +294,9 @@ def gauss_newton(problem: Problem, search: Search, rows: Tensor, steps: int = 20
         h, g, q, here = search.h[rows], search.g[rows], search.q[rows], problem.take(rows)
         there = here.linearise(h)
         delta = least_squares(there, g, inner)
-        moved = _line_search(here, search, rows, h, delta, q)
+        _line_search(here, search, rows, h, delta, q, torch.ones_like(q))
         search.iterations[rows] += 1
-        rows = rows[moved & (search.q[rows] < 0.5 * q)]
+        rows = rows[search.q[rows] < 0.5 * q]
 
 
 def least_squares(J: Linearisation, b: Tensor, steps: int) -> Tensor:

@@ -1,13 +1,17 @@
 """Bring your own network: `torch.nn` modules and any step function become a `Network`.
 
-Weights are copied, never shared: nothing rnnlens does (double precision, perturbation, training) reaches the original.
+Modules are copied, never shared: nothing rnnlens does (double precision, perturbation, training) reaches the original.
 """
 
 from __future__ import annotations
 
+import copy
+import operator
 from collections.abc import Callable, Iterable
+from types import MethodType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -17,7 +21,7 @@ from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
 from rnnlens.networks.network import Network
 from rnnlens.networks.scan import step_by_step
 
-Embedding = nn.Embedding | Tensor | None
+Embedding = nn.Embedding | Tensor | np.ndarray | None
 Readout = nn.Linear | tuple[Any, Any]
 Target = int | tuple[int, int] | None
 
@@ -27,7 +31,7 @@ def from_torch(
     embedding: Embedding,
     readout: Readout,
     vocab: Vocab | Iterable[str] | None,
-    initial_state: Tensor | tuple[Tensor, Tensor] | None = None,
+    initial_state: Any = None,
     *,
     target: Target = None,
 ) -> Network:
@@ -36,14 +40,13 @@ def from_torch(
     embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
     readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as w₁ − w₀; k classes through `target` (see `adapt`); or (w, b).
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
-    Several layers become one flat state, the first layer first.
+    Several layers become one flat state, the first layer first. All parts take the RNN's dtype and device.
     """
     layers = _layers(rnn)
     cell: Any = layers[0] if len(layers) == 1 else Stack(layers)
-    if initial_state is None:
-        h0 = layers[0].W.detach().new_zeros(cell.size)
-    else:
-        h0 = _flat_state(initial_state, layers)
+    h0 = layers[0].W.detach().new_zeros(cell.size)
+    if initial_state is not None:
+        h0 = _flat_state(initial_state, layers).to(h0)
     arch = type(cell).__name__.lower()
     if isinstance(cell, Vanilla) and cell.nonlinearity == "relu":
         arch = "adapted"
@@ -55,24 +58,26 @@ def adapt(
     embedding: Embedding,
     readout: Readout,
     vocab: Vocab | Iterable[str] | None,
-    initial_state: Tensor,
+    initial_state: Tensor | np.ndarray,
     *,
     inputs: int | None = None,
     target: Target = None,
 ) -> Network:
     """A `Network` from any step(h, e) → h on states (B, N) and embedded inputs (B, D).
 
+    A module, or a method of one, is copied; a plain function is used as it is, with whatever tensors it holds on to.
+    The other parts take the dtype and device of initial_state.
     inputs: D, needed only without an embedding. target: of a k-class readout, the class whose evidence is read, w_k
     minus the mean of the others; or a pair (a, b), read as w_a − w_b.
     """
-    h0 = torch.as_tensor(initial_state).detach().clone()
+    h0 = _tensor(initial_state, "initial_state").clone()
     if h0.ndim != 1 or not h0.is_floating_point():
         raise RnnlensError(f"initial_state has shape {tuple(h0.shape)} and {h0.dtype}: expected one flat state (N,)")
     if embedding is not None:
         inputs = _matrix(embedding).shape[1]
     if inputs is None:
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
-    return _network(Adapted(step, len(h0), inputs, h0), embedding, readout, vocab, h0, target, "adapted")
+    return _network(Adapted(_own(step), len(h0), inputs, h0), embedding, readout, vocab, h0, target, "adapted")
 
 
 class Stack(nn.Module):
@@ -111,7 +116,8 @@ class Adapted(nn.Module):
 
     def __init__(self, step: Callable[[Tensor, Tensor], Tensor], size: int, inputs: int, h0: Tensor):
         super().__init__()
-        self.function = step  # a module is registered, its parameters with it
+        self.function = step  # a module is registered, its parameters with it; so is a method's module
+        self.owner = step.__self__ if isinstance(step, MethodType) and isinstance(step.__self__, nn.Module) else None
         self.size, self.inputs, self.output = size, inputs, slice(0, size)
         e = h0.new_zeros(2, inputs)
         try:
@@ -119,7 +125,7 @@ class Adapted(nn.Module):
                 new = step(h0.expand(2, size), e)
         except Exception as error:
             raise RnnlensError(
-                f"step(h, e) failed on h (2, {size}) and e (2, {inputs}): {error!s:.200}; "
+                f"step(h, e) failed on h (2, {size}) and e (2, {inputs}): {_said(error)}; "
                 "for a step that takes one state at a time pass torch.vmap(step)"
             ) from error
         if not isinstance(new, Tensor) or new.shape != (2, size):
@@ -161,15 +167,15 @@ def _layers(rnn: nn.Module) -> list[Cell]:
             f"from_torch got {quoted(type(rnn).__name__)}: expected nn.GRU, nn.LSTM, nn.RNN or their Cells; "
             "for anything else use adapt(step, …)"
         )
-    layers = []
+    layers, generator = [], torch.Generator()  # the cells' own weights are thrown away: no draw from the user's chance
     for suffix, bias in names:
         W, U = getattr(rnn, f"weight_ih{suffix}"), getattr(rnn, f"weight_hh{suffix}")
         if isinstance(rnn, nn.GRU | nn.GRUCell):
-            cell: Cell = GRU(U.shape[1], W.shape[1])
+            cell: Cell = GRU(U.shape[1], W.shape[1], generator)
         elif isinstance(rnn, nn.LSTM | nn.LSTMCell):
-            cell = LSTM(U.shape[1], W.shape[1])
+            cell = LSTM(U.shape[1], W.shape[1], generator)
         else:
-            cell = Vanilla(U.shape[1], W.shape[1], nonlinearity=rnn.nonlinearity)  # type: ignore[arg-type]
+            cell = Vanilla(U.shape[1], W.shape[1], generator, nonlinearity=rnn.nonlinearity)  # type: ignore[arg-type]
         zero = W.new_zeros(W.shape[0])
         cell.W, cell.U = _copy(W), _copy(U)
         cell.b = _copy(getattr(rnn, f"bias_ih{suffix}") if bias else zero)
@@ -178,10 +184,25 @@ def _layers(rnn: nn.Module) -> list[Cell]:
     return layers
 
 
-def _flat_state(state: Tensor | tuple[Tensor, Tensor], layers: list[Cell]) -> Tensor:
+def _own(step: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """A copy of a module, or of the module a method belongs to; anything else as it is."""
+    method = isinstance(step, MethodType) and isinstance(step.__self__, nn.Module)
+    if not method and not isinstance(step, nn.Module):
+        return step
+    try:
+        return copy.deepcopy(step)  # (copies a method's module with it)
+    except Exception as error:
+        raise RnnlensError(
+            f"{quoted(type(step.__self__ if method else step).__name__)} cannot be copied: {_said(error)}; to use it "
+            "as it is, shared, pass lambda h, e: step(h, e)"
+        ) from error
+
+
+def _flat_state(state: Any, layers: list[Cell]) -> Tensor:
     """(N,) from what torch takes: h (L, 1, H) or with fewer leading ones, for the LSTM (h, c); or already flat."""
     size = sum(layer.size for layer in layers)
-    parts = [part.detach() for part in (state if isinstance(state, tuple | list) else (state,))]
+    several = isinstance(state, tuple | list) and len(state) and all(np.ndim(part) for part in state)
+    parts = [_tensor(part, "initial_state") for part in (state if several else (state,))]
     total = sum(part.numel() for part in parts)
     if total != size or len(parts) not in (1, layers[0].blocks):
         shapes = ", ".join(str(tuple(part.shape)) for part in parts)
@@ -220,15 +241,20 @@ def _network(
     seen = len(range(cell.size)[cell.output])
     if w.shape != (seen,):
         raise RnnlensError(f"the readout takes {w.numel()} numbers: expected {seen}, the size of the network's output")
-    return Network.assemble(cell, E, w.to(h0.dtype), b.to(h0.dtype), h0, words, arch).to(h0.device)
+    E = None if E is None else E.to(h0)
+    return Network.assemble(cell, E, w.to(h0), b.to(h0), h0, words, arch).to(h0.device)
 
 
 def _matrix(embedding: Embedding) -> Tensor:
-    """(W, D), with the row of an `nn.Embedding`'s padding_idx as it is."""
-    E = embedding.weight if isinstance(embedding, nn.Embedding) else embedding
-    if not isinstance(E, Tensor) or E.ndim != 2:
+    """(W, D), as an `nn.Embedding` gives it out: the row of padding_idx as it is, rows longer than max_norm cut."""
+    E: Any = embedding.weight if isinstance(embedding, nn.Embedding) else embedding
+    if not isinstance(E, Tensor | np.ndarray) or E.ndim != 2:
         raise RnnlensError(f"embedding is {quoted(type(embedding).__name__)}: expected nn.Embedding or a (W, D) tensor")
-    return E.detach().clone()
+    E = _tensor(E, "embedding").clone()
+    if isinstance(embedding, nn.Embedding) and embedding.max_norm is not None:
+        every = torch.arange(len(E), device=E.device)
+        torch.embedding_renorm_(E, every, embedding.max_norm, embedding.norm_type)  # what the module does when called
+    return E
 
 
 def _readout(readout: Readout, target: Target) -> tuple[Tensor, Tensor]:
@@ -237,12 +263,14 @@ def _readout(readout: Readout, target: Target) -> tuple[Tensor, Tensor]:
         w = readout.weight.detach()
         b = w.new_zeros(len(w)) if readout.bias is None else readout.bias.detach()
     elif isinstance(readout, tuple | list) and len(readout) == 2:
-        w, b = (
-            torch.as_tensor(part).detach().float() if not isinstance(part, Tensor) else part.detach()
-            for part in readout
-        )
-        if w.ndim == 1:
-            w, b = w.unsqueeze(0), b.reshape(1)
+        w, b = (_tensor(part, "readout") for part in readout)
+        w = torch.atleast_2d(w if w.is_floating_point() else w.float())
+        b = b.reshape(-1).to(w)
+        if w.ndim != 2 or len(b) != len(w):
+            raise RnnlensError(
+                f"readout has shapes {tuple(w.shape)} and {tuple(b.shape)}: expected w (N,) and a number b, or (k, N) "
+                "and (k,)"
+            )
     else:
         raise RnnlensError(f"readout is {quoted(type(readout).__name__)}: expected nn.Linear or a pair (w, b)")
     k = len(w)
@@ -252,14 +280,28 @@ def _readout(readout: Readout, target: Target) -> tuple[Tensor, Tensor]:
         target = 1
     if target is None:
         raise RnnlensError(f"the readout has {k} classes: say which one to read with target=class or target=(a, b)")
-    classes = (target,) if isinstance(target, int) else tuple(target)
-    if k == 1 or not all(0 <= c < k for c in classes) or len(classes) > 2 or len(set(classes)) < len(classes):
+    try:
+        classes = tuple(operator.index(c) for c in (target if isinstance(target, tuple | list) else (target,)))
+    except TypeError:
+        classes = ()
+    if k == 1 or not all(0 <= c < k for c in classes) or len(classes) not in (1, 2) or len(set(classes)) < len(classes):
         raise RnnlensError(f"target is {quoted(target)}: expected a class below {k}, or a pair of different ones")
     weight = torch.full((k,), -1 / (k - 1), dtype=w.dtype, device=w.device) if len(classes) == 1 else w.new_zeros(k)
     weight[classes[0]] = 1
     if len(classes) == 2:
         weight[classes[1]] = -1
     return weight @ w, weight @ b
+
+
+def _tensor(value: Any, name: str) -> Tensor:
+    try:
+        return torch.as_tensor(value).detach()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise RnnlensError(f"{name} is {quoted(value)}: expected a tensor or an array of numbers") from error
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
 
 
 def _copy(parameter: Tensor) -> nn.Parameter:

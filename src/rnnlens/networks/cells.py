@@ -11,8 +11,8 @@ Weights have the layout of `torch.nn`, gates stacked in its order, so the fused 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
@@ -79,11 +79,11 @@ class Cell(nn.Module):
 
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         """F(h, e): the state after input e; h (..., N) and e (..., D) over any leading dimensions."""
-        return self.combine(h, self.drive(e), self.recur(h))
+        return self.combine(h, self.drive(e).to(h.dtype), self.recur(h).to(h.dtype))  # autocast computes lower
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         """All states (B, T+1, N), h0 first, for inputs e (B, T, D) from h0 (B, N)."""
-        states = self.fused(e, h0)
+        states = self.fused(e, h0) if e.shape[1] else None  # (torch's kernels refuse empty sequences)
         if states is None:
             return scan(self, e, h0)
         return torch.cat([h0.unsqueeze(1), states], dim=1)
@@ -97,9 +97,7 @@ class Cell(nn.Module):
         # cuDNN in eval mode keeps nothing for a backward pass: users of other tools stumble over it. There is no
         # dropout inside, so train and eval compute the same, and only whether gradients are wanted counts.
         keep = torch.is_grad_enabled()
-        # By default cuDNN rounds float32 to 10 bits of mantissa (TF32); a lens must not blur.
-        exact = torch.backends.cudnn.flags(enabled=self.cudnn, allow_tf32=False) if e.is_cuda else nullcontext()
-        with exact:
+        with _cudnn(self.cudnn, e.is_cuda):
             return kernel(e, state, [self.W, self.U, self.b, self.c], True, 1, 0.0, keep, False, True)[0]
 
     def extra_repr(self) -> str:
@@ -219,7 +217,8 @@ class LSTM(Cell):
         # what is left of the recurrence, c' = f∘c + i∘g, is elementwise.
         h, c = h0.chunk(2, -1)
         hs = self.outputs(e, h0)
-        i, f, g, _ = self._gates(self.drive(e) + self.recur(torch.cat([h.unsqueeze(1), hs[:, :-1]], 1)))
+        a = self.drive(e) + self.recur(torch.cat([h.unsqueeze(1), hs[:, :-1]], 1))
+        i, f, g, _ = self._gates(a.to(c.dtype))  # under autocast the sum over time stays in full precision
         new, cs = i * g, []
         for t in range(e.shape[1]):
             c = torch.addcmul(new[:, t], f[:, t], c)
@@ -227,6 +226,8 @@ class LSTM(Cell):
         return torch.cat([hs, torch.stack(cs, 1)], -1)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
+        if not e.shape[1]:
+            return super().outputs(e, h0)
         state = [part.unsqueeze(0).contiguous() for part in h0.chunk(2, -1)]
         return self._kernel(torch.lstm, e, state)
 
@@ -235,7 +236,17 @@ class LSTM(Cell):
         return torch.sigmoid(a_i), torch.sigmoid(a_f), torch.tanh(a_g), torch.sigmoid(a_o)
 
 
-# The four weights are separate tensors, which cuDNN copies together at each call; for a cell that costs microseconds.
-warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
+@contextmanager
+def _cudnn(enabled: bool, is_cuda: bool) -> Iterator[None]:
+    """cuDNN, on a GPU, as a lens needs it."""
+    if not is_cuda:
+        yield
+        return
+    # By default cuDNN rounds float32 to 10 bits of mantissa (TF32); a lens must not blur.
+    with torch.backends.cudnn.flags(enabled=enabled, allow_tf32=False), warnings.catch_warnings():
+        # The four weights are separate tensors, which cuDNN copies together at each call: microseconds for a cell.
+        warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
+        yield
+
 
 CELLS: dict[str, type[Cell]] = {"gru": GRU, "lstm": LSTM, "ugrnn": UGRNN, "vanilla": Vanilla}

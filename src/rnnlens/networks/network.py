@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from rnnlens.corpora.vocab import Vocab
+from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.corpora.words import split_words
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks.cells import CELLS
@@ -99,7 +99,14 @@ class Network(nn.Module):
             return ids
         if ids.is_floating_point():
             raise RnnlensError(f"expected word ids, got {ids.dtype} of shape {tuple(ids.shape)}: pass whole numbers")
-        return F.embedding(ids.clamp(min=0), self.E) * (ids >= 0).unsqueeze(-1).to(self.E.dtype)
+        pad = ids == PAD
+        try:
+            e = F.embedding(ids.masked_fill(pad, 0), self.E)
+        except IndexError as error:  # (on a GPU torch stops the process: looking first would make every call wait)
+            raise RnnlensError(
+                f"word ids reach from {ids.min()} to {ids.max()}: expected 0 … {len(self.E) - 1}, or {PAD} for a pad"
+            ) from error
+        return e.masked_fill(pad.unsqueeze(-1), 0)
 
     def logit(self, h: Tensor) -> Tensor:
         """w·h + b for states h (..., N) → (...)."""
@@ -109,7 +116,7 @@ class Network(nn.Module):
 
     def states(self, ids: Tensor, h0: Tensor | None = None) -> Tensor:
         """All states (B, T+1, N), the initial one first, of ids (B, T) (or continuous inputs (B, T, D))."""
-        e = self.embed(ids)
+        e = self._sequences(ids)
         return self.cell.sequence(e, self._initial(e, h0))
 
     def forward(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -118,7 +125,7 @@ class Network(nn.Module):
 
     def logits(self, ids: Tensor) -> Tensor:
         """Logits after every word, (B, T+1), that of h0 first."""
-        return self.logits_of(self.embed(ids))
+        return self.logits_of(self._sequences(ids))
 
     def logits_of(self, e: Tensor) -> Tensor:
         """The same for embedded inputs e (B, T, D)."""
@@ -129,6 +136,15 @@ class Network(nn.Module):
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
         return logits[:, -1] if lengths is None else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
+
+    def _sequences(self, ids: Tensor) -> Tensor:
+        """Embedded (B, T, D), where ids are a batch of sequences and nothing else."""
+        rank, expected = (2, "ids (B, T)") if self.E is not None else (3, f"inputs (B, T, {self.inputs})")
+        if ids.ndim != rank:
+            raise RnnlensError(
+                f"expected {expected}, got shape {tuple(ids.shape)}: for one sequence pass x.unsqueeze(0)"
+            )
+        return self.embed(ids)
 
     def _initial(self, e: Tensor, h0: Tensor | None) -> Tensor:
         return (self.h0 if h0 is None else h0).expand(e.shape[0], self.size)

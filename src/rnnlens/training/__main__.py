@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import get_args, get_type_hints
 
-from rnnlens.errors import RnnlensError
+from rnnlens.errors import exit_code_of
 from rnnlens.training.command import train_command
 from rnnlens.training.config import TrainConfig
 
@@ -41,12 +41,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     given = vars(parser().parse_args(arguments))
     names = [field.name for field in dataclasses.fields(TrainConfig)]
-    try:
-        train_command(config=TrainConfig(**{name: given.pop(name) for name in names}), **given)
-    except RnnlensError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    settings = {name: given.pop(name) for name in names}
+    return exit_code_of(lambda: train_command(config=TrainConfig(**settings), **given))
 
 
 if __name__ == "__main__":

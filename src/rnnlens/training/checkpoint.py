@@ -23,6 +23,7 @@ class Counters:
     step: int = 0
     loss: float = 0.0
     correct: float = 0.0
+    seen: float = 0.0
     score: tuple[float, float] = (0.0, 0.0)
     waited: int = 0
     stopped: bool = False

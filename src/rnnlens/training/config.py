@@ -9,7 +9,7 @@ from typing import Literal
 from rnnlens.errors import RnnlensError, quoted
 
 Schedule = Literal["cosine", "linear", "exponential", "constant"]
-Precision = Literal["fp32", "bf16", "fp16"]
+Precision = Literal["fp32", "bf16"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TrainConfig:
     patience: int = 0
     """Stop after so many epochs without a better validation accuracy; 0 for never."""
     precision: Precision = "fp32"
-    """Arithmetic of the forward pass; bf16 pays on a GPU with large networks."""
+    """Arithmetic of the forward pass; bf16 pays on a GPU with large networks, and is refused on a CPU."""
     checkpoint_every: int = 0
     """Steps between checkpoints; 0 for one at the end of each epoch."""
     seed: int = 0
@@ -81,7 +81,8 @@ class TrainConfig:
             "schedule",
             "cosine, linear, exponential or constant",
         )
-        need(self.precision in ("fp32", "bf16", "fp16"), "precision", "fp32, bf16 or fp16")
+        need(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
+        need(0 <= self.seed < 2**63, "seed", "a whole number from 0 to 2^63")
         need(self.keep in ("best", "last"), "keep", "best or last")
         need(self.schedule != "exponential" or self.final_rate > 0, "final_rate", "above 0 for an exponential fall")
 

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
 
@@ -22,9 +23,6 @@ class Evaluation:
     accuracy: float
     loss: float
     logits: np.ndarray
-
-    def summary(self) -> dict[str, Any]:
-        return {"accuracy": self.accuracy, "loss": self.loss, "n": len(self.logits)}
 
 
 def losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -48,6 +46,8 @@ def evaluate(
     network: Network, split: Any, max_words: int | None = None, tokens: int = 2**16, most: int = 512
 ) -> Evaluation:
     """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words at a time."""
+    if not len(split):
+        raise RnnlensError("there are no reviews to evaluate on: expected at least one")
     device = network.h0.device
     lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
     labels = np.asarray(split.labels)

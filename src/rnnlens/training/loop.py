@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -18,16 +19,17 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 
 from rnnlens import __version__
-from rnnlens.artifacts import SCHEMA, append_line, atomic_file, exclusive, read_lines, write_json
+from rnnlens.artifacts import SCHEMA, append_line, exclusive, read_lines, rewrite_lines, write_json
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
-from rnnlens.progress import progress_bar
+from rnnlens.progress import Advance, progress_bar
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.training.batches import epoch_batches
-from rnnlens.training.checkpoint import Counters, read_checkpoint, write_checkpoint
+from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
 from rnnlens.training.config import TrainConfig
 from rnnlens.training.evaluation import evaluate, losses, read_out
 
@@ -44,8 +46,7 @@ class Objective(nn.Module):
         e = self.network.embed(ids)
         if mask is not None:
             e = e * mask
-        logits = read_out(self.network, e, lengths, per_word=labels.ndim == 2).float()
-        loss, correct = losses(logits, labels)
+        loss, correct = losses(read_out(self.network, e, lengths, per_word=labels.ndim == 2).float(), labels)
         if self.class_weights is not None:
             loss = loss * self.class_weights[labels.long()]
         return loss.sum(), correct.sum()
@@ -60,6 +61,7 @@ def train(
     resume: bool = False,
     device: str | None = None,
     test: bool = False,
+    threads: int | None = None,
     progress: bool = True,
 ) -> Run:
     """Train a network on a corpus and write its run folder.
@@ -68,10 +70,10 @@ def train(
     language has, by squared error. With `resume`, a run that was killed continues exactly where its last checkpoint
     stands, and a finished one is only opened. With `test`, the finished network is evaluated, once, on the test split.
     """
-    config, out = config or TrainConfig(), Path(out)
-    accelerator = Accelerator(
-        cpu=device == "cpu", mixed_precision={"fp32": "no"}.get(config.precision, config.precision)
-    )
+    config, out = config or TrainConfig(), Path(out).absolute()
+    check_device(device)
+    if network.vocab != corpus.vocab:
+        raise RnnlensError("network and corpus have different words: make the network with Network(corpus.vocab, …)")
     about = {
         "schema": SCHEMA,
         "version": __version__,
@@ -79,174 +81,222 @@ def train(
         "config": dataclasses.asdict(config),
         "corpus": {"fingerprint": corpus.fingerprint, **corpus.about},
     }
+    accelerator = _accelerator(config, device)
     main = accelerator.is_main_process
     if main:
         _check_writable(out, about, resume)
-    with exclusive(out) if main else nullcontext(), _threads_for(network):
-        return _train(network, corpus, config, out, about, resume, accelerator, test, progress and main)
-
-
-def _train(
-    network: Network, corpus: Any, config: TrainConfig, out: Path, about: dict[str, Any], resume: bool,
-    accelerator: Accelerator, test: bool, progress: bool,
-) -> Run:  # fmt: skip
-    main, device = accelerator.is_main_process, accelerator.device
-    accelerator.wait_for_everyone()
-    if (out / "run.json").exists() and read_about(out)["status"] == "finished":
-        return load(out)
-    if main:
-        write_vocab(out / "vocab.json", corpus.vocab)
-        write_json(out / "run.json", {**about, "status": "training"})
-
-    lengths = corpus.train.lengths
-    steps = math.ceil(len(lengths) / config.batch)  # an epoch's
-    total = steps * config.epochs
-    network.to(device).train()
-    model = accelerator.prepare_model(Objective(network, _class_weights(corpus, config, device)))
-    optimiser = _optimiser(network, config)
-    average = {n: p.detach().clone() for n, p in network.named_parameters()} if config.average else None
-    counters, best = Counters(), None
-    if resume and (out / "checkpoint" / "last.safetensors").exists():
-        counters, best = read_checkpoint(out, network, optimiser, average)
-    if main:
-        _trim_history(out, counters.step // steps)
-    sums = torch.tensor([counters.loss, counters.correct], dtype=torch.float64, device=device)
-    since = time.monotonic() - counters.seconds
-
-    with progress_bar(f"{network.arch} on {corpus.about.get('source', 'corpus')}", total, progress,
-                      counters.step) as advance:  # fmt: skip
-        while counters.step < total and not counters.stopped:
-            epoch, first = divmod(counters.step, steps)
-            for rows in epoch_batches(lengths, config.batch, config.seed, epoch)[first:]:
-                rate = config.rate(counters.step, total)
-                sums += _step(
-                    model, network, optimiser, average, corpus, rows, rate, counters.step, config, accelerator
-                )
-                counters.step += 1
-                if counters.step % 20 == 0 or counters.step % steps == 0:
-                    seen = min(counters.step - epoch * steps, steps) * config.batch
-                    loss, correct = (accelerator.reduce(sums.clone()) / seen).tolist()
-                    if not math.isfinite(loss):
-                        raise RnnlensError(
-                            f"the loss is {loss} at step {counters.step}: try a learning_rate below "
-                            f"{config.learning_rate}; the last checkpoint is intact"
-                        )
-                    advance(0, f"epoch {epoch + 1}/{config.epochs}  loss {loss:.4f}  accuracy {100 * correct:.1f} %")
-                advance(1)
-                if counters.step % steps == 0:
-                    best = _end_epoch(
-                        network, average, corpus, config, counters, best, sums, epoch, out, since, accelerator
-                    )
-                if _due(counters.step, steps, config) and main:
-                    counters.loss, counters.correct = sums.tolist()
-                    counters.seconds = time.monotonic() - since
-                    write_checkpoint(out, counters, network, optimiser, average, best)
-                if counters.stopped:
-                    break
-
-    _adopt(network, best if config.keep == "best" and best is not None else average)
-    if not main:
+    with exclusive(out) if main else nullcontext(), _threads_for(network, threads):
+        if main:
+            finished = (out / "run.json").exists() and read_about(out)["status"] == "finished"
+            if not finished:
+                write_vocab(out / "vocab.json", corpus.vocab)
+                write_json(out / "run.json", {**about, "status": "training", "processes": accelerator.num_processes})
+        accelerator.wait_for_everyone()
+        if read_about(out)["status"] != "finished":
+            trainer = Trainer(network, corpus, config, out, accelerator, resume)
+            trainer.run(progress and main)
+            if main:
+                trainer.finish(about)
+            accelerator.wait_for_everyone()
+        run = load(out)
+        if test and main and "test" not in run.results["accuracy"]:
+            _evaluate_test(run, corpus, accelerator.device)
         accelerator.wait_for_everyone()
         return load(out)
-    return _finish(network, corpus, config, out, about, test, accelerator)
 
 
-def _step(
-    model: nn.Module, network: Network, optimiser: torch.optim.Optimizer, average: dict[str, Tensor] | None,
-    corpus: Any, rows: np.ndarray, rate: float, step: int, config: TrainConfig, accelerator: Accelerator,
-) -> Tensor:  # fmt: skip
-    """One update; returns this process's (sum of losses, number correct)."""
-    device, mine = accelerator.device, slice(accelerator.process_index, None, accelerator.num_processes)
-    ids, lengths = (torch.from_numpy(part) for part in corpus.train.batch(rows, config.max_words))
-    labels = torch.from_numpy(np.asarray(corpus.train.labels)[rows].astype(np.float32))
-    ids, lengths, labels = (x.to(device, non_blocking=True) for x in (ids, lengths, labels))
-    # Chance is drawn for the whole batch, then shared out: the same words are dropped however many processes there are.
-    generator = torch.Generator(device).manual_seed(
-        int(np.random.SeedSequence([config.seed, step]).generate_state(1)[0])
-    )
+class Trainer:
+    """A run in progress: the network, its optimiser and averages, and where it stands."""
+
+    def __init__(
+        self, network: Network, corpus: Any, config: TrainConfig, out: Path, accelerator: Accelerator, resume: bool
+    ):
+        self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
+        self.main, self.device = accelerator.is_main_process, accelerator.device
+        self.steps = math.ceil(len(corpus.train) / config.batch)  # an epoch's
+        self.total = self.steps * config.epochs
+        network.to(self.device).train()
+        self.model = accelerator.prepare_model(Objective(network, _class_weights(corpus, config, self.device)))
+        kind = torch.optim.AdamW if config.decoupled else torch.optim.Adam
+        self.optimiser = kind(
+            network.parameters(), lr=config.learning_rate, betas=(config.momentum, config.second_momentum),
+            weight_decay=config.weight_decay, fused=True,
+        )  # fmt: skip
+        self.average: Weights | None = self._weights() if config.average else None
+        self.best: Weights | None = None
+        self.counters = Counters()
+        if resume and checkpoint_path(out).exists():
+            self.counters, self.best = read_checkpoint(out, network, self.optimiser, self.average)
+        if self.main:
+            history = out / "history.jsonl"
+            done = self.counters.step // self.steps
+            # What a killed run wrote after its last checkpoint goes: those epochs are about to be trained again.
+            rewrite_lines(history, read_lines(history)[:done])
+        # Sums over the epoch so far: loss, correct, reviews. The checkpoint's are everybody's: one process takes them.
+        sums = (self.counters.loss, self.counters.correct, self.counters.seen) if self.main else (0.0, 0.0, 0.0)
+        self.sums = torch.tensor(sums, dtype=torch.float64, device=self.device)
+        self.since = time.monotonic() - self.counters.seconds
+
+    def run(self, progress: bool) -> None:
+        """Train to the end, or until validation accuracy stops rising."""
+        title = f"{self.network.arch} on {self.corpus.about.get('source', 'corpus')}"
+        with progress_bar(title, self.total, progress, self.counters.step) as advance:
+            while self.counters.step < self.total and not self.counters.stopped:
+                self.epoch(*divmod(self.counters.step, self.steps), advance)
+        _adopt(self.network, self.best if self.config.keep == "best" and self.best is not None else self.average)
+
+    def epoch(self, epoch: int, first: int, advance: Advance) -> None:
+        """One epoch, from its batch `first` on."""
+        config, counters = self.config, self.counters
+        for rows in epoch_batches(self.corpus.train.lengths, config.batch, config.seed, epoch)[first:]:
+            self.sums += self.step(rows)
+            counters.step += 1
+            last = counters.step % self.steps == 0
+            due = counters.step % (config.checkpoint_every or self.steps) == 0
+            if last or due or counters.step % 20 == 0:
+                loss, correct = self.progress_so_far()
+                advance(0, f"epoch {epoch + 1}/{config.epochs}  loss {loss:.4f}  accuracy {100 * correct:.1f} %")
+            advance(1)
+            if last:
+                self.end_epoch(epoch)
+            if due:
+                self.checkpoint()
+
+    def step(self, rows: np.ndarray) -> Tensor:
+        """One update on the reviews `rows`; returns this process's sums (loss, correct, reviews)."""
+        config, accelerator, train = self.config, self.accelerator, self.corpus.train
+        ids, lengths = (torch.from_numpy(part) for part in train.batch(rows, config.max_words))
+        labels = torch.from_numpy(np.asarray(train.labels)[rows].astype(np.float32))
+        ids, lengths, labels = (x.to(self.device, non_blocking=True) for x in (ids, lengths, labels))
+        # Chance is drawn for the whole batch, then shared out: the same words drop however many processes there are.
+        seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
+        ids, mask = drop(ids, self.network.inputs, config, torch.Generator(self.device).manual_seed(int(seed)))
+        mine = slice(accelerator.process_index, None, accelerator.num_processes)
+        loss, correct = self.model(ids[mine], lengths[mine], labels[mine], None if mask is None else mask[mine])
+        for group in self.optimiser.param_groups:
+            group["lr"] = config.rate(self.counters.step, self.total)
+        self.optimiser.zero_grad(set_to_none=True)
+        # Gradients are averaged over processes; this scale makes that average the mean over the whole batch.
+        accelerator.backward(loss * (accelerator.num_processes / len(rows)))
+        if config.clip:
+            accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
+        self.optimiser.step()
+        if self.average is not None:
+            # The first steps weigh little, so that the untrained weights are soon forgotten.
+            decay = min(config.average, (1 + self.counters.step) / (10 + self.counters.step))
+            for name, parameter in self.network.named_parameters():
+                self.average[name].lerp_(parameter.detach(), 1 - decay)
+        loss, correct = loss.detach().double(), correct.detach().double()
+        return torch.stack([loss, correct, torch.full_like(loss, len(labels[mine]))])
+
+    def progress_so_far(self) -> tuple[float, float]:
+        """Mean loss and accuracy of this epoch over all processes; a loss that is no number ends the run here, before
+        it reaches a checkpoint."""
+        loss, correct, seen = self.accelerator.reduce(self.sums.clone()).tolist()
+        if not (math.isfinite(loss) and all(bool(torch.isfinite(p).all()) for p in self.network.parameters())):
+            kept = "the last checkpoint is intact" if checkpoint_path(self.out).exists() else "there is no checkpoint"
+            raise RnnlensError(
+                f"the loss is {loss / seen:g} and the weights are off the scale at step {self.counters.step}: "
+                f"try a learning_rate below {self.config.learning_rate}; {kept}"
+            )
+        return loss / seen, correct / seen
+
+    def end_epoch(self, epoch: int) -> None:
+        """Evaluate on the validation reviews, keep the best weights, write a line of history, decide about stopping."""
+        counters, validation = self.counters, self.corpus.validation
+        loss, correct = self.progress_so_far()
+        seconds = round(time.monotonic() - self.since, 3)
+        record = {"epoch": epoch + 1, "step": counters.step, "train_loss": loss, "train_accuracy": correct,
+                  "seconds": seconds}  # fmt: skip
+        if validation is not None and len(validation):
+            current = self._weights() if self.average else None
+            _adopt(self.network, self.average)
+            result = evaluate(self.network, validation, self.config.max_words)
+            record |= {"validation_loss": result.loss, "validation_accuracy": result.accuracy}
+            # Accuracy decides; where it ties (a toy network that is never wrong), the loss does.
+            score = (result.accuracy, -result.loss)
+            if self.best is None or score > counters.score:
+                counters.score, counters.waited, self.best = score, 0, self._weights()
+            else:
+                counters.waited += 1
+            # Together: were one process to stop alone, the others would wait for it forever.
+            stop = torch.tensor(float(0 < self.config.patience <= counters.waited), device=self.device)
+            counters.stopped = bool(self.accelerator.reduce(stop) > 0)
+            _adopt(self.network, current)
+        if self.main:
+            append_line(self.out / "history.jsonl", record)
+        self.sums.zero_()
+
+    def checkpoint(self) -> None:
+        total = self.accelerator.reduce(self.sums.clone())
+        if self.main:
+            counters = self.counters
+            counters.loss, counters.correct, counters.seen = total.tolist()
+            counters.seconds = time.monotonic() - self.since
+            write_checkpoint(self.out, counters, self.network, self.optimiser, self.average, self.best)
+
+    def finish(self, about: dict[str, Any]) -> None:
+        """Write the finished run; its checkpoint is no longer needed."""
+        network, validation = self.network.eval(), self.corpus.validation
+        accuracy, loss = {}, {}
+        if validation is not None and len(validation):
+            result = evaluate(network, validation, self.config.max_words)
+            accuracy["validation"], loss["validation"] = result.accuracy, result.loss
+        network.cpu()
+        weights = write_weights(self.out / "weights.safetensors", network)
+        write_json(self.out / "results.json", {
+            "network": {**network.config, "words": len(self.corpus.vocab),
+                        "parameters": sum(p.numel() for p in network.parameters())},
+            "accuracy": accuracy,
+            "loss": loss,
+            "provenance": {"weights": weights, "corpus": self.corpus.fingerprint, "version": __version__},
+        })  # fmt: skip
+        processes = self.accelerator.num_processes
+        write_json(self.out / "run.json", {**about, "status": "finished", "processes": processes})
+        checkpoint_path(self.out).unlink(missing_ok=True)
+
+    def _weights(self) -> Weights:
+        return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}
+
+
+def drop(ids: Tensor, inputs: int, config: TrainConfig, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
+    """Word dropout: ids (B, T) in which some words have become no input. Embedding dropout: a mask (B, T, D), scaled
+    so that embedded words keep their mean; None without it."""
     mask = None
     if config.word_dropout:
-        dropped = torch.rand(ids.shape, generator=generator, device=device) < config.word_dropout
+        dropped = torch.rand(ids.shape, generator=generator, device=ids.device) < config.word_dropout
         ids = ids.masked_fill(dropped, -1)
     if config.embedding_dropout:
         keep = 1 - config.embedding_dropout
-        mask = torch.empty(*ids.shape, network.inputs, device=device).bernoulli_(keep, generator=generator)[mine] / keep
-    for group in optimiser.param_groups:
-        group["lr"] = rate
-    loss, correct = model(ids[mine], lengths[mine], labels[mine], mask)
-    optimiser.zero_grad(set_to_none=True)
-    # Gradients are averaged over processes; this scale makes that average the mean over the whole batch.
-    accelerator.backward(loss * (accelerator.num_processes / len(rows)))
-    if config.clip:
-        accelerator.clip_grad_norm_(network.parameters(), config.clip)
-    optimiser.step()
-    if average is not None:
-        pairs = list(network.named_parameters())
-        torch._foreach_lerp_([average[n] for n, _ in pairs], [p.detach() for _, p in pairs], 1 - config.average)
-    return torch.stack([loss.detach(), correct.detach()]).double()
+        mask = torch.empty(*ids.shape, inputs, device=ids.device).bernoulli_(keep, generator=generator) / keep
+    return ids, mask
 
 
-def _end_epoch(
-    network: Network, average: dict[str, Tensor] | None, corpus: Any, config: TrainConfig, counters: Counters,
-    best: dict[str, Tensor] | None, sums: Tensor, epoch: int, out: Path, since: float, accelerator: Accelerator,
-) -> dict[str, Tensor] | None:  # fmt: skip
-    """Evaluate on the validation reviews, keep the best weights, write a line of history, decide whether to stop."""
-    n = len(corpus.train)
-    loss, correct = (accelerator.reduce(sums.clone()) / n).tolist()
-    record = {"epoch": epoch + 1, "step": counters.step, "train_loss": loss, "train_accuracy": correct,
-              "seconds": round(time.monotonic() - since, 3)}  # fmt: skip
-    if corpus.validation is not None and len(corpus.validation):
-        current = {name: p.detach().clone() for name, p in network.named_parameters()} if average else None
-        _adopt(network, average)
-        result = evaluate(network, corpus.validation, config.max_words)
-        record |= {"validation_loss": result.loss, "validation_accuracy": result.accuracy}
-        # Accuracy decides; where it ties (a toy network that is never wrong), the loss does.
-        score = (result.accuracy, -result.loss)
-        if best is None or score > counters.score:
-            counters.score, counters.waited = score, 0
-            best = {name: p.detach().clone() for name, p in network.named_parameters()}
-        else:
-            counters.waited += 1
-        counters.stopped = 0 < config.patience <= counters.waited
-        _adopt(network, current)
-    if accelerator.is_main_process:
-        append_line(out / "history.jsonl", record)
-    sums.zero_()
-    return best
+def check_device(device: str | None) -> None:
+    if device not in (None, "cpu", "cuda"):
+        raise RnnlensError(f"device is {quoted(device)}: expected cpu or cuda (CUDA_VISIBLE_DEVICES picks which one)")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise RnnlensError("device is 'cuda', but torch sees no GPU here: use cpu")
 
 
-def _finish(
-    network: Network, corpus: Any, config: TrainConfig, out: Path, about: dict[str, Any], test: bool,
-    accelerator: Accelerator,
-) -> Run:  # fmt: skip
-    network.eval()
-    accuracy, loss = {}, {}
-    for name in ("validation", "test"):
-        split = getattr(corpus, name)
-        if split is not None and len(split) and (name != "test" or test):
-            result = evaluate(network, split, config.max_words)
-            accuracy[name], loss[name] = result.accuracy, result.loss
-    network.cpu()
-    weights = write_weights(out / "weights.safetensors", network)
-    write_json(out / "results.json", {
-        "network": {**network.config, "words": len(corpus.vocab),
-                    "parameters": sum(p.numel() for p in network.parameters())},
-        "accuracy": accuracy,
-        "loss": loss,
-        "provenance": {"weights": weights, "corpus": corpus.fingerprint, "version": __version__},
-    })  # fmt: skip
-    write_json(out / "run.json", {**about, "status": "finished"})
-    (out / "checkpoint" / "last.safetensors").unlink(missing_ok=True)
-    accelerator.wait_for_everyone()
-    return load(out)
+def _accelerator(config: TrainConfig, device: str | None) -> Accelerator:
+    cpu = device == "cpu" or not torch.cuda.is_available()
+    if config.precision == "bf16" and cpu:
+        raise RnnlensError("precision is 'bf16', which pays on a GPU only: use fp32 on the CPU")
+    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+        # accelerate remembers the first settings of a process; a second run may want others.
+        AcceleratorState._reset_state(reset_partial_state=True)
+    return Accelerator(cpu=cpu, mixed_precision="bf16" if config.precision == "bf16" else "no")
 
 
 @contextmanager
-def _threads_for(network: Network) -> Iterator[None]:
-    """One CPU thread for small networks: their products are too short to share, and on a busy machine two threads
-    that wait for each other can take many times as long as one."""
+def _threads_for(network: Network, threads: int | None) -> Iterator[None]:
+    """CPU threads: the number asked for, else one for small networks, whose products are too short to share: on a busy
+    machine two threads that wait for each other can take many times as long as one."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1 if network.size <= 128 else before)
+    if threads is not None and threads < 1:
+        raise RnnlensError(f"threads is {threads}: expected at least 1")
+    torch.set_num_threads(threads or (1 if network.size <= 128 else before))
     try:
         yield
     finally:
@@ -254,17 +304,18 @@ def _threads_for(network: Network) -> Iterator[None]:
 
 
 def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
-    """Refuse to write over another run, or to resume one with other settings; name what differs."""
+    """Refuse to write over another run or anything else, or to resume a run with other settings; name what differs."""
     if not (out / "run.json").exists():
+        ours = {"vocab.json", ".lock"}  # what a run killed at its very start leaves
+        if out.exists() and (not out.is_dir() or any(p.name not in ours and p.suffix != ".tmp" for p in out.iterdir())):
+            raise RnnlensError(f"{quoted(str(out))} holds something that is no run: choose another folder to write to")
         return
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
     before = read_about(out)
     for part in ("network", "config", "corpus"):
-        old, new = before[part], _jsonable(about[part])
-        if part == "corpus":
-            old, new = {"fingerprint": old["fingerprint"]}, {"fingerprint": new["fingerprint"]}
-        for key in sorted(set(old) | set(new)):
+        old, new = before[part], about[part]
+        for key in ("fingerprint",) if part == "corpus" else sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
                 raise RnnlensError(
                     f"cannot resume {quoted(str(out))}: its {part} {key} is {quoted(old.get(key))}, now "
@@ -272,18 +323,13 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
                 )
 
 
-def _jsonable(content: dict[str, Any]) -> dict[str, Any]:
-    import json
-
-    return json.loads(json.dumps(content))
-
-
-def _optimiser(network: Network, config: TrainConfig) -> torch.optim.Optimizer:
-    kind = torch.optim.AdamW if config.decoupled else torch.optim.Adam
-    return kind(
-        network.parameters(), lr=config.learning_rate, betas=(config.momentum, config.second_momentum),
-        weight_decay=config.weight_decay, fused=True,
-    )  # fmt: skip
+def _evaluate_test(run: Run, corpus: Any, device: torch.device) -> None:
+    if corpus.test is None or not len(corpus.test):
+        raise RnnlensError("the corpus has no test reviews: prepare it with a test split")
+    result = evaluate(run.network.to(device), corpus.test, run.config.max_words)
+    run.add_results(
+        accuracy={**run.results["accuracy"], "test": result.accuracy}, loss={**run.results["loss"], "test": result.loss}
+    )
 
 
 def _class_weights(corpus: Any, config: TrainConfig, device: torch.device) -> Tensor | None:
@@ -294,23 +340,8 @@ def _class_weights(corpus: Any, config: TrainConfig, device: torch.device) -> Te
     return torch.tensor(len(labels) / (2 * counts), dtype=torch.float32, device=device)
 
 
-def _due(step: int, steps: int, config: TrainConfig) -> bool:
-    return step % (config.checkpoint_every or steps) == 0
-
-
-def _adopt(network: Network, weights: dict[str, Tensor] | None) -> None:
+def _adopt(network: Network, weights: Weights | None) -> None:
     if weights is not None:
         with torch.no_grad():
             for name, parameter in network.named_parameters():
                 parameter.copy_(weights[name])
-
-
-def _trim_history(out: Path, epochs: int) -> None:
-    """Drop what a killed run wrote after its last checkpoint: those epochs are about to be trained again."""
-    path = out / "history.jsonl"
-    lines = read_lines(path)
-    if len(lines) != epochs or (path.exists() and not path.read_text().endswith("\n")):
-        import json
-
-        with atomic_file(path) as temporary:
-            temporary.write_text("".join(json.dumps(line) + "\n" for line in lines[:epochs]))
