@@ -102,7 +102,9 @@ def plain_adam(network: Network, starts: Tensor, steps: int, rate: float = 0.01)
 def run_peer(peer: Path, network: Network, starts: Tensor, **options: Any) -> Tensor:
     """All states the peer returns, before it drops duplicates, by its joint optimisation."""
     finder = _finder(peer, network, **options)
-    found = finder._run_joint_optimization(starts.cpu().numpy(), _zeros(network, len(starts)))
+    found = finder._run_joint_optimization(
+        starts.cpu().numpy().copy(), _zeros(network, len(starts))
+    )  # it writes into them
     return torch.as_tensor(np.asarray(found.xstar), dtype=starts.dtype, device=starts.device)
 
 

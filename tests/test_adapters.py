@@ -1,5 +1,8 @@
 """The user's own torch network, adapted, computes what it did before; what cannot be is refused by a sentence."""
 
+import copy
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -82,6 +85,110 @@ def test_any_step_function_is_welcome():
     assert [word for word, _ in network.read("not bad")] == ["not", "bad"]
 
 
+class Leaky(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rate, self.mix = nn.Parameter(torch.tensor(0.5)), nn.Linear(D, H)
+
+    def forward(self, h, e):
+        return torch.tanh(self.rate * h + self.mix(e))
+
+    def advance(self, h, e):
+        return self(h, e)
+
+
+@pytest.mark.parametrize("kind", ["module", "method"])
+def test_a_users_module_is_copied_not_shared(kind):
+    module = Leaky()
+    before = copy.deepcopy(module.state_dict())
+    step = module if kind == "module" else module.advance
+    network = adapt(step, torch.randn(4, D), (torch.ones(H), 0.0), WORDS, torch.zeros(H))
+    network.double().eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+    assert network(IDS).dtype == torch.float64 and network(IDS).abs().sum() == 0, "the copy moves with the network"
+    assert len(network.state_dict()) == 4 + len(before)
+    assert module.training and all(torch.equal(before[name], p) for name, p in module.state_dict().items())
+    assert all(p.dtype == torch.float32 for p in module.parameters())
+
+
+def test_a_module_that_cannot_be_copied_is_told():
+    module = Leaky()
+    module.made = module.rate * 2  # no leaf
+    rest = (torch.randn(4, D), (torch.ones(H), 0.0), WORDS, torch.zeros(H))
+    with pytest.raises(RnnlensError, match="'Leaky' cannot be copied: .* pass lambda h, e: step"):
+        adapt(module, *rest)
+    assert adapt(lambda h, e: module(h, e), *rest)(IDS).shape == (2,)
+
+
+@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM, nn.RNN])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_all_parts_take_the_rnns_dtype(kind, dtype):
+    rnn, embedding, head = parts(kind)
+    rnn, blocks = rnn.to(dtype), 2 if kind is nn.LSTM else 1
+    first = np.full((1, 1, H), 0.25)
+    pair = (first, first) if blocks == 2 else first
+    for state in (None, pair, np.full(blocks * H, 0.25, np.float32), [0.25] * (blocks * H), [0] * (blocks * H)):
+        network = from_torch(rnn, embedding, head, WORDS, state)
+        assert {p.dtype for p in network.parameters()} == {dtype}
+        assert network(IDS).dtype == dtype and network.states(IDS).dtype == dtype
+        if state is not None:
+            assert torch.equal(network.h0, torch.full_like(network.h0, 0.25 if np.any(state) else 0.0))
+
+
+@pytest.mark.parametrize(
+    "readout",
+    [
+        (torch.ones(1, H), 0.5),
+        (torch.ones(H), torch.tensor([0.5])),
+        (np.ones(H), np.float32(0.5)),
+        ([1] * H, 0.5),
+        (torch.tensor([[0.0] * H, [1.0] * H]), [0.0, 0.5]),
+    ],
+)
+def test_readouts_may_be_written_in_many_ways(readout):
+    rnn, embedding, _ = parts()
+    network = from_torch(rnn, embedding, readout, WORDS)
+    expected = rnn(embedding(IDS))[0][:, -1].sum(-1) + 0.5
+    torch.testing.assert_close(network(IDS), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0])
+def test_an_embeddings_max_norm_is_applied(norm):
+    rnn, _, head = parts()
+    torch.manual_seed(0)
+    embedding = nn.Embedding(4, D, padding_idx=0, max_norm=1.0, norm_type=norm).double()
+    embedding.weight.data[1] /= 100  # short: stays as it is
+    before = embedding.weight.detach().clone()
+    network = from_torch(rnn, embedding, head, WORDS)
+    assert torch.equal(embedding.weight, before), "the module itself is left alone"
+    every = torch.arange(4)
+    with torch.no_grad():
+        torch.testing.assert_close(network.embed(every), embedding(every), rtol=0, atol=0)
+    assert torch.equal(network.E[:2], before[:2]) and not torch.equal(network.E[2:], before[2:])
+
+
+@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM, nn.RNN])
+def test_from_torch_leaves_the_users_chance_alone(kind):
+    given = parts(kind)
+    before = torch.get_rng_state()
+    from_torch(*given, WORDS)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM, nn.RNN])
+def test_an_empty_sequence_is_the_initial_state(kind, layers):
+    rnn, embedding, head = parts(kind, num_layers=layers)
+    nothing = torch.zeros(2, 0, dtype=torch.long)
+    whole = from_torch(rnn, embedding, head, WORDS)
+    stepped = adapt(whole.step, embedding, (whole.w, whole.b), WORDS, whole.h0)
+    for network in (whole, stepped):
+        assert torch.equal(network.states(nothing), network.h0.expand(2, 1, -1))
+        assert network.logits(nothing).shape == (2, 1) and network(nothing).shape == (2,)
+
+
 def test_continuous_inputs_need_no_words():
     rnn, _, head = parts()
     x = torch.randn(2, 6, D).double()
@@ -96,6 +203,9 @@ def test_continuous_inputs_need_no_words():
         inputs=D,
     )
     torch.testing.assert_close(stepped.states(x), network.states(x), rtol=0, atol=1e-12)
+    for call in (network.states, network.logits, network):
+        with pytest.raises(RnnlensError, match="expected inputs .B, T, 3., got shape .6, 3."):
+            call(x[0])
     with pytest.raises(RnnlensError, match="no words"):
         network.read("not bad")
 
@@ -127,7 +237,13 @@ def _refused():
         (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS), "5 classes"),
         (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS, target=5), "target is '5'"),
         (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS, target=(1, 1)), "target is '(1, 1)'"),
+        (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS, target="a"), "target is 'a'"),
+        (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS, target=1.5), "target is '1.5'"),
+        (lambda: from_torch(gru, embedding, nn.Linear(H, 5), WORDS, target=()), "target is '()'"),
         (lambda: from_torch(gru, embedding, "head", WORDS), "readout is 'str'"),
+        (lambda: from_torch(gru, embedding, (torch.ones(2, H), 0.5), WORDS), "readout has shapes (2, 5) and (1,)"),
+        (lambda: from_torch(gru, embedding, ("w", 0.5), WORDS), "readout is 'w'"),
+        (lambda: from_torch(gru, embedding, head, WORDS, "zero"), "initial_state is 'zero'"),
         (lambda: from_torch(gru, "table", head, WORDS), "embedding is 'str'"),
         (lambda: from_torch(gru, embedding, head, None), "both vocab and embedding"),
         (lambda: from_torch(gru, embedding, head, WORDS, torch.zeros(1, 2, H)), "expected 5 numbers"),

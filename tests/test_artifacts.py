@@ -11,13 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
+from rnnlens import Network, RnnlensError, TrainConfig, artifacts, toy_corpus, train
 from rnnlens.artifacts import (
     _HOST,
+    append_line,
     atomic_file,
     atomic_folder,
     read_json,
+    read_lines,
     read_tensors,
+    rewrite_lines,
     sweep_temporaries,
     write_json,
     write_tensors,
@@ -126,6 +129,100 @@ def test_leftovers_of_killed_processes_are_swept(tmp_path):
         sweep_temporaries(tmp_path)
         alive.kill()
     assert {path.name for path in tmp_path.iterdir()} == {"keep.tmp", theirs.name}
+
+
+def test_a_sweep_for_one_name_takes_it_literally(tmp_path):
+    for name in ("a[b]c", "abc"):
+        (tmp_path / f".{name}.{_HOST}-999999999-0.tmp").write_text("left")
+    sweep_temporaries(tmp_path, "a[b]c")
+    assert [path.name for path in tmp_path.iterdir()] == [f".abc.{_HOST}-999999999-0.tmp"]
+
+
+def test_the_living_are_known_without_proc(tmp_path, monkeypatch):
+    monkeypatch.setattr(artifacts.Path, "exists", lambda self: False)  # as on a Mac
+    theirs = tmp_path / f".x.{_HOST}-{os.getppid()}-0.tmp"
+    theirs.write_text("another process is writing this")
+    sweep_temporaries(tmp_path)
+    assert os.path.exists(theirs)
+
+
+def test_the_folder_one_stands_in_can_be_written(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with atomic_folder(".") as temporary:
+        assert temporary.parent == tmp_path
+        (temporary / "new").write_text("new")
+    assert (tmp_path / "here" / "new").exists()
+    with pytest.raises(RnnlensError, match="cannot write '.'"), atomic_file(".") as temporary:
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
+@pytest.mark.parametrize("how", ["raise OSError('refused')", "os.kill(os.getpid(), 9)"])
+def test_without_an_atomic_exchange_the_old_folder_is_never_swept(tmp_path, how):
+    """Failed, or killed, between the two renames: the old copy is there, in its place or aside."""
+    with atomic_folder(tmp_path / "corpus") as temporary:
+        (temporary / "old").write_text("old")
+    code = f"""
+import os
+from rnnlens import artifacts
+artifacts.ctypes.CDLL = lambda *_, **__: None  # no renameat2
+replace, moved = os.replace, []
+def refuses_once(source, target):
+    moved.append(target)
+    if len(moved) == 2:
+        {how}
+    replace(source, target)
+os.replace = refuses_once
+with artifacts.atomic_folder({str(tmp_path / "corpus")!r}, replace=True) as temporary:
+    (temporary / "new").write_text("new")
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode
+    sweep_temporaries(tmp_path)
+    (left,) = tmp_path.iterdir()
+    assert [path.name for path in left.iterdir()] == ["old"] and (left.name == "corpus") == ("OSError" in how)
+
+
+def test_a_folder_is_replaced_without_an_atomic_exchange(tmp_path, monkeypatch):
+    monkeypatch.setattr(artifacts.ctypes, "CDLL", lambda *_, **__: None)
+    test_a_folder_is_replaced_whole(tmp_path)
+
+
+LINES = [
+    {"epoch": 1, "loss": 0.5, "name": "größer"},
+    {"epoch": 2, "loss": np.float32(0.25)},
+    {"epoch": 3, "loss": 1e-7},
+]
+WHOLE = [{**line, "loss": float(line["loss"])} for line in LINES]
+
+
+def test_lines_come_back_as_they_were(tmp_path):
+    path = tmp_path / "history.jsonl"
+    assert read_lines(path) == []
+    for line in LINES:
+        append_line(path, line)
+    assert read_lines(path) == WHOLE
+    assert all(json.loads(line)["fingerprint"] for line in path.read_text().splitlines())
+    rewrite_lines(path, read_lines(path)[:2])
+    assert read_lines(path) == WHOLE[:2]
+    append_line(path, {"epoch": 3, "loss": float("nan")})
+    assert np.isnan(read_lines(path)[-1]["loss"]), "a diverged run has a history too"
+
+
+def test_torn_and_altered_lines_are_passed_over(tmp_path):
+    path, generator = tmp_path / "history.jsonl", np.random.default_rng(0)
+    rewrite_lines(path, LINES)
+    whole = path.read_bytes()
+    for position in range(len(whole)):
+        path.write_bytes(whole[:position])
+        assert read_lines(path) in (WHOLE[:0], WHOLE[:1], WHOLE[:2], WHOLE)
+        append_line(path, LINES[2])
+        assert read_lines(path)[-1] == WHOLE[2], "a torn line takes no later one with it"
+        for damaged in (_flip(whole, position, generator), whole[:position] + b"\xff\xfe" + whole[position:]):
+            path.write_bytes(damaged)
+            assert all(line in WHOLE for line in read_lines(path)) and len(read_lines(path)) >= 1
+    path.write_bytes(b"[" * 100_000 + b"\n7\n\xff\n{}\n" + whole)
+    assert read_lines(path) == WHOLE
 
 
 def test_an_unwritable_place_is_told(tmp_path):

@@ -153,25 +153,21 @@ def test_second_derivatives_of_the_scan_are_refused_not_dropped():
     assert torch.autograd.grad(first.pow(2).sum(), e)[0].abs().sum() > 0
 
 
-BF16 = "import torch; a = torch.randn(99, 99).bfloat16(); a @ a; torch.addmm(a, a, a)"
-
-
 @archs
 def test_under_autocast_states_stay_in_the_weights_precision(arch):
-    if subprocess.run([sys.executable, "-c", BF16], capture_output=True).returncode:
-        pytest.skip("this processor dies of bfloat16 products")
     cell, e, h0 = make(arch, torch.float32)
     e.requires_grad_()
     exact = step_by_step(cell.step, e, h0)
     wanted = [e, *cell.parameters()]
     gradients = torch.autograd.grad(exact.sum(), wanted)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    low = torch.autocast("cpu", dtype=torch.bfloat16)
+    with low, torch.backends.mkldnn.flags(enabled=False):  # oneDNN's bfloat16 products kill some processors
         for states in (cell.sequence(e, h0), scan(cell, e, h0), step_by_step(cell.step, e, h0)):
             assert states.dtype == torch.float32
             torch.testing.assert_close(states, exact, rtol=0, atol=0.03)
             for ours, reference in zip(torch.autograd.grad(states.sum(), wanted), gradients, strict=True):
                 torch.testing.assert_close(ours, reference, rtol=0.05, atol=0.2)
-    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.no_grad(), low, torch.backends.mkldnn.flags(enabled=False):
         assert scan(cell, e, h0).dtype == torch.float32
 
 

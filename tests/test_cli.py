@@ -149,4 +149,6 @@ def test_ctrl_c_is_one_line(tmp_path):
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1 and errors.startswith("error: interrupted") and errors.count("\n") == 1
+    # (If the signal falls into an `exec`, as imports do them, CPython itself ends by the signal after our exit.)
+    assert process.returncode in (1, -signal.SIGINT), errors
+    assert errors.startswith("error: interrupted") and errors.count("\n") == 1

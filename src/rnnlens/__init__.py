@@ -23,6 +23,14 @@ _HOMES = {
     "TrainConfig": "rnnlens.training",
     "train": "rnnlens.training",
     "evaluate": "rnnlens.training",
+    "jacobians": "rnnlens.dynamics",
+    "find_fixed_points": "rnnlens.dynamics",
+    "FixedPoints": "rnnlens.dynamics",
+    "fit_line_attractor": "rnnlens.dynamics",
+    "LineAttractor": "rnnlens.dynamics",
+    "linear_modes": "rnnlens.dynamics",
+    "remove_modes": "rnnlens.dynamics",
+    "visited_states": "rnnlens.dynamics",
     "Run": "rnnlens.runs",
     "load": "rnnlens.runs",
     "RnnlensError": "rnnlens.errors",
@@ -32,6 +40,16 @@ __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
     from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
+    from rnnlens.dynamics import (
+        FixedPoints,
+        LineAttractor,
+        find_fixed_points,
+        fit_line_attractor,
+        jacobians,
+        linear_modes,
+        remove_modes,
+        visited_states,
+    )
     from rnnlens.errors import RnnlensError
     from rnnlens.networks import Network, adapt, from_torch
     from rnnlens.runs import Run, load

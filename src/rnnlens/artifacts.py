@@ -143,7 +143,7 @@ def _exchange(new: Path, old: Path) -> None:
     os.replace(old, aside)
     try:
         os.replace(new, old)
-    except OSError:
+    except BaseException:
         os.replace(aside, old)
         raise
     os.replace(aside, new)

@@ -158,7 +158,7 @@ def _solve_chunk(
     problem = _problem(network, e)
     search = Search.begin(problem, starts.clone())
     if mode == "slow":
-        relax(problem, search, tolerance, steps=48)
+        relax(problem, search, tolerance, steps=36, rest=0.8)
         gauss_newton(problem, search, _restless(problem, search, starts, tolerance))
         return search.h, search.iterations
     for steps in (36, 48):  # from where Newton's method got stuck, the network itself may lead on
@@ -280,7 +280,7 @@ def _radius(points: FixedPoints, row: int) -> float:
     return 2 * (2 * points.tolerance) ** 0.5 / max(float(smallest), 1e-12)
 
 
-def _slowness(network: Network, h: Tensor, q: Tensor, e: Tensor, deflections: Tensor, sample: int = 8) -> Tensor:
+def _slowness(network: Network, h: Tensor, q: Tensor, e: Tensor, deflections: Tensor, sample: int = 4) -> Tensor:
     """‖h − F(h)‖ / ‖J_rec Δh‖ at states h (K, N), root mean square over some of the deflections Δh (M, N), short to
     long, of the longer half (starts that were at rest already say nothing)."""
     longest = torch.argsort(deflections.norm(dim=1), descending=True)[: max(1, len(deflections) // 2)]

@@ -116,8 +116,8 @@ class Adapted(nn.Module):
 
     def __init__(self, step: Callable[[Tensor, Tensor], Tensor], size: int, inputs: int, h0: Tensor):
         super().__init__()
-        self.function = step  # a module is registered, its parameters with it; so is a method's module
-        self.owner = step.__self__ if isinstance(step, MethodType) and isinstance(step.__self__, nn.Module) else None
+        self.function = step  # a module is registered, its parameters with it; so is the module of a method
+        self.module = None if isinstance(step, nn.Module) else _module_of(step)
         self.size, self.inputs, self.output = size, inputs, slice(0, size)
         e = h0.new_zeros(2, inputs)
         try:
@@ -184,17 +184,21 @@ def _layers(rnn: nn.Module) -> list[Cell]:
     return layers
 
 
-def _own(step: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
-    """A copy of a module, or of the module a method belongs to; anything else as it is."""
-    method = isinstance(step, MethodType) and isinstance(step.__self__, nn.Module)
-    if not method and not isinstance(step, nn.Module):
-        return step
+def _module_of(step: Any) -> nn.Module | None:
+    """The module that a step is, or is a method of."""
+    step = step.__self__ if isinstance(step, MethodType) else step
+    return step if isinstance(step, nn.Module) else None
+
+
+def _own(step: Any) -> Any:
+    """A copy of a module, or of a method with its module; anything else as it is."""
+    module = _module_of(step)
     try:
-        return copy.deepcopy(step)  # (copies a method's module with it)
+        return step if module is None else copy.deepcopy(step)
     except Exception as error:
         raise RnnlensError(
-            f"{quoted(type(step.__self__ if method else step).__name__)} cannot be copied: {_said(error)}; to use it "
-            "as it is, shared, pass lambda h, e: step(h, e)"
+            f"{quoted(type(module).__name__)} cannot be copied: {_said(error)}; to use it as it is, shared, "
+            "pass lambda h, e: step(h, e)"
         ) from error
 
 
