@@ -96,9 +96,16 @@ class Cell(nn.Module):
         """Outputs (B, T, H) of one of torch's fused kernels."""
         # cuDNN in eval mode keeps nothing for a backward pass: users of other tools stumble over it. There is no
         # dropout inside, so train and eval compute the same, and only whether gradients are wanted counts.
-        keep = torch.is_grad_enabled()
-        with _cudnn(self.cudnn, e.is_cuda):
-            return kernel(e, state, [self.W, self.U, self.b, self.c], True, 1, 0.0, keep, False, True)[0]
+        keep, weights = torch.is_grad_enabled(), list[Tensor]([self.W, self.U, self.b, self.c])
+        if not (e.is_cuda and torch.is_autocast_enabled("cuda")):
+            with _cudnn(self.cudnn, e.is_cuda):
+                return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
+        # Left to itself, autocast runs cuDNN's kernels in float16 even where bfloat16 was asked for.
+        dtype = torch.get_autocast_dtype("cuda")
+        e, weights = e.to(dtype), [weight.to(dtype) for weight in weights]
+        state = [part.to(dtype) for part in state] if isinstance(state, list) else state.to(dtype)
+        with torch.autocast("cuda", enabled=False), _cudnn(self.cudnn, True):
+            return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
 
     def extra_repr(self) -> str:
         return f"hidden={self.hidden}, inputs={self.inputs}"
