@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import networks, prepare, toy
+from benchmarks import fixed_points, networks, prepare, toy
 
 Row = tuple[str, float, str, float]
 
@@ -17,6 +17,7 @@ Row = tuple[str, float, str, float]
 def rows(imdb: Path | None) -> Iterator[Row]:
     yield from toy.rows()
     yield from networks.rows()
+    yield from fixed_points.rows()
     yield from prepare.rows(imdb)
 
 

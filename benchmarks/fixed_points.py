@@ -11,6 +11,7 @@ import argparse
 import copy
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.integrator import integrator, noisy_states
+from benchmarks.timing import side_by_side
 from rnnlens import Network
 from rnnlens.dynamics import find_fixed_points, jacobians
 from rnnlens.dynamics.fixed_points import _problem
@@ -54,6 +56,24 @@ def main() -> None:
         _peers(network, starts, arguments.peer, arguments.deep, ours_s, slow_s)
     _scaling(network)
     _jacobians(network, starts, arguments.peer)
+
+
+def rows() -> Iterator[tuple[str, float, str, float]]:
+    """For `make bench`: against what needs no other project."""
+    network = integrator()
+    starts = noisy_states(network, 1024)
+    _, slow = _timed(lambda: find_fixed_points(network, starts, mode="slow"), 3)
+    _, adam = _timed(lambda: plain_adam(network, starts, 250))
+    yield "slow points of a GRU, 1,024 starts of 256 units", slow, "250 steps of Adam, at no lower q", adam
+    few = starts[:64]
+    both = torch.func.vmap(torch.func.jacrev(network.step, (0, 1)))
+    times = side_by_side(
+        {
+            "ours": lambda: jacobians(network, few),
+            "jacrev": lambda: both(few, few.new_zeros(len(few), network.inputs)),
+        }
+    )
+    yield "Jacobians of a GRU, 64 states of 256 units", times["ours"], "vmap(jacrev(step))", times["jacrev"]
 
 
 def _peers(network: Network, starts: Tensor, peer: Path, deep: bool, ours_s: float, slow_s: float) -> None:

@@ -14,7 +14,7 @@ Precision = Literal["fp32", "bf16"]
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How to train. The defaults were chosen on IMDB's validation reviews for a GRU of 256 units."""
+    """How to train. The defaults were chosen on IMDB's validation reviews (docs/results/imdb-gru.json)."""
 
     epochs: int = 8
     """Passes over the training reviews."""
