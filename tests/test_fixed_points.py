@@ -8,7 +8,7 @@ import torch
 from rnnlens import Network, RnnlensError, adapt
 from rnnlens.dynamics import find_fixed_points, linearise
 from rnnlens.dynamics.solvers import gmres, least_squares
-from rnnlens.networks import CELLS
+from rnnlens.networks import CELLS, Vanilla
 
 
 def of(step, size, inputs=1):
@@ -249,6 +249,8 @@ def test_solvers_solve():
     [
         (lambda n: find_fixed_points(n, torch.zeros(3, 5)), "expected (K, 4)"),
         (lambda n: find_fixed_points(n, torch.full((3, 4), torch.nan)), "not finite"),
+        (lambda n: find_fixed_points(n, torch.zeros(0, 4)), "no states to start from"),
+        (lambda n: find_fixed_points(n, torch.zeros(3, 4), tolerance=math.nan), "tolerance is nan"),
         (lambda n: find_fixed_points(n, torch.zeros(3, 4), mode="quick"), "mode is 'quick'"),
         (lambda n: find_fixed_points(n, torch.zeros(3, 4), tolerance=0), "tolerance is 0"),
         (lambda n: find_fixed_points(n, torch.zeros(3, 4), inputs="zebra"), "'zebra' is no word"),
@@ -259,3 +261,54 @@ def test_bad_input_is_told(wrong, told):
     with pytest.raises(RnnlensError) as error:
         wrong(Network(["x"], hidden=4, embedding=2))
     assert told in str(error.value)
+
+
+def test_threads_change_nothing():
+    """Cells are solved a chunk a thread, users' own steps one after another; the answers are those of one thread."""
+    U = 1.5 * normal(24, 24, seed=5) / 24**0.5
+    starts = torch.tanh(normal(300, 24, seed=6))
+    for network in (vanilla(U), of(lambda h, e: torch.tanh(h @ U.T), 24)):
+        found = []
+        for threads in (1, 4):
+            torch.set_num_threads(threads)
+            try:
+                found.append(
+                    find_fixed_points(network, starts, chunk=64 if isinstance(network.cell, Vanilla) else None)
+                )
+                assert torch.get_num_threads() == threads
+            finally:
+                torch.set_num_threads(1)
+        torch.testing.assert_close(found[0].states, found[1].states, rtol=0, atol=1e-6)
+
+
+def test_a_step_that_holds_single_precision_tensors_stays_single():
+    A = 0.5 * torch.eye(3)
+    network = adapt(lambda h, e: torch.tanh(h @ A), None, (torch.ones(3), 0.0), None, torch.zeros(3), inputs=1)
+    assert find_fixed_points(network, torch.rand(10, 3)).converged.all()
+
+
+def test_points_of_a_line_are_not_merged_with_what_is_far_away():
+    line = find_fixed_points(of(lambda h, e: h * torch.tensor([1.0, 0.5]).double(), 2), 5 * normal(100, 2))
+    assert line.converged.all() and len(line.unique) > 20
+    split = of(lambda h, e: torch.where(h < 1, h, 10 + 0.5 * (h - 10)), 1)  # a line below 1, one point at 10
+    points = find_fixed_points(split, torch.tensor([[0.0], [0.5], [8.0], [9.0]]).double())
+    assert points.labels[2] == points.labels[3] != points.labels[0]
+    two = find_fixed_points(of(lambda h, e: 0.5 * h + e, 1), torch.zeros(2, 1), inputs=torch.tensor([[0.0], [1e-7]]))
+    assert len(two.unique) == 2, "points of different inputs are different points"
+    assert line.unique.unique.multiplicity.sum() == 100
+
+
+def test_one_outlier_does_not_make_everything_slow():
+    step = torch.tensor([1.0, 0.0]).double()
+    network = of(lambda h, e: torch.where(h.abs().amax(-1, keepdim=True) > 1e3, 0.5 * h, h + step), 2)
+    starts = torch.cat([normal(10, 2), torch.full((1, 2), 1e6).double()])
+    assert not find_fixed_points(network, starts, mode="slow").converged[:10].any()
+
+
+def test_states_outside_the_box_are_no_answer():
+    network = Network(["x"], hidden=4, embedding=2).double()
+    with torch.no_grad():
+        network.cell.U.mul_(3)
+    for mode in ("fixed", "slow"):
+        points = find_fixed_points(network, 40 * normal(50, 4), mode=mode)
+        assert (points.states[points.converged].abs() <= 1).all()

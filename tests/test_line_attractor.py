@@ -76,3 +76,11 @@ def test_every_architecture_and_precision(arch):
     line = fit_line_attractor(network, points.starts)
     assert line.knots.dtype == torch.float32 and line.nearest(points.states).shape == points.states.shape
     assert line.results().keys() >= {"pc1_variance", "integration_eigenvalue", "readout_alignment"}
+
+
+def test_the_nearest_point_is_looked_for_on_every_segment():
+    from rnnlens.dynamics.line_attractor import _nearest
+
+    knots = torch.tensor([[0.0, 0.0], [10.0, 0.0], [10.0, 4.0], [5.0, 4.0]]).double()
+    point, segment, along = _nearest(knots, torch.tensor([5.0, 1.5]).double())
+    assert point.tolist() == [5, 0] and segment == 0 and along == 0.5

@@ -84,3 +84,18 @@ def test_bad_input_is_told():
         linear_modes(network, torch.zeros(2, 4))
     with pytest.raises(RnnlensError, match="mode 9 does not exist"):
         remove_modes(torch.zeros(5), decompose(known()[1]), torch.zeros(5), [9])
+
+
+def test_pairs_that_are_equally_slow_are_not_mixed_up():
+    B = torch.tensor([[0.5, -0.3], [0.3, 0.5]]).double()
+    for J in (torch.block_diag(B, -B), torch.block_diag(B, B)):
+        modes = decompose(J)
+        for unit in modes.units:
+            torch.testing.assert_close(modes.eigenvalues[unit[0]], modes.eigenvalues[unit[1]].conj())
+        cut = remove_modes(torch.ones(4).double(), modes, torch.zeros(4).double(), [0])
+        assert modes.amplitudes(cut)[list(modes.units[0])].abs().max() < 1e-12
+
+
+def test_a_matrix_without_modes_is_told():
+    with pytest.raises(RnnlensError, match="defective"):
+        decompose(torch.diag(torch.ones(2).double(), 1))

@@ -48,3 +48,7 @@ def test_long_reviews_are_cut_like_in_training():
     network = Network(data.vocab, hidden=4, embedding=2)
     assert visited_states(network, data.train, n=10**6, max_words=5).shape == (24, 4)
     assert np.isfinite(visited_states(network, data.train, n=50).numpy()).all()
+
+
+def test_random_words_give_as_many_states_as_asked_for():
+    assert visited_states(Network(["a", "b"], hidden=3, embedding=2), n=1_000, max_words=5).shape == (1_000, 3)

@@ -39,6 +39,7 @@ class FixedPoints:
     inputs      (D,) or (K, D)  the input that is held; zero unless given
     labels      (K,)    which row of `unique` each start led to, −1 for none
     multiplicity (K,)   of `unique`: how many starts led to each point; else ones
+    deflections (M, N)  a few typical ones of the starts from where they led, which `slowness` is measured by
     """
 
     network: Network = field(repr=False)
@@ -51,6 +52,7 @@ class FixedPoints:
     mode: Mode
     tolerance: float
     multiplicity: Tensor
+    deflections: Tensor
 
     def __len__(self) -> int:
         return len(self.states)
@@ -75,7 +77,8 @@ class FixedPoints:
     def unique(self) -> FixedPoints:
         """The distinct converged points, the one with the smallest q of each; `multiplicity` says how many led there.
 
-        Two points are one if they lie within the distance that the tolerance leaves open, √(2·tolerance)/σ_min(I − J).
+        Two points are one if the tolerance cannot tell them apart: ‖(I − J)(h₁ − h₂)‖ ≤ 2·√(2·tolerance), a distance
+        of up to 2·√(2·tolerance)/σ_min(I − J), but no more than a hundredth of their size.
         """
         rows, _, counts = self._merged
         return replace(self.take(rows), multiplicity=counts)
@@ -87,19 +90,18 @@ class FixedPoints:
     @cached_property
     def stability(self) -> Tensor:
         """Unstable directions of each point, (K,): eigenvalues of J_rec outside the unit circle. 0 is stable."""
-        values = [torch.linalg.eigvals(J).abs() for J in self._jacobians()]
-        return torch.stack([(v > 1).sum() for v in values]) if values else torch.zeros(0, dtype=torch.long)
-
-    def _jacobians(self):  # type: ignore[no-untyped-def]
+        counts = []
         for k in range(len(self)):
             e = self.inputs if self.inputs.ndim == 1 else self.inputs[k]
-            yield linearise(self.network, self.states[k], e).J_rec()
+            J = linearise(self.network, self.states[k], e).J_rec().double()
+            counts.append(int((torch.linalg.eigvals(J).abs() > 1 + 1e-6).sum()))
+        return torch.tensor(counts, dtype=torch.long, device=self.q.device)
 
     @cached_property
     def slowness(self) -> Tensor:
         """‖h − F(h)‖ / ‖J_rec Δh‖, (K,), with Δh the typical deflection of the starts from the points they led to: how
         far a point is from being a good place to linearise at. 0 for an exact fixed point."""
-        return _slowness(self.network, self.states, self.q, self.inputs, self.starts - self.states)
+        return _slowness(self.network, self.states, self.q, self.inputs, self.deflections)
 
     def __repr__(self) -> str:
         q = self.q.median().item() if len(self) else 0.0
@@ -127,9 +129,11 @@ def find_fixed_points(
         raise RnnlensError(f"mode is {quoted(mode)}: expected fixed or slow")
     starts = _starts(network, states)
     e = _inputs(network, inputs, len(starts))
-    if tolerance <= 0:
+    if not tolerance > 0:
         raise RnnlensError(f"tolerance is {tolerance}: expected a number above 0")
-    double = network if network.h0.dtype == torch.float64 else copy.deepcopy(network).double()
+    if chunk is not None and chunk < 1:
+        raise RnnlensError(f"chunk is {chunk}: expected at least 1")
+    double = _doubled(network)
     chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts))
     with progress_bar(f"{mode} points", len(starts), progress) as advance:
 
@@ -139,15 +143,17 @@ def find_fixed_points(
             advance(len(rows))
             return found
 
-        parts = _in_parallel(solve, chunks, starts.device)
+        parts = _in_parallel(solve, chunks, network)
     h, iterations = (torch.cat(part) for part in zip(*parts, strict=True))
-    exact = _problem(double, e)
-    q = torch.cat([energy(exact.take(rows).residual(h[rows].double())) for rows in chunks])
+    exact, dtype = _problem(double, e), double.h0.dtype
+    q = torch.cat([energy(exact.take(rows).residual(h[rows].to(dtype)).double()) for rows in chunks])
+    inside = _problem(network, e).inside(h)  # where the network cannot be is never an answer
     points = FixedPoints(
-        network, h, q, q <= tolerance, iterations, starts, e, mode, tolerance, torch.ones_like(iterations)
-    )
+        network, h, q, (q <= tolerance) & inside, iterations, starts, e, mode, tolerance, torch.ones_like(iterations),
+        _typical(starts - h),
+    )  # fmt: skip
     if mode == "slow":
-        points = replace(points, converged=points.converged | (points.slowness < SLOW))
+        points = replace(points, converged=points.converged | ((points.slowness < SLOW) & inside))
     return points
 
 
@@ -164,15 +170,15 @@ def _solve_chunk(
     for steps in (36, 48):  # from where Newton's method got stuck, the network itself may lead on
         relax(problem, search, tolerance, steps)
         newton_krylov(problem, search, tolerance)
-    exact = _problem(double, e)
-    fine = Search.begin(exact, search.h.double())
+    exact, dtype = _problem(double, e), double.h0.dtype
+    fine = Search.begin(exact, search.h.to(dtype))
     fine.iterations = search.iterations
     newton_krylov(exact, fine, tolerance, steps=4)
     # What is slow by now and yet no fixed point sits at a minimum of q along a slow manifold; the whole matrix would
     # not move it. What is not even slow (an unstable, a chaotic network) is taken up again from its start.
-    rows = _restless(exact, fine, starts.double(), tolerance)
+    rows = _restless(exact, fine, starts.to(dtype), tolerance)
     if len(rows):
-        anew = Search.begin(exact.take(rows), starts[rows].double())
+        anew = Search.begin(exact.take(rows), starts[rows].to(dtype))
         newton_dense(exact.take(rows).unbounded(), anew, tolerance)
         fine.iterations[rows] += anew.iterations
         found = (anew.q <= tolerance) & exact.inside(anew.h)
@@ -186,29 +192,42 @@ def _restless(problem: Problem, search: Search, starts: Tensor, tolerance: float
     if not len(rows):
         return rows
     there = problem.take(rows)
-    pace = _slowness(there.network, search.h[rows], search.q[rows], there.e, starts - search.h)
+    pace = _slowness(there.network, search.h[rows], search.q[rows], there.e, _typical(starts - search.h))
     return rows[pace >= SLOW]
 
 
 def _chunk(starts: Tensor) -> int:
-    """States to solve for at a time: what fits in a GPU's memory, or keeps every core's products in its cache."""
-    if starts.is_cuda:
-        return max(64, 2**23 // starts.shape[1])
-    most = max(64, 2**18 // starts.shape[1])
-    return max(1, min(most, -(-len(starts) // torch.get_num_threads())))
+    """States to solve for at a time: what fits in a GPU's memory, or keeps a core's products in its cache."""
+    return max(64, (2**23 if starts.is_cuda else 2**17) // starts.shape[1])
 
 
-def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], device: torch.device) -> list[Any]:
+def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], network: Network) -> list[Any]:
     """On a CPU, a chunk a core: the cores then never wait for each other, as they would, at every product, if two
-    shared one chunk. On a busy machine such waiting can cost ten times the work."""
+    shared one chunk. On a busy machine such waiting can cost ten times the work. (A user's own step function, and
+    torch's forward-mode derivatives of it, are not known to be safe in threads.)"""
     threads = torch.get_num_threads()
-    if device.type != "cpu" or threads == 1 or len(chunks) == 1:
+    alone = threads == 1 or len(chunks) == 1 or network.h0.is_cuda or not isinstance(network.cell, Cell)
+    if alone:
         return [solve(rows) for rows in chunks]
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
             return list(pool.map(solve, chunks))
     finally:
         torch.set_num_threads(threads)
+
+
+def _doubled(network: Network) -> Network:
+    """The network in float64; as it is, where a user's step function holds tensors that cannot follow."""
+    if network.h0.dtype == torch.float64:
+        return network
+    double = copy.deepcopy(network).double()
+    if not isinstance(network.cell, Cell):
+        try:
+            with torch.no_grad():
+                double.step(double.h0.unsqueeze(0))
+        except RuntimeError:
+            return network
+    return double
 
 
 def _problem(network: Network, e: Tensor) -> Problem:
@@ -226,7 +245,9 @@ def _starts(network: Network, states: Tensor) -> Tensor:
         raise RnnlensError(
             f"states have shape {tuple(states.shape)}: expected (K, {network.size}), states of the network"
         )
-    starts = states.detach().reshape(-1, network.size).to(network.h0)
+    starts = states.detach().reshape(-1, network.size).to(network.h0, copy=True)
+    if not len(starts):
+        raise RnnlensError("there are no states to start from: expected at least one")
     if not torch.isfinite(starts).all():
         raise RnnlensError("some of the states are not finite: expected numbers")
     return starts
@@ -248,44 +269,45 @@ def _inputs(network: Network, inputs: Tensor | str | None, count: int) -> Tensor
 
 
 def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
-    """Leaders, best first: each takes all points within its radius. One pass over the points for each distinct one."""
+    """Leaders, best first: each takes all points that it cannot be told from. One pass over the points for each."""
     labels = torch.full((len(points),), -1, device=points.q.device)
     rows: list[int] = []
     counts: list[int] = []
     left = torch.nonzero(points.converged).squeeze(1)
     left = left[torch.argsort(points.q[left], stable=True)]
-    states = points.states.double()
+    # Each point is only known to within its residual, or the tolerance where that is larger.
+    slack = (2 * points.q.clamp(min=points.tolerance)).sqrt()
     while len(left):
         leader = int(left[0])
-        radius = _radius(points, leader)
-        near = (states[left] - states[leader]).norm(dim=1) <= radius
+        held = points.inputs if points.inputs.ndim == 1 else points.inputs[leader]
+        apart = points.states[left] - points.states[leader]
+        J = linearise(points.network, points.states[leader].expand_as(apart), held)
+        near = (apart - J.rec(apart)).norm(dim=1) <= slack[left] + slack[leader]
+        near &= apart.norm(dim=1) <= 1e-2 * max(1.0, float(points.states[leader].norm()))
+        if points.inputs.ndim == 2:
+            near &= (points.inputs[left] == held).all(1)
         near[0] = True
         labels[left[near]] = len(rows)
         rows.append(leader)
-        counts.append(int(near.sum()))
+        counts.append(int(points.multiplicity[left[near]].sum()))
         left = left[~near]
-    device = points.q.device
-    return (
-        torch.tensor(rows, dtype=torch.long, device=device),
-        labels,
-        torch.tensor(counts, dtype=torch.long, device=device),
-    )
+    found = (torch.tensor(part, dtype=torch.long, device=points.q.device) for part in (rows, counts))
+    chosen, multiplicity = found
+    return chosen, labels, multiplicity
 
 
-def _radius(points: FixedPoints, row: int) -> float:
-    """How far apart two states of one point may lie: 2·√(2·tolerance)/σ_min(I − J), each being that close to it."""
-    e = points.inputs if points.inputs.ndim == 1 else points.inputs[row]
-    J = linearise(points.network, points.states[row], e).J_rec().double()
-    smallest = torch.linalg.svdvals(torch.eye(len(J), dtype=J.dtype, device=J.device) - J)[-1]
-    return 2 * (2 * points.tolerance) ** 0.5 / max(float(smallest), 1e-12)
+def _typical(deflections: Tensor, sample: int = 4) -> Tensor:
+    """A few deflections (M, N) between the middle and the nine tenths of all in length: starts that were at rest say
+    nothing about what is typical, and outliers say too much."""
+    lengths = deflections.norm(dim=1)
+    order = torch.argsort(lengths.nan_to_num(torch.inf, torch.inf))[: max(1, int(torch.isfinite(lengths).sum()))]
+    at = torch.linspace(0.5, 0.9, min(sample, len(order)), device=deflections.device) * (len(order) - 1)
+    return deflections[order[at.round().long()]]
 
 
-def _slowness(network: Network, h: Tensor, q: Tensor, e: Tensor, deflections: Tensor, sample: int = 4) -> Tensor:
-    """‖h − F(h)‖ / ‖J_rec Δh‖ at states h (K, N), root mean square over some of the deflections Δh (M, N), short to
-    long, of the longer half (starts that were at rest already say nothing)."""
-    longest = torch.argsort(deflections.norm(dim=1), descending=True)[: max(1, len(deflections) // 2)]
-    picked = longest[torch.linspace(0, len(longest) - 1, min(sample, len(longest)), device=h.device).long()]
+def _slowness(network: Network, h: Tensor, q: Tensor, e: Tensor, deflections: Tensor) -> Tensor:
+    """‖h − F(h)‖ / ‖J_rec Δh‖ at states h (K, N), root mean square over the deflections Δh (M, N)."""
     here = linearise(network, h, e)
-    moved = torch.stack([here.rec(d.expand_as(h)).norm(dim=1) for d in deflections[picked]]).square().mean(0).sqrt()
+    moved = torch.stack([here.rec(d.expand_as(h)).norm(dim=1) for d in deflections]).square().mean(0).sqrt()
     residual = (2 * q).sqrt().to(h.dtype)
     return torch.where(residual == 0, 0.0, residual / moved.clamp(min=torch.finfo(h.dtype).tiny))

@@ -54,10 +54,12 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisa
     with torch.no_grad():
         if e is None:
             e = h.new_zeros(network.inputs)
+        lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
+        h = h.expand(*lead, network.size)
         if isinstance(network.cell, Cell):
             cell = network.cell
-            return CellLinearisation(cell, *cell.partials(h, cell.drive(e).expand(*h.shape[:-1], -1), cell.recur(h)))
-        return StepLinearisation(network, h, e.expand(*h.shape[:-1], network.inputs))
+            return CellLinearisation(cell, *cell.partials(h, cell.drive(e).expand(*lead, -1), cell.recur(h)))
+        return StepLinearisation(network, h, e.expand(*lead, network.inputs))
 
 
 @dataclass(frozen=True)

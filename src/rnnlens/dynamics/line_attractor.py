@@ -120,6 +120,8 @@ def fit_line_attractor(
     trim: share of the points left out at each end of the range. smooth: kernel width, in spacings between knots.
     """
     states = points.states[points.converged] if isinstance(points, FixedPoints) else points.reshape(-1, network.size)
+    if knots < 2:
+        raise RnnlensError(f"knots is {knots}: expected at least 2")
     if len(states) < 3:
         raise RnnlensError(f"{len(states)} slow points: expected at least 3 to fit a line attractor to")
     dtype = states.dtype
@@ -153,19 +155,16 @@ def fit_line_attractor(
 
 def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """For states h (..., N): the nearest point of the polygon through the knots (..., N), the segment it is on (...),
-    and where on it, 0 … 1 (...). Of the two segments at the nearest knot, the closer one."""
-    flat, last = h.reshape(-1, h.shape[-1]), len(knots) - 2
-    knot = torch.cdist(flat, knots).argmin(1)
-    found = []
-    for left in (knot.clamp(0, last), (knot - 1).clamp(0, last)):
-        start, edge = knots[left], knots[left + 1] - knots[left]
-        length = edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
-        along = (((flat - start) * edge).sum(1) / length).clamp(0, 1)
-        found.append((start + along.unsqueeze(1) * edge, left, along))
-    (point, left, along), (other, other_left, other_along) = found
-    closer = (flat - other).norm(dim=1) < (flat - point).norm(dim=1)
-    point = torch.where(closer.unsqueeze(1), other, point)
-    left, along = torch.where(closer, other_left, left), torch.where(closer, other_along, along)
+    and where on it, 0 … 1 (...)."""
+    flat, start, edge = h.reshape(-1, h.shape[-1]), knots[:-1], knots[1:] - knots[:-1]
+    length = edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
+    # Of every state on every segment: where it projects to, and how far that is.
+    reach = flat @ edge.t() - (start * edge).sum(1)
+    along = (reach / length).clamp(0, 1)
+    apart = torch.cdist(flat, start).square() - 2 * along * reach + along.square() * length
+    left = apart.argmin(1)
+    along = along.gather(1, left.unsqueeze(1)).squeeze(1)
+    point = start[left] + along.unsqueeze(1) * edge[left]
     return point.reshape(h.shape), left.reshape(h.shape[:-1]), along.reshape(h.shape[:-1])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import torch
@@ -24,12 +23,14 @@ class Modes:
     right        (N, N)  columns r_a: where mode a moves the state
     left         (N, N)  rows ℓ_a: what a deflection must overlap with to excite mode a
     J            (N, N)  the matrix itself
+    units                modes that only make sense together: (a,) for a real one, (a, a+1) for a conjugate pair
     """
 
     eigenvalues: Tensor
     right: Tensor
     left: Tensor
     J: Tensor
+    units: list[tuple[int, ...]]
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -45,17 +46,6 @@ class Modes:
         """2π/|arg λ|, in steps, (N,): infinite for modes that do not oscillate."""
         angle = self.eigenvalues.angle().abs()
         return torch.where(angle > 0, 2 * math.pi / angle, torch.inf)
-
-    @cached_property
-    def units(self) -> list[tuple[int, ...]]:
-        """Modes that only make sense together: (a,) for a real one, (a, a+1) for a conjugate pair."""
-        units: list[tuple[int, ...]] = []
-        a = 0
-        while a < len(self):
-            pair = a + 1 < len(self) and self.eigenvalues[a].imag != 0
-            units.append((a, a + 1) if pair else (a,))
-            a += len(units[-1])
-        return units
 
     @property
     def integration(self) -> int:
@@ -80,13 +70,14 @@ class Modes:
         """An orthonormal basis (N, k) of the real span of some left eigenvectors."""
         rows = self.left[list(unit)]
         real = torch.cat([rows.real, rows.imag[(rows.imag.abs().amax(1) > 0)]])
+        real = real / real.norm(dim=1, keepdim=True)
         u, size, _ = torch.linalg.svd(real.t(), full_matrices=False)
         return u[:, size > 1e-10 * size[0]]
 
 
 @torch.no_grad()
 def linear_modes(network: Network, h: Tensor, e: Tensor | None = None) -> Modes:
-    """The modes of J_rec at a state h (N,), computed in float64."""
+    """The modes of J_rec at a state h (N,), decomposed in float64."""
     if h.shape != (network.size,):
         raise RnnlensError(f"h has shape {tuple(h.shape)}: expected one state, ({network.size},)")
     J = linearise(network, h, e).J_rec().double()
@@ -95,15 +86,28 @@ def linear_modes(network: Network, h: Tensor, e: Tensor | None = None) -> Modes:
 
 def decompose(J: Tensor) -> Modes:
     """Modes of any real matrix (N, N)."""
-    values, right = torch.linalg.eig(J)
-    # Slowest first; of a conjugate pair, which has one size, the one with positive imaginary part first.
-    size = values.abs()
-    order = sorted(
-        range(len(values)),
-        key=lambda a: (-round(float(size[a]), 12), -abs(float(values[a].imag)), -float(values[a].imag)),
-    )
+    values, right = (part.to(J.device) for part in torch.linalg.eig(J.cpu()))
+    # LAPACK puts a conjugate pair side by side, the one with positive imaginary part first: pairs are read off before
+    # anything is sorted, since two pairs may be equally slow.
+    pairs: list[tuple[int, ...]] = []
+    a = 0
+    while a < len(values):
+        pairs.append((a, a + 1) if values[a].imag > 0 and a + 1 < len(values) else (a,))
+        a += len(pairs[-1])
+
+    def slowest_first(unit: tuple[int, ...]) -> tuple[float, ...]:
+        value = complex(values[unit[0]])
+        return (-abs(value), -abs(value.imag), -value.real)
+
+    pairs.sort(key=slowest_first)
+    order = [a for unit in pairs for a in unit]
     values, right = values[order], right[:, order]
-    return Modes(values, right, torch.linalg.inv(right), J)
+    left, info = torch.linalg.inv_ex(right)
+    if int(info) != 0:
+        raise RnnlensError("J_rec has fewer eigenvectors than units at this point (it is defective): it has no modes")
+    starts = [sum(len(unit) for unit in pairs[:k]) for k in range(len(pairs))]
+    units = [tuple(range(start, start + len(unit))) for start, unit in zip(starts, pairs, strict=True)]
+    return Modes(values, right, left, J, units)
 
 
 def remove_modes(

@@ -25,8 +25,10 @@ def visited_states(
     Random words: sequences of `length`, drawn by their counts where the vocabulary has them.
     """
     generator = np.random.default_rng(seed)
-    split = getattr(corpus, "test", None) or getattr(corpus, "train", corpus)
+    split = getattr(corpus, "test", None)
+    split = getattr(corpus, "train", corpus) if split is None else split
     if split is None:
+        length = min(length, max_words or length)
         split = _random_reviews(network, max(1, -(-n // length)), length, generator)
     lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
     total = int(lengths.sum())
