@@ -92,7 +92,7 @@ def _scaling(network: Network) -> None:
 
 
 def _jacobians(network: Network, states: Tensor, peer: Path | None) -> None:
-    _, seconds = _timed(lambda: jacobians(network, states), 3)
+    _, seconds = _timed(lambda: jacobians(network, states), 8)
     print(f"Jacobians (recurrent and input) of {len(states)} points: {1e3 * seconds:.1f} ms", end="")
     if peer:
         few = states[:64]

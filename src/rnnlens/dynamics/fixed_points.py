@@ -134,7 +134,7 @@ def find_fixed_points(
     if chunk is not None and chunk < 1:
         raise RnnlensError(f"chunk is {chunk}: expected at least 1")
     double = _doubled(network)
-    chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts))
+    chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts, mode))
     with progress_bar(f"{mode} points", len(starts), progress) as advance:
 
         def solve(rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -173,7 +173,8 @@ def _solve_chunk(
     exact, dtype = _problem(double, e), double.h0.dtype
     fine = Search.begin(exact, search.h.to(dtype))
     fine.iterations = search.iterations
-    newton_krylov(exact, fine, tolerance, steps=4)
+    if dtype != starts.dtype:  # what single precision brought close, but not close enough
+        newton_krylov(exact, fine, tolerance, steps=4, below=1e-7)
     # What is slow by now and yet no fixed point sits at a minimum of q along a slow manifold; the whole matrix would
     # not move it. What is not even slow (an unstable, a chaotic network) is taken up again from its start.
     rows = _restless(exact, fine, starts.to(dtype), tolerance)
@@ -196,9 +197,10 @@ def _restless(problem: Problem, search: Search, starts: Tensor, tolerance: float
     return rows[pace >= SLOW]
 
 
-def _chunk(starts: Tensor) -> int:
-    """States to solve for at a time: what fits in a GPU's memory, or keeps a core's products in its cache."""
-    return max(64, (2**23 if starts.is_cuda else 2**17) // starts.shape[1])
+def _chunk(starts: Tensor, mode: Mode) -> int:
+    """States to solve for at a time: in fixed mode many, which then share few inverses; in slow mode, on a CPU, few,
+    so that there is a chunk for every core."""
+    return max(64, (2**23 if starts.is_cuda else 2**19 if mode == "fixed" else 2**17) // starts.shape[1])
 
 
 def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], network: Network) -> list[Any]:
@@ -206,8 +208,7 @@ def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], netwo
     shared one chunk. On a busy machine such waiting can cost ten times the work. (A user's own step function, and
     torch's forward-mode derivatives of it, are not known to be safe in threads.)"""
     threads = torch.get_num_threads()
-    alone = threads == 1 or len(chunks) == 1 or network.h0.is_cuda or not isinstance(network.cell, Cell)
-    if alone:
+    if threads == 1 or network.h0.is_cuda or not isinstance(network.cell, Cell):
         return [solve(rows) for rows in chunks]
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:

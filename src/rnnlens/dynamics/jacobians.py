@@ -74,8 +74,9 @@ class CellLinearisation:
     @torch.no_grad()
     def J_rec(self) -> Tensor:
         S, H = self.cell.blocks, self.cell.hidden
-        J = self.p_h.new_zeros(*self.p_h.shape[:-3], S, H, S, H)
-        J[..., :, :, 0, :] = _rows(self.p_u, self.cell.U)
+        J = _rows(self.p_u, self.cell.U).unsqueeze(-2)  # (..., S, H, 1, H): the past enters through the first block
+        if S > 1:
+            J = torch.cat([J, J.new_zeros(*J.shape[:-2], S - 1, H)], -2)
         J.diagonal(dim1=-3, dim2=-1).add_(self.p_h)  # (..., S, S, H): the units on the diagonal of every block
         return J.reshape(*J.shape[:-4], S * H, S * H)
 
@@ -108,12 +109,18 @@ class CellLinearisation:
 
 
 def _rows(p: Tensor, weight: Tensor) -> Tensor:
-    """Σ_g diag(p^g) weight_g: (..., S, G, H) and (G·H, K) → (..., S, H, K), each gate added into one block."""
-    gates = weight.unflatten(0, (p.shape[-2], -1))
-    total = p[..., 0, :, None] * gates[0]
-    for g in range(1, len(gates)):
-        total.addcmul_(p[..., g, :, None], gates[g])
-    return total
+    """Σ_g diag(p^g) weight_g: (..., S, G, H) and (G·H, K) → (..., S, H, K)."""
+    G, H = p.shape[-2:]
+    gates, flat = weight.unflatten(0, (G, H)), p.reshape(-1, G, H)
+    rows = p.new_empty(len(flat), H, weight.shape[1])
+    # On a CPU a few points at a time, so that what the gates are added into is still in its cache.
+    block = max(1, len(flat) if p.is_cuda else 2**18 // max(1, rows[:1].numel()))
+    for start in range(0, len(flat), block):
+        some, part = rows[start : start + block], flat[start : start + block]
+        torch.mul(part[:, 0, :, None], gates[0], out=some)
+        for g in range(1, G):
+            some.addcmul_(part[:, g, :, None], gates[g])
+    return rows.view(*p.shape[:-2], H, weight.shape[1])
 
 
 def _forward(p: Tensor, gates: Tensor) -> Tensor:

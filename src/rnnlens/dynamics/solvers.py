@@ -107,11 +107,13 @@ def relax(problem: Problem, search: Search, tolerance: float, steps: int, window
             before = q
 
 
-def newton_krylov(problem: Problem, search: Search, tolerance: float, steps: int = 30, inner: int = 8) -> None:
+def newton_krylov(
+    problem: Problem, search: Search, tolerance: float, steps: int = 30, inner: int = 8, below: float = torch.inf
+) -> None:
     """Newton's method: (I − J) δ = g by GMRES through products J v alone, with neighbours' inverses to precondition.
     A step that does not reduce q is halved; a state that no step improves, or whose q has not halved in five, is left:
-    it has met a minimum of q that is no fixed point."""
-    rows = torch.nonzero(search.q > tolerance).squeeze(1)
+    it has met a minimum of q that is no fixed point. States with q ≥ `below` are not taken up at all."""
+    rows = torch.nonzero((search.q > tolerance) & (search.q < below)).squeeze(1)
     if not len(rows):
         return
     neighbours = Neighbours.of(problem.take(rows), search.h[rows])
@@ -126,7 +128,7 @@ def newton_krylov(problem: Problem, search: Search, tolerance: float, steps: int
             v = precondition(v)
             return v - J(v)
 
-        delta = precondition(gmres(product, g, inner, 0.03))
+        delta = precondition(gmres(product, g, inner, 0.1))
         taken = _line_search(here, search, rows, h, delta, q, lengths[rows])
         lengths[rows] = (4 * taken).clamp(max=1)  # where a step had to be short, the next is not tried at full length
         go_on = (taken > 0) & (search.q[rows] > tolerance)
