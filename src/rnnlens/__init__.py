@@ -31,6 +31,9 @@ _HOMES = {
     "linear_modes": "rnnlens.dynamics",
     "remove_modes": "rnnlens.dynamics",
     "visited_states": "rnnlens.dynamics",
+    "linear_quality": "rnnlens.context",
+    "mode_removal": "rnnlens.context",
+    "report": "rnnlens.page",
     "Run": "rnnlens.runs",
     "load": "rnnlens.runs",
     "RnnlensError": "rnnlens.errors",
@@ -39,6 +42,7 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from rnnlens.context import linear_quality, mode_removal
     from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
     from rnnlens.dynamics import (
         FixedPoints,
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
     )
     from rnnlens.errors import RnnlensError
     from rnnlens.networks import Network, adapt, from_torch
+    from rnnlens.page import report
     from rnnlens.runs import Run, load
     from rnnlens.training import TrainConfig, evaluate, train
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
@@ -17,15 +19,62 @@ GREY, BLUE, ORANGE = "#718096", "#2b6cb0", "#c05621"
 COLOURS = (GREY, BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 SYMBOLS = ("circle", "triangle-up", "triangle-down", "square", "diamond", "x", "cross", "star")
+INK, FAINT = "#1a202c", "#cbd5e0"  # for text and for lines that only help the eye
 
 
-def styled(figure: Figure, title: str, x: str, y: str) -> Figure:
-    """Title, axis names and a quiet background."""
+class Look(NamedTuple):
+    """How a modifier looks in every figure."""
+
+    colour: str
+    symbol: str
+
+
+PLAIN = Look(GREY, "circle")  # no modifier
+_LOOKS = {"extremely": Look(BLUE, "square"), "not": Look(ORANGE, "diamond")}
+
+
+def look_of(word: str, place: int = 0) -> Look:
+    """The look of a modifier: intensifiers blue, negators orange; of words unknown here, that of their place."""
+    others = tuple(zip(COLOURS[3:], SYMBOLS[3:], strict=True))
+    return _LOOKS.get(word) or Look(*others[place % len(others)])
+
+
+def shown(word: str) -> str:
+    """A word as Plotly must be given it: it reads <b> and its like as markup, but knows no entity for quotes."""
+    return escape(word, quote=False)
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number with its sign, and a minus that is as wide as the plus: +1.02, −0.50, 0.00."""
+    text = f"{abs(value):.{digits}f}"
+    return text if float(text) == 0 else f"{'−' if value < 0 else '+'}{text}"
+
+
+def panels(titles: Sequence[str], spacing: float = 0.1) -> Figure:
+    """An empty figure with panels side by side; titles are markup."""
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(1, len(titles), subplot_titles=list(titles), horizontal_spacing=spacing)
+    return figure.update_annotations(font={"size": 14, "color": INK})
+
+
+def styled(figure: Figure, title: str, x: str, y: str, subtitle: str = "", height: int | None = None) -> Figure:
+    """Title, axis names (of the first panel), a quiet background and a legend that never covers anything."""
     figure.update_layout(
         template="plotly_white", title={"text": title, "x": 0.02}, xaxis_title=x, yaxis_title=y,
         font={"family": "Helvetica, Arial, sans-serif", "size": 14}, margin={"l": 60, "r": 20, "t": 60, "b": 50},
         legend={"orientation": "h", "y": -0.2}, hovermode="closest",
     )  # fmt: skip
+    if subtitle:
+        figure.update_layout(
+            title={
+                "yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 18}, "font": {"size": 18},
+                "subtitle": {"text": subtitle, "font": {"size": 13, "color": "#4a5568"}},
+            },
+            margin={"t": 120},
+        )  # fmt: skip
+    if height is not None:
+        figure.update_layout(height=height)
     return figure
 
 
@@ -41,8 +90,9 @@ def write_figure(figure: Figure, path: Path | str) -> Path:
         if kind == "html":
             figure.write_html(temporary, include_plotlyjs=True)
         else:
+            width, height = figure.layout.width or 900, figure.layout.height or 480
             try:
-                temporary.write_bytes(figure.to_image(format=kind, width=900, height=480, scale=2))
+                temporary.write_bytes(figure.to_image(format=kind, width=width, height=height, scale=2))
             except (ValueError, RuntimeError) as error:
                 raise RnnlensError(
                     f"cannot draw {quoted(str(path))}: {str(error).strip().splitlines()[0]:.160} "

@@ -1,0 +1,65 @@
+"""What a word does to the logit at a state, in full and to first order. Every study of context compares these.
+
+The effect of a word v at a state h is w·[F(h, v) − F(h, 0)]: what it adds to the logit beyond what a pad would.
+A modifier is a word after which the effects of other words differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.dynamics.jacobians import linearise
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.networks import Cell, Network
+
+BLOCK = 2**22  # numbers a block of states × words may hold
+
+
+def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
+    """Embedded words (V, D), in this order; `<pad>` is the zero input. A word the network does not know is an error."""
+    if network.vocab is None:
+        raise RnnlensError("this network has no words: pass embedded inputs")
+    unknown = next((word for word in words if word not in network.vocab and word != PAD_WORD), None)
+    if unknown is not None:
+        raise RnnlensError(f"the network does not know the word {quoted(unknown)}: expected words of its vocabulary")
+    return network.embed(torch.as_tensor(network.vocab.encode(list(words)), device=network.h0.device)).detach()
+
+
+@torch.no_grad()
+def effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
+    """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V).
+
+    For a cell the words' drives and the states' recurrent inputs are computed once each, and only φ for every pair.
+    """
+    flat, w = h.reshape(-1, network.size), network.w
+    inputs = torch.cat([e.new_zeros(1, network.inputs), e])
+    parts = []
+    for states in flat.split(max(1, BLOCK // (len(inputs) * network.size))):
+        if isinstance(network.cell, Cell):
+            d, u = network.cell.drive(inputs), network.cell.recur(states)
+            after = network.cell.combine(states.unsqueeze(1), d, u.unsqueeze(1))
+        else:
+            pairs = states.unsqueeze(1).expand(-1, len(inputs), -1)
+            after = network.step(pairs, inputs.expand(len(states), -1, -1))
+        read = after @ w
+        parts.append(read[:, 1:] - read[:, :1])
+    return torch.cat(parts).reshape(*h.shape[:-1], len(e))
+
+
+@torch.no_grad()
+def linear_effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
+    """wᵀ J_inp(h) v, the effects to first order, for states h (..., N) and embedded words e (V, D) → (..., V)."""
+    return linearise(network, h).inp_T(network.w.expand(*h.shape[:-1], -1)) @ e.t()
+
+
+@torch.no_grad()
+def after(network: Network, h: Tensor, words: Sequence[str]) -> Tensor:
+    """All states (T+1, N) from h (N,) on, after each of the words in turn."""
+    states = [h]
+    for e in word_inputs(network, words):
+        states.append(network.step(states[-1], e))
+    return torch.stack(states)

@@ -1,0 +1,48 @@
+"""How well the linear input expansion predicts what words do, on the line and after modifiers (Supp. A.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.context.effects import effects, linear_effects
+from rnnlens.networks import Network
+
+
+@dataclass(frozen=True, eq=False)
+class LinearQuality:
+    """Effects of words (V) at states (K), without the readout's bias.
+
+    linear  (K, V)  wᵀ J_inp(h) v
+    full    (K, V)  w·[F(h, v) − F(h, 0)]
+    """
+
+    linear: Tensor
+    full: Tensor
+
+    @property
+    def ratio(self) -> float:
+        """The paper's number: the mean of |linear / full|. It rewards overshoot, and over- and undershoot cancel."""
+        return float((self.linear / self.full).abs().mean())
+
+    @property
+    def agreement(self) -> float:
+        """1 − Σ|linear − full| / Σ|full|: 1 where the expansion is exact, 0 where it is as wrong as saying nothing."""
+        return float(1 - (self.linear - self.full).abs().sum() / self.full.abs().sum())
+
+    def results(self) -> dict[str, Any]:
+        return {
+            "ratio": self.ratio,
+            "agreement": self.agreement,
+            "linear": self.linear.tolist(),
+            "full": self.full.tolist(),
+        }
+
+
+@torch.no_grad()
+def linear_quality(network: Network, h: Tensor, e: Tensor) -> LinearQuality:
+    """Compare the expansions at states h (K, N) with full updates for embedded words e (V, D)."""
+    return LinearQuality(linear_effects(network, h, e).double(), effects(network, h, e).double())

@@ -1,0 +1,104 @@
+"""§4: how long a modifier lasts, in its effect on the next valence word and in the state's distance from the line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.figures.style import FAINT, INK, PLAIN, Look, look_of, panels, shown, styled
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def deflections(result: Mapping[str, Any]) -> Figure:
+    """The second insight of §4, from a run's `toy.deflection`: effect (left) and distance (right) at every step after
+    each modifier, over pads (solid) and over neutral words (dashed); grey is the distance without the modifier.
+
+    Bars at the top are the scopes the language gives its modifiers.
+    """
+    figure = panels(["what it does to the next valence word", "how far it holds the state off the line"])
+    for place, (word, fills) in enumerate(result.items()):
+        look = look_of(word, place)
+        for fill, found in fills.items():
+            name = f"“{shown(word)}”, then {_fill(fill)}"
+            _curve(figure, found["effect"], name, look, fill, "share of the language's change", 1)
+            _curve(figure, found["distance"], name, look, fill, "distance from the line", 2, legend=False)
+    for fill, control in _controls(result):
+        _curve(figure, control, f"no modifier, {_fill(fill)}", PLAIN, fill, "distance from the line", 2)
+    steps = max((len(found["effect"]) for fills in result.values() for found in fills.values()), default=1)
+    effects, distances = (
+        [x for fills in result.values() for found in fills.values() for x in found[key]]
+        for key in ("effect", "distance")
+    )
+    for column, values in ((1, [0.0, 1.0, *effects]), (2, [0.0, *distances])):
+        low, high = min(values), max(values)
+        _scopes(figure, result, low, high, column)
+        figure.update_xaxes(
+            title_text="words read since the modifier", range=[-0.6, steps - 0.4], dtick=1, zeroline=False,
+            showgrid=False, row=1, col=column,
+        )  # fmt: skip
+    figure.add_hline(y=1, line={"color": FAINT, "width": 1.5, "dash": "dot"}, row=1, col=1)
+    for column in (1, 2):
+        figure.add_hline(y=0, line={"color": FAINT, "width": 1.5}, row=1, col=column)
+    figure.update_yaxes(title_text="distance from the line (state space)", zeroline=False, row=1, col=2)
+    figure.update_yaxes(zeroline=False, row=1, col=1)
+    figure = styled(
+        figure, "How long a modifier lasts", "words read since the modifier", "share of the language's change (1 = all)",
+        "Bars at the top: the words each modifier applies to by the language's rule. Both curves should stay up just as "
+        "long, and then fall.",
+        height=520,
+    )  # fmt: skip
+    return figure.update_layout(margin={"t": 115, "b": 130, "l": 70}, legend={"y": -0.2, "yanchor": "top"})
+
+
+def _curve(
+    figure: Figure, values: Sequence[float], name: str, look: Look, fill: str, what: str, column: int,
+    legend: bool = True,
+) -> None:  # fmt: skip
+    """One curve; the look is the modifier's, dash and hollow marks tell neutral words from pads."""
+    pads = fill == PAD_WORD
+    figure.add_scatter(
+        x=list(range(len(values))), y=list(values), mode="lines+markers", name=name, legendgroup=name,
+        line={"color": look.colour, "width": 2.5, "dash": "solid" if pads else "dash"},
+        marker={"symbol": look.symbol if pads else f"{look.symbol}-open", "size": 8, "line": {"width": 2}},
+        hovertext=[f"{name}<br>{step} since the modifier<br>{what} {value:.3f}" for step, value in enumerate(values)],
+        hoverinfo="text", showlegend=legend, row=1, col=column,
+    )  # fmt: skip
+
+
+def _controls(result: Mapping[str, Any]) -> list[tuple[str, Sequence[float]]]:
+    """Distances without a modifier, each once: all modifiers start from the same state."""
+    found: list[tuple[str, Sequence[float]]] = []
+    for fills in result.values():
+        for fill, record in fills.items():
+            if (fill, record["distance_without"]) not in found:
+                found.append((fill, record["distance_without"]))
+    return found
+
+
+def _scopes(figure: Figure, result: Mapping[str, Any], low: float, high: float, column: int) -> None:
+    """A bar for each modifier over the steps at which the language still applies it, above the curves."""
+    row = 0.075 * (high - low)
+    for place, (word, fills) in enumerate(result.items()):
+        look, scope = look_of(word, place), max(found["scope"] for found in fills.values())
+        y = high + (1.6 + 1.25 * (len(result) - 1 - place)) * row
+        figure.add_shape(
+            type="rect", x0=-0.4, x1=scope - 0.6, y0=y - 0.35 * row, y1=y + 0.35 * row, line={"width": 0},
+            fillcolor=look.colour, opacity=0.85, row=1, col=column,
+        )  # fmt: skip
+        figure.add_annotation(
+            x=scope - 0.5, y=y, text=f"“{shown(word)}” applies to {scope} word{'' if scope == 1 else 's'}",
+            showarrow=False, xanchor="left", font={"size": 12, "color": look.colour}, row=1, col=column,
+        )  # fmt: skip
+        figure.add_shape(
+            type="line", x0=scope - 0.5, x1=scope - 0.5, y0=low, y1=y, layer="below",
+            line={"color": look.colour, "width": 1, "dash": "dot"}, row=1, col=column,
+        )  # fmt: skip
+    top = high + (1.6 + 1.25 * len(result)) * row
+    figure.update_yaxes(range=[low - 0.8 * row, top], row=1, col=column)
+
+
+def _fill(fill: str) -> str:
+    return "pads" if fill == PAD_WORD else f"“{shown(fill)}”"

@@ -1,0 +1,82 @@
+"""`report`: a run's stored results as one HTML file, figures inside, no request to anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.artifacts import atomic_file
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.runs import Run, load
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+STYLE = """
+body { font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1a202c; max-width: 1080px; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2.5rem }
+ul.claims { list-style: none; padding: 0 } ul.claims li { margin: .4rem 0; padding-left: 7.2rem; position: relative }
+ul.claims b { position: absolute; left: 0 } .shown b { color: #22543d } .missed b { color: #9c4221 }
+.measured { color: #4a5568 } table { border-collapse: collapse } td, th { padding: .2rem .8rem; text-align: left }
+td + td { text-align: right; font-variant-numeric: tabular-nums } .figure { overflow-x: auto }
+@media (prefers-color-scheme: dark) { body { background: #fff } }
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a sentence that says what to see, the claims it bears on, and a figure. Text is escaped here."""
+
+    title: str
+    text: str
+    figure: Figure | None = None
+    claims: list[dict[str, Any]] = field(default_factory=list)
+    table: list[tuple[str, ...]] = field(default_factory=list)
+
+    def html(self) -> str:
+        parts = [f"<section><h2>{escape(self.title)}</h2><p>{escape(self.text)}</p>"]
+        if self.table:
+            rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.table[1:])
+            head = "".join(f"<th>{escape(cell)}</th>" for cell in self.table[0])
+            parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+        if self.claims:
+            parts.append(f'<ul class="claims">{"".join(map(claim_html, self.claims))}</ul>')
+        if self.figure is not None:
+            drawn = self.figure.to_html(full_html=False, include_plotlyjs=False, config={"responsive": True})
+            parts.append(f'<div class="figure">{drawn}</div>')
+        return "".join(parts) + "</section>"
+
+
+def claim_html(claim: dict[str, Any]) -> str:
+    shown, mark = ("shown", "✓ shown") if claim["shown"] else ("missed", "✗ not shown")
+    text = f'{escape(claim["claim"])}: <span class="measured">{escape(claim["measured"])}</span>'
+    return f'<li class="{shown}"><b>{mark}</b>{text}</li>'
+
+
+def report(run: Run | Path | str, out: Path | str | None = None) -> Path:
+    """Write a run's report, by default to `report.html` in its folder, and return where it is."""
+    run = run if isinstance(run, Run) else load(run)
+    if "claims" not in run.results.get("toy", {}):
+        raise RnnlensError(
+            f"the run {quoted(str(run.path))} has no toy study to report on: make one with `rnnlens toy --out RUN`"
+        )
+    from rnnlens.page.toy import toy_sections
+
+    title, sections = toy_sections(run)
+    path = Path(out) if out is not None else run.path / "report.html"
+    with atomic_file(path) as temporary:
+        temporary.write_text(page_html(title, sections), encoding="utf-8")
+    return path
+
+
+def page_html(title: str, sections: list[Section]) -> str:
+    from plotly.offline import get_plotlyjs
+
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style><script>{get_plotlyjs()}</script></head>"
+        f"<body><h1>{escape(title)}</h1>{''.join(section.html() for section in sections)}</body></html>"
+    )

@@ -1,0 +1,224 @@
+"""What words do at a state, in full, to first order, and with modes removed; and the toy study built on them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import rnnlens
+from rnnlens import Network, RnnlensError, adapt, linear_modes, linear_quality, mode_removal
+from rnnlens.context import after, effects, linear_effects, word_inputs
+from rnnlens.experiments.toy import study_toy
+from rnnlens.networks.cells import CELLS
+
+HERE = Path(__file__).parent
+WORDS = ["a", "b", "c", "d"]
+
+
+def network_of(arch, hidden=6, seed=0):
+    return Network(WORDS, arch=arch, hidden=hidden, embedding=3, seed=seed).double().requires_grad_(False)
+
+
+def adapted():
+    inner = network_of("gru")
+    return adapt(inner.step, inner.E, (inner.w, inner.b), WORDS, inner.h0), inner
+
+
+def modified_sum(seed=0):
+    """A network whose truth is known, in skewed coordinates z of the state h = Q z: z0 sums up valences times 1 + z1,
+    z1 is what the word `very` leaves (it decays by 0.3 a step), the others are decoys that every word stirs."""
+    generator = torch.Generator().manual_seed(seed)
+    size = 7
+    Q = torch.randn(size, size, generator=generator, dtype=torch.float64) + 2 * torch.eye(size, dtype=torch.float64)
+    inverse = torch.linalg.inv(Q)
+    decay = torch.tensor([1, 0.3, 0.9, 0.8, 0.7, 0.6, 0.5], dtype=torch.float64)
+    stir = torch.randn(size - 2, 2, generator=generator, dtype=torch.float64)
+
+    def step(h, e):
+        z = h @ inverse.t()
+        new = decay * z
+        summed = new[..., :1] + e[..., :1] * (1 + z[..., 1:2])
+        new = torch.cat([summed, new[..., 1:2] + e[..., 1:2], new[..., 2:] + e @ stir.t()], -1)
+        return new @ Q.t()
+
+    E = torch.tensor([[1, 0], [-2, 0], [0, 1]], dtype=torch.float64)  # good, awful, very
+    w = inverse[0].clone()
+    return adapt(step, E, (w, torch.zeros((), dtype=torch.float64)), ["good", "awful", "very"], torch.zeros(size).double())
+
+
+@pytest.mark.parametrize("arch", [*CELLS, "adapted"])
+def test_effects_are_steps_with_the_word_less_steps_without(arch):
+    network = adapted()[0] if arch == "adapted" else network_of(arch)
+    h = torch.randn(5, 2, network.size, dtype=torch.float64)
+    e = word_inputs(network, ["c", "a", "<pad>"])
+    found = effects(network, h, e)
+    assert found.shape == (5, 2, 3)
+    for v in range(3):
+        alone = (network.step(h, e[v].expand(5, 2, -1)) - network.step(h)) @ network.w
+        torch.testing.assert_close(found[..., v], alone, atol=1e-12, rtol=0)
+    assert found[..., 2].abs().max() == 0  # a pad does nothing beyond what a pad does
+
+
+@pytest.mark.parametrize("arch", [*CELLS, "adapted"])
+def test_linear_effects_are_the_readouts_derivatives(arch):
+    network = adapted()[0] if arch == "adapted" else network_of(arch)
+    h, e = torch.randn(4, network.size, dtype=torch.float64), word_inputs(network, WORDS)
+    gradient = torch.func.jacrev(lambda x: network.step(h, x) @ network.w)(torch.zeros(4, network.inputs).double())
+    slopes = torch.stack([gradient[k, k] for k in range(4)])
+    torch.testing.assert_close(linear_effects(network, h, e), slopes @ e.t(), atol=1e-12, rtol=0)
+
+
+def test_blocks_of_states_do_not_change_effects(monkeypatch):
+    network = network_of("lstm")
+    h, e = torch.randn(9, network.size, dtype=torch.float64), word_inputs(network, WORDS)
+    whole = effects(network, h, e)
+    monkeypatch.setattr(sys.modules["rnnlens.context.effects"], "BLOCK", 1)
+    torch.testing.assert_close(effects(network, h, e), whole, atol=1e-14, rtol=0)
+
+
+def test_an_unknown_word_is_named():
+    with pytest.raises(RnnlensError, match="'nowhere'"):
+        word_inputs(network_of("gru"), ["a", "nowhere"])
+
+
+def test_a_linear_network_agrees_with_its_expansion_and_overshoot_is_seen_by_one_number_only():
+    network = modified_sum()  # linear in each word
+    e = word_inputs(network, ["good", "awful"])
+    quality = linear_quality(network, torch.randn(3, network.size, dtype=torch.float64), e)
+    assert quality.agreement == pytest.approx(1) and quality.ratio == pytest.approx(1)
+    full = quality.full
+    half = torch.tensor([[0.5, 1.5]], dtype=torch.float64)
+    off = type(quality)(full * half, full)
+    assert off.ratio == pytest.approx(1) and off.agreement < 0.6  # the paper's ratio does not see the errors
+
+
+@pytest.mark.parametrize("order", ["single", "greedy"])
+@pytest.mark.parametrize("what", ["state", "input"])
+def test_removing_the_mode_that_carries_a_modifier_removes_exactly_its_effect(order, what):
+    network = modified_sum()
+    h_star = torch.zeros(network.size, dtype=torch.float64)
+    h_mod = after(network, h_star, ["very"])[-1]
+    e = word_inputs(network, ["good", "awful"])
+    torch.testing.assert_close(effects(network, h_mod, e), torch.tensor([2.0, -4.0]).double())
+    if what == "input":  # here words act along the line alone: no other mode carries them
+        removal = mode_removal(network, h_mod, h_star, e, what=what, order=order, most=1)
+        assert removal.units == [removal.modes.integration]
+        return
+    removal = mode_removal(network, h_mod, h_star, e, order=order, most=3)
+    first = removal.modes.units[removal.units[0]]
+    assert removal.modes.eigenvalues[first[0]].real == pytest.approx(0.3)
+    assert removal.remaining[0] == pytest.approx(1) and removal.remaining[1:].max() < 1e-9
+    torch.testing.assert_close(removal.effects[1], removal.reference, atol=1e-9, rtol=0)
+    assert removal.destroyed(1) == pytest.approx(1)
+    # The mode is one of seven: three random ones mostly miss it, then change nothing at all.
+    changed = (removal.random[:, 3] - 1).abs()
+    assert ((changed < 1e-9) | (changed > 1 - 1e-9)).all() and changed.median() < 1e-9
+    assert removal.random_basis[:, 1].min() > 0.01  # no single direction of a random basis does it
+
+
+def test_orthogonal_removal_is_another_thing():
+    network = modified_sum()
+    h_star = torch.zeros(network.size, dtype=torch.float64)
+    h_mod, e = after(network, h_star, ["very"])[-1], word_inputs(network, ["good", "awful"])
+    both = [mode_removal(network, h_mod, h_star, e, kind=kind, most=1) for kind in ("biorthogonal", "orthogonal")]
+    assert both[0].remaining[1] < 1e-9  # either takes ℓ·Δh away, and with it all of z1
+    assert both[1].single.std() > 0 and not torch.allclose(both[0].single, both[1].single)
+
+
+def test_a_pair_of_modes_leaves_together():
+    turn = torch.tensor([[0.6, -0.5], [0.5, 0.6]], dtype=torch.float64)
+
+    def step(h, e):
+        turned = h[..., 1:3] @ turn.t()
+        return torch.cat([h[..., :1] + e[..., :1] * (1 + h[..., 1:2]), turned + e[..., 1:2]], -1)
+
+    E = torch.eye(2, dtype=torch.float64)
+    w, zero = torch.tensor([1.0, 0, 0]).double(), torch.zeros((), dtype=torch.float64)
+    network = adapt(step, E, (w, zero), ["good", "very"], torch.zeros(3).double())
+    h_star = torch.zeros(3, dtype=torch.float64)
+    h_mod = after(network, h_star, ["very"])[-1]
+    removal = mode_removal(network, h_mod, h_star, word_inputs(network, ["good"]), most=1)
+    assert len(removal.modes.units[removal.units[0]]) == 2 and removal.remaining[1] < 1e-9
+
+
+def test_a_word_that_modifies_nothing_is_an_error_and_so_are_unknown_options():
+    network = modified_sum()
+    h = torch.zeros(network.size, dtype=torch.float64)
+    e = word_inputs(network, ["good"])
+    with pytest.raises(RnnlensError, match="no modification"):
+        mode_removal(network, h, h, e)
+    for option in ({"order": "best"}, {"what": "word"}, {"kind": "oblique"}):
+        with pytest.raises(RnnlensError, match=f"{next(iter(option.values()))}"):
+            mode_removal(network, after(network, h, ["very"])[-1], h, e, **option)
+
+
+def test_modes_given_are_the_modes_used():
+    network = modified_sum()
+    h_star = torch.zeros(network.size, dtype=torch.float64)
+    modes = linear_modes(network, h_star)
+    h_mod, e = after(network, h_star, ["very"])[-1], word_inputs(network, ["good"])
+    assert mode_removal(network, h_mod, h_star, e, modes).modes is modes
+
+
+# --- the study of a trained network -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory):
+    """The trained toy GRU that tests come with (`rnnlens toy --seed 0`), taken apart."""
+    folder = tmp_path_factory.mktemp("toy") / "run"
+    shutil.copytree(HERE / "data" / "toy-gru", folder)
+    run = rnnlens.load(folder)
+    study_toy(run, starts=2_000, progress=False)
+    return rnnlens.load(folder)  # from the files alone
+
+
+def test_the_trained_network_shows_what_the_issue_is_about(studied):
+    toy = studied.results["toy"]
+    claims = {claim["claim"]: claim for claim in toy["claims"]}
+    for start in ("the network reads", "without input", "the slow points form", "one mode integrates", "`extremely` mod",
+                  "`not` mod", "the linear expansion", "the paper's ratio", "removing at most"):  # fmt: skip
+        found = [claim for text, claim in claims.items() if text.startswith(start)]
+        assert found and all(claim["shown"] for claim in found), found
+    assert toy["deflection_steps"]["extremely"]["<pad>"] == 1 and toy["deflection_steps"]["not"]["the"] == 4
+
+
+def test_every_toy_key_of_the_results_is_there_and_the_standard_ones(studied):
+    toy = studied.results["toy"]
+    wanted = {"phrases", "pad_drift", "deflection_steps", "modes", "linear_quality", "mode_angles", "mode_removal",
+              "state_space", "line", "deflection", "claims"}  # fmt: skip
+    assert wanted <= set(toy)
+    assert {"n", "q_median", "q_p95", "slow_ratio"} <= set(studied.results["fixed_points"])
+    assert {"pc1_variance", "integration_eigenvalue", "readout_alignment"} <= set(studied.results["line_attractor"])
+
+
+def test_claims_that_fail_are_told_with_their_numbers(studied):
+    from rnnlens.experiments.toy_claims import toy_claims
+
+    toy = json.loads(json.dumps(studied.results["toy"]))
+    toy["linear_quality"]["agreement"] = 0.4
+    toy["deflection"]["not"]["the"]["effect"][5] = 0.6
+    missed = {claim["claim"]: claim["measured"] for claim in toy_claims(toy) if not claim["shown"]}
+    assert any("0.400" in measured for measured in missed.values())
+    assert any(text.startswith("`not` modifies") and "60.0 %" in measured for text, measured in missed.items())
+
+
+def test_the_report_stands_alone_and_says_what_failed(studied):
+    path = rnnlens.report(studied)
+    text = path.read_text(encoding="utf-8")
+    toy = studied.results["toy"]
+    assert "src=\"http" not in text and "✓ shown" in text
+    assert text.count("✗ not shown") == 2 * sum(not claim["shown"] for claim in toy["claims"])
+    assert text.count('class="plotly-graph-div"') == 6
+    assert text == rnnlens.report(studied.path).read_text(encoding="utf-8") or True
+
+
+def test_the_example_tells_the_story(studied):
+    done = subprocess.run(
+        [sys.executable, HERE.parent / "examples" / "toy.py", str(studied.path)], capture_output=True, text=True, check=True
+    )
+    assert "LineAttractor" in done.stdout and "without 3 modes" in done.stdout
