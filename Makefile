@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 .PHONY: demo test lint bench clean
 
-demo: .venv/ready  ## train on the toy language and read phrases with what was learnt (about two minutes)
+demo: .venv/ready  ## train on the toy language, take the network apart, write the report (under three minutes)
 	$(BIN)/rnnlens toy --out runs/toy --resume
 
 test: lint  ## everything that must hold

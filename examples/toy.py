@@ -1,6 +1,6 @@
 """How a network negates and emphasises, in library calls: the paper's Section 4 and Supplement A in one sitting.
 
-    python examples/toy.py [RUN]        # RUN: a run of `rnnlens toy`; without it, one is trained first (two minutes)
+python examples/toy.py [RUN]        # RUN: a run of `rnnlens toy`; without it, one is trained first (two minutes)
 """
 
 import sys
@@ -33,8 +33,9 @@ for context in ("", "extremely", "extremely the", "not", "not the the the", "not
     print(f"{context or '(nothing)':22}{line.distance(h):13.2f}  {shown}")
 
 # To first order that is J_inp at the deflected state: the expansion predicts the full update.
-contexts = torch.stack([after(network, line.h_star, c.split())[-1] for c in ("", "extremely", "not", "not the the the")])
-quality = rnnlens.linear_quality(network, contexts, valence)
+contexts = ("", "extremely", "not", "not the the the")
+states = torch.stack([after(network, line.h_star, context.split())[-1] for context in contexts])
+quality = rnnlens.linear_quality(network, states, valence)
 print(f"\nlinear expansion: agreement {quality.agreement:.3f}, mean ratio {quality.ratio:.3f} (paper 0.918)")
 
 # The deflection lives in a few linear modes: take them out of the state, and the modifier is gone.

@@ -47,7 +47,9 @@ def modified_sum(seed=0):
 
     E = torch.tensor([[1, 0], [-2, 0], [0, 1]], dtype=torch.float64)  # good, awful, very
     w = inverse[0].clone()
-    return adapt(step, E, (w, torch.zeros((), dtype=torch.float64)), ["good", "awful", "very"], torch.zeros(size).double())
+    return adapt(
+        step, E, (w, torch.zeros((), dtype=torch.float64)), ["good", "awful", "very"], torch.zeros(size).double()
+    )
 
 
 @pytest.mark.parametrize("arch", [*CELLS, "adapted"])
@@ -180,8 +182,11 @@ def studied(tmp_path_factory):
 def test_the_trained_network_shows_what_the_issue_is_about(studied):
     toy = studied.results["toy"]
     claims = {claim["claim"]: claim for claim in toy["claims"]}
-    for start in ("the network reads", "without input", "the slow points form", "one mode integrates", "`extremely` mod",
-                  "`not` mod", "the linear expansion", "the paper's ratio", "removing at most"):  # fmt: skip
+    expected = (
+        "the network reads", "without input", "the slow points form", "one mode integrates", "`extremely` mod",
+        "`not` mod", "the linear expansion", "the paper's ratio", "removing at most",
+    )  # fmt: skip
+    for start in expected:
         found = [claim for text, claim in claims.items() if text.startswith(start)]
         assert found and all(claim["shown"] for claim in found), found
     assert toy["deflection_steps"]["extremely"]["<pad>"] == 1 and toy["deflection_steps"]["not"]["the"] == 4
@@ -211,14 +216,16 @@ def test_the_report_stands_alone_and_says_what_failed(studied):
     path = rnnlens.report(studied)
     text = path.read_text(encoding="utf-8")
     toy = studied.results["toy"]
-    assert "src=\"http" not in text and "✓ shown" in text
+    assert 'src="http' not in text and "✓ shown" in text
     assert text.count("✗ not shown") == 2 * sum(not claim["shown"] for claim in toy["claims"])
     assert text.count('class="plotly-graph-div"') == 6
-    assert text == rnnlens.report(studied.path).read_text(encoding="utf-8") or True
 
 
 def test_the_example_tells_the_story(studied):
     done = subprocess.run(
-        [sys.executable, HERE.parent / "examples" / "toy.py", str(studied.path)], capture_output=True, text=True, check=True
+        [sys.executable, HERE.parent / "examples" / "toy.py", str(studied.path)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "LineAttractor" in done.stdout and "without 3 modes" in done.stdout

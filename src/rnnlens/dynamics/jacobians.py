@@ -201,37 +201,58 @@ def word_effects(network: Network, h: Tensor, e: Tensor | None = None) -> Tensor
 
 
 @torch.no_grad()
+def input_features(network: Network, h: Tensor) -> Tensor:
+    """J_inp(h) E, the paper's N × W input Jacobian, as a much shorter vector (..., K) with the same inner products.
+
+    Differences of these vectors have the norm ‖(J_inp(h) − J_inp(h')) E‖_F, and a linear regression of them is one of
+    the input Jacobians themselves. With C = EᵀE the inner product is tr(J C J'ᵀ), so W drops out; for a cell,
+    J_inp = Σ_g diag(p^g) W_g, so unit h contributes Σ_{g,g'} p^g p'^g' (W_g C W_g'ᵀ)_hh: D drops out too, and with the
+    G × G matrix factored as RᵀR, unit h becomes the G numbers R p: K = S·H·G. For any other step K = N·D.
+    """
+    gram = _gram(network)
+    if not isinstance(network.cell, Cell):
+        values, vectors = torch.linalg.eigh(gram.double())
+        root = (vectors * values.clamp(min=0).sqrt()).to(h.dtype)  # C = root rootᵀ
+        flat = h.reshape(-1, h.shape[-1])
+        parts = [(linearise(network, points).J_inp() @ root).flatten(1) for points in flat.split(256)]
+        return torch.cat(parts).reshape(*h.shape[:-1], -1)
+    weights = network.cell.W.double().unflatten(0, (network.cell.gates, -1))  # (G, H, D)
+    overlap = torch.einsum("ghd,khd->hgk", weights @ gram.double(), weights)  # (H, G, G)
+    values, vectors = torch.linalg.eigh(overlap.cpu())
+    root = (vectors * values.clamp(min=0).sqrt().unsqueeze(1)).to(h)  # (H, G, K): overlap = root rootᵀ
+    here = linearise(network, h)
+    assert isinstance(here, CellLinearisation)
+    return torch.einsum("...sgh,hgk->...shk", here.p_d, root).flatten(-3)
+
+
+@torch.no_grad()
 def input_change(network: Network, h: Tensor, reference: Tensor, chunk: int = 4096) -> Tensor:
     """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how much a state changes the network's processing of words (eq. 4).
 
-    With C = EᵀE the norm is √tr(ΔJ C ΔJᵀ), so W drops out. For a cell, ΔJ = Σ_g diag(Δp^g) W_g, and the trace is
-    Σ_{s,g,g'} Δp^{s,g} Δp^{s,g'} · diag(W_g C W_g'ᵀ): D drops out too. reference (..., N) broadcasts against h.
+    reference (..., N) broadcasts against h. Nothing of size W or, for a cell, D is formed: see `input_features`.
     """
+    shape = torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1])
+    if reference.ndim == 1:
+        base, flat = input_features(network, reference), h.reshape(-1, network.size)
+        parts = [(input_features(network, points) - base).norm(dim=-1) for points in flat.split(chunk)]
+    else:
+        flat, bases = (part.expand(*shape, -1).reshape(-1, network.size) for part in (h, reference))
+        parts = [
+            (input_features(network, points) - input_features(network, origin)).norm(dim=-1)
+            for points, origin in zip(flat.split(chunk), bases.split(chunk), strict=True)
+        ]
+    return torch.cat(parts).reshape(shape)
+
+
+@torch.no_grad()
+def input_size(network: Network, h: Tensor) -> Tensor:
+    """‖J_inp(h) E‖_F, (...): the scale that changes are measured against."""
+    return input_features(network, h).norm(dim=-1)
+
+
+def _gram(network: Network) -> Tensor:
     embedding = _embedding(network)
-    gram = embedding.t() @ embedding
-    if not isinstance(network.cell, Cell):
-        parts = []
-        flat, base = _flat_pair(h, reference)
-        for points, origin in zip(flat.split(chunk), base.split(chunk), strict=True):
-            change = linearise(network, points).J_inp() - linearise(network, origin).J_inp()
-            parts.append(((change @ gram) * change).sum((-2, -1)).clamp(min=0).sqrt())
-        return torch.cat(parts).reshape(torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1]))
-    weights = network.cell.W.unflatten(0, (network.cell.gates, -1))  # (G, H, D)
-    overlap = torch.einsum("ghd,khd->hgk", weights @ gram, weights)  # (H, G, G)
-    change = _partials(network, h) - _partials(network, reference)  # (..., S, G, H)
-    squared = torch.einsum("...sgh,hgk,...skh->...", change, overlap, change)
-    return squared.clamp(min=0).sqrt()
-
-
-def _partials(network: Network, h: Tensor) -> Tensor:
-    here = linearise(network, h)
-    assert isinstance(here, CellLinearisation)
-    return here.p_d
-
-
-def _flat_pair(h: Tensor, reference: Tensor) -> tuple[Tensor, Tensor]:
-    h, reference = torch.broadcast_tensors(h, reference)
-    return h.reshape(-1, h.shape[-1]), reference.reshape(-1, h.shape[-1])
+    return embedding.t() @ embedding
 
 
 def _embedding(network: Network) -> Tensor:

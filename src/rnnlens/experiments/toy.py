@@ -20,7 +20,13 @@ from rnnlens.context import after, effects, linear_quality, mode_removal, word_i
 from rnnlens.corpora.toy import Modifier, ToyLanguage, toy_corpus
 from rnnlens.corpora.vocab import PAD, PAD_WORD
 from rnnlens.dynamics import (
-    FixedPoints, LineAttractor, Modes, find_fixed_points, fit_line_attractor, linear_modes, visited_states,
+    FixedPoints,
+    LineAttractor,
+    Modes,
+    find_fixed_points,
+    fit_line_attractor,
+    linear_modes,
+    visited_states,
 )  # fmt: skip
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.toy_claims import toy_claims
@@ -89,7 +95,7 @@ def pad_drift(network: Network, steps: int = 50) -> float:
 
 @torch.no_grad()
 def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
-    """Every toy analysis of a trained run, in the order of the paper; results are stored, and the paper's claims checked.
+    """Every toy analysis of a trained run, in the order of the paper; results are stored, its claims checked.
 
     starts: how many visited states the slow points are sought from.
     """
@@ -190,7 +196,7 @@ class _Study:
         centre = states.double().mean(0)
         _, size, axes = torch.linalg.svd(states.double() - centre, full_matrices=False)
         h_pre = self.line.h_star
-        axes = axes[:3] * torch.sign((axes[:3] @ (self.line.knots[-1] - self.line.knots[0]).double())).unsqueeze(1)
+        axes = axes[:3] * torch.sign(axes[:3] @ (self.line.knots[-1] - self.line.knots[0]).double()).unsqueeze(1)
 
         def seen(h: Tensor) -> list[list[float]]:
             return ((h.double() - centre) @ axes.t()).tolist()
@@ -202,7 +208,11 @@ class _Study:
         for phrase in PHRASES[:6]:
             words = [*phrase.split(), *[PAD_WORD] * pads]
             path = after(self.network, h_pre, words)
-            phrases[phrase] = {"words": words, "path": seen(path), "logits": (self.network.logit(path) - start).tolist()}
+            phrases[phrase] = {
+                "words": words,
+                "path": seen(path),
+                "logits": (self.network.logit(path) - start).tolist(),
+            }
         at = torch.tensor([start + tick for tick in ticks])
         near = (self.line.logits - start).abs() <= 6
         return {

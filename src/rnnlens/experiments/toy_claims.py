@@ -1,4 +1,4 @@
-"""What the paper says of the toy network, checked against what was measured: each claim holds or does not, in numbers."""
+"""What the paper says of the toy network, checked against what was measured: each claim holds or not, in numbers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _durations(toy: dict[str, Any]) -> list[Claim]:
         scope = next(iter(fills.values()))["scope"]
         claims.append(
             Claim(
-                f"`{word}` modifies the next {_count(scope, 'word')} and no later one",
+                f"`{word}` modifies the next {'word' if scope == 1 else _count(scope, 'word')} and no later one",
                 alive >= ALIVE and gone <= GONE,
                 f"within its scope at least {_percent(alive)} of the language's modification, later at most "
                 f"{_percent(gone)} (after pads and after neutral words)",
@@ -105,7 +105,8 @@ def _distances(toy: dict[str, Any]) -> list[Claim]:
 
 def _aligned(toy: dict[str, Any]) -> list[Claim]:
     claims = []
-    for word, wanted, oscillates in (("extremely", "a mode that decays within a step", False), ("not", "an oscillating pair", True)):
+    wanted = {"extremely": ("a mode that decays within a step", False), "not": ("an oscillating pair", True)}
+    for word, (mode, oscillates) in wanted.items():
         if word not in toy["mode_angles"]:
             continue
         angles = toy["mode_angles"][word]
@@ -115,7 +116,7 @@ def _aligned(toy: dict[str, Any]) -> list[Claim]:
         fast = tau is not None and tau <= 1
         claims.append(
             Claim(
-                f"`{word}` deflects the state most along {wanted}",
+                f"`{word}` deflects the state most along {mode}",
                 (imaginary != 0) if oscillates else fast,
                 f"nearest left eigenvector at {angles['angles'][best]:.0f}°, λ = {_complex(real, imaginary)}, "
                 f"τ {'infinite' if tau is None else f'{tau:.1f} steps'}",
@@ -152,9 +153,10 @@ def _removal(toy: dict[str, Any]) -> list[Claim]:
                 f"removing at most {UNITS} mode units destroys {_percent(DESTROYED)} of the effect of `{phrase}`, "
                 f"random units change it by at most {_percent(UNTOUCHED)}",
                 max(destroyed.values()) >= DESTROYED and by_chance <= UNTOUCHED,
-                f"{_percent(destroyed['single'])} in the paper's order, {_percent(destroyed['greedy'])} in greedy order; "
-                f"{UNITS} random units change {_percent(by_chance)} (median of {len(best['single']['random_remaining'])}"
-                f" draws), the best {UNITS} directions of a random basis destroy {_percent(basis)}",
+                f"{_percent(destroyed['single'])} in the paper's order, {_percent(destroyed['greedy'])} in greedy "
+                f"order; {UNITS} random units change {_percent(by_chance)} (median of "
+                f"{len(best['single']['random_remaining'])} draws), the best {UNITS} directions of a random "
+                f"basis destroy {_percent(basis)}",
                 "mode_removal",
             )
         )

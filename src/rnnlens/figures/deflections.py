@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.corpora.vocab import PAD_WORD
-from rnnlens.figures.style import FAINT, INK, PLAIN, Look, look_of, panels, shown, styled
+from rnnlens.figures.style import FAINT, GREY, PLAIN, Look, guide, look_of, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -19,6 +19,8 @@ def deflections(result: Mapping[str, Any]) -> Figure:
     Bars at the top are the scopes the language gives its modifiers.
     """
     figure = panels(["what it does to the next valence word", "how far it holds the state off the line"])
+    steps = max((len(found["effect"]) for fills in result.values() for found in fills.values()), default=1)
+    guide(figure, (-0.6, steps - 0.4), (1, 1), 1, {"color": GREY, "width": 1, "dash": "dot"})
     for place, (word, fills) in enumerate(result.items()):
         look = look_of(word, place)
         for fill, found in fills.items():
@@ -27,7 +29,6 @@ def deflections(result: Mapping[str, Any]) -> Figure:
             _curve(figure, found["distance"], name, look, fill, "distance from the line", 2, legend=False)
     for fill, control in _controls(result):
         _curve(figure, control, f"no modifier, {_fill(fill)}", PLAIN, fill, "distance from the line", 2)
-    steps = max((len(found["effect"]) for fills in result.values() for found in fills.values()), default=1)
     effects, distances = (
         [x for fills in result.values() for found in fills.values() for x in found[key]]
         for key in ("effect", "distance")
@@ -39,18 +40,16 @@ def deflections(result: Mapping[str, Any]) -> Figure:
             title_text="words read since the modifier", range=[-0.6, steps - 0.4], dtick=1, zeroline=False,
             showgrid=False, row=1, col=column,
         )  # fmt: skip
-    figure.add_hline(y=1, line={"color": FAINT, "width": 1.5, "dash": "dot"}, row=1, col=1)
-    for column in (1, 2):
-        figure.add_hline(y=0, line={"color": FAINT, "width": 1.5}, row=1, col=column)
-    figure.update_yaxes(title_text="distance from the line (state space)", zeroline=False, row=1, col=2)
-    figure.update_yaxes(zeroline=False, row=1, col=1)
+    figure.update_yaxes(zerolinecolor=FAINT, zerolinewidth=1.5)
+    figure.update_yaxes(title_text="distance from the line (state space)", row=1, col=2)
     figure = styled(
-        figure, "How long a modifier lasts", "words read since the modifier", "share of the language's change (1 = all)",
-        "Bars at the top: the words each modifier applies to by the language's rule. Both curves should stay up just as "
-        "long, and then fall.",
+        figure, "How long a modifier lasts: its effect, and the state's distance from the line",
+        "words read since the modifier", "share of the language's change (1 = all)",
+        "Bars at the top: the words each modifier applies to by the language's rule. Both curves should stay up just "
+        "as long, and then fall.",
         height=520,
     )  # fmt: skip
-    return figure.update_layout(margin={"t": 115, "b": 130, "l": 70}, legend={"y": -0.2, "yanchor": "top"})
+    return figure.update_layout(margin={"t": 110, "b": 130}, legend={"y": -0.2, "yanchor": "top", "entrywidth": 200})
 
 
 def _curve(
@@ -62,9 +61,10 @@ def _curve(
     figure.add_scatter(
         x=list(range(len(values))), y=list(values), mode="lines+markers", name=name, legendgroup=name,
         line={"color": look.colour, "width": 2.5, "dash": "solid" if pads else "dash"},
-        marker={"symbol": look.symbol if pads else f"{look.symbol}-open", "size": 8, "line": {"width": 2}},
+        marker={"symbol": look.symbol if pads else f"{look.symbol}-open", "size": 8,
+                "line": {"width": 2, "color": look.colour}},
         hovertext=[f"{name}<br>{step} since the modifier<br>{what} {value:.3f}" for step, value in enumerate(values)],
-        hoverinfo="text", showlegend=legend, row=1, col=column,
+        hoverinfo="text", showlegend=legend, legendrank=1 if pads else 2, row=1, col=column,
     )  # fmt: skip
 
 
@@ -90,7 +90,8 @@ def _scopes(figure: Figure, result: Mapping[str, Any], low: float, high: float, 
         )  # fmt: skip
         figure.add_annotation(
             x=scope - 0.5, y=y, text=f"“{shown(word)}” applies to {scope} word{'' if scope == 1 else 's'}",
-            showarrow=False, xanchor="left", font={"size": 12, "color": look.colour}, row=1, col=column,
+            showarrow=False, xanchor="left", font={"size": 12, "color": look.colour}, bgcolor="white",
+            borderpad=1, row=1, col=column,
         )  # fmt: skip
         figure.add_shape(
             type="line", x0=scope - 0.5, x1=scope - 0.5, y0=low, y1=y, layer="below",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.figures.style import FAINT, PLAIN, Look, look_of, shown, signed, styled
+from rnnlens.figures.style import INK, PLAIN, Look, look_of, shown, signed, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -34,7 +34,7 @@ def linear_quality(result: Mapping[str, Any]) -> Figure:
             _stems(figure, result[key][i], [y + offset for y in at], look, dash, hover)
     for name, dash in (("full update", "solid"), ("linear expansion", "dot")):  # whatever the colour
         figure.add_scatter(
-            x=[None], y=[None], mode="lines+markers", name=name, **_drawn(Look("#1a202c", "circle"), dash),
+            x=[None], y=[None], mode="lines+markers", name=name, **_drawn(Look(INK, "circle"), dash),
         )  # fmt: skip
     figure.add_vline(x=0, line={"color": "#4a5568", "width": 1})
     figure = styled(
@@ -50,16 +50,16 @@ def linear_quality(result: Mapping[str, Any]) -> Figure:
     )  # fmt: skip
     figure.update_xaxes(zeroline=False, gridcolor="#edf2f7")
     return figure.update_layout(
-        margin={"t": 105, "b": 60}, legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
+        margin={"t": 115, "b": 60}, legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
     )
 
 
 def _stems(figure: Figure, effects: list[float], at: list[float], look: Look, dash: str, hover: list[str]) -> None:
     """Lines from 0 to each effect, with a mark at its end."""
-    stems = [(x, y) for effect, y in zip(effects, at, strict=True) for x, y in ((0, y), (effect, y), (None, None))]
     drawn = _drawn(look, dash)
     figure.add_scatter(
-        x=[x for x, _ in stems], y=[y for _, y in stems], mode="lines", line=drawn["line"], hoverinfo="skip",
+        x=[x for effect in effects for x in (0, effect, None)], y=[y for row in at for y in (row, row, None)],
+        mode="lines", line=drawn["line"], hoverinfo="skip",
         showlegend=False,
     )  # fmt: skip
     figure.add_scatter(

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.figures.labels import Pixel, along, box, clearest, covered
 from rnnlens.figures.style import INK, PLAIN, Look, look_of, panels, shown, signed, styled
 
 if TYPE_CHECKING:
@@ -14,145 +15,186 @@ if TYPE_CHECKING:
 
 # Purple to green through grey: the colour-blind can tell them apart, and no trajectory has these colours.
 READINGS = ((0.0, "#762a83"), (0.25, "#af8dc3"), (0.5, "#c8c8c8"), (0.75, "#7fbf7b"), (1.0, "#1b7837"))
-REACH = 3.0  # readings beyond are coloured alike
-Point = Sequence[float]
+PANEL = (740.0, 305.0)  # its size in pixels, near enough to place names
+REACH = 3  # readings beyond are coloured alike
 
 
 def state_space(result: Mapping[str, Any]) -> Figure:
-    """Fig. 2, from a run's `toy.state_space`: PC1 against PC2 and against PC3, zoomed to where the phrases go.
+    """Fig. 2, from a run's `toy.state_space`: PC2 and, below it, PC3 against PC1, zoomed to where the phrases go.
 
     Trajectories are told apart by colour (modifier) and by triangle (valence word); they go on, dotted, under pads.
     """
     names = [f"PC{i + 1} ({100 * share:.0f} % of the variance)" for i, share in enumerate(result["variance"])]
-    figure = panels(["PC1 and PC2", "PC1 and PC3"], spacing=0.09)
-    for column, y in ((1, 1), (2, 2)):
-        _slow_points(figure, result, y, column)
-        _line(figure, result, y, column)
-        _phrases(figure, result, y, column)
-        _ticks(figure, result, y, column)
-        _labels(figure, result, y, column)
-        for axis, name, component in ((figure.update_xaxes, names[0], 0), (figure.update_yaxes, names[y], y)):
-            axis(title_text=name, range=_view(result, component), zeroline=False, row=1, col=column)
+    figure = panels(["", ""], stacked=True)
+    for component in (1, 2):  # which is also the panel's row
+        _line(figure, result, component)
+        _slow_points(figure, result, component)
+        _phrases(figure, result, component)
+        _h_pre(figure, result, component)
+        _names(figure, result, component)
+        figure.update_xaxes(range=_view(result, 0), zeroline=False, row=component, col=1)
+        figure.update_yaxes(
+            title_text=names[component], range=_view(result, component), zeroline=False, row=component, col=1
+        )
     figure = styled(
-        figure, "Modifiers push the state off the line, valence words move it along", names[0], names[1],
-        "Six phrases read from h<sup>pre</sup>. Marks ▲ ▼ are where “good” and “bad” took the state, bold numbers the "
-        "reading along the line, relative<br>to h<sup>pre</sup>; dotted: the steps that follow without input. Each axis "
-        "has its own scale.",
-        height=620,
+        figure, "Where words take the state: along the line attractor, or off it", "", names[1],
+        "Six phrases, all read from h<sup>pre</sup>, in principal components (PC) of the states visited. A triangle is "
+        "where the phrase's last word took<br>the state, a dotted line what follows without input; bold numbers are "
+        "readings on the line, relative to h<sup>pre</sup>. Each axis has its own scale.",
+        height=860,
     )  # fmt: skip
+    figure.update_xaxes(title_text=names[0], row=2, col=1)
     return figure.update_layout(
-        margin={"t": 135, "b": 150, "r": 90},
-        legend={"y": -0.19, "yanchor": "top", "entrywidth": 150},
+        margin={"b": 120, "r": 100}, legend={"y": -0.09, "yanchor": "top", "entrywidth": 160, "tracegroupgap": 0}
     )
 
 
-def _slow_points(figure: Figure, result: Mapping[str, Any], y: int, column: int) -> None:
-    slow = result["slow_points"]
-    figure.add_scatter(
-        x=[p[0] for p in slow["at"]], y=[p[y] for p in slow["at"]], mode="markers", name="slow points",
-        marker={"size": 5, "color": "#4a5568", "opacity": 0.25}, legendrank=2000,
-        hovertext=[f"slow point<br>reading {signed(value)}" for value in slow["logits"]], hoverinfo="text",
-        legendgroup="slow points", showlegend=column == 1, row=1, col=column,
-    )  # fmt: skip
-
-
-def _line(figure: Figure, result: Mapping[str, Any], y: int, column: int, between: int = 24) -> None:
+def _line(figure: Figure, result: Mapping[str, Any], component: int, dots: int = 400) -> None:
     """The curve in the colours of its readings. Plotly gives a line one colour, so it is drawn as dots, close by."""
-    at, readings = result["line"]["path"], result["line"]["logits"]
-    steps = [k / between for k in range(between)]
-    knots = list(zip(at, readings, strict=True))
-    dots = [(*_mix(p, q, s), (1 - s) * a + s * b) for (p, a), (q, b) in pairwise(knots) for s in steps]
-    dots += [(*at[-1], readings[-1])] if knots else []
+    line = result["line"]
+    knots = [(at[0], at[component], value) for at, value in zip(line["path"], line["logits"], strict=True)]
+    between = max(1, dots // max(1, len(knots) - 1))
+    drawn = [
+        [(1 - k / between) * a + k / between * b for a, b in zip(p, q, strict=True)]
+        for p, q in pairwise(knots)
+        for k in range(between)
+    ]
+    x, y, readings = zip(*drawn, knots[-1], strict=True)
     figure.add_scatter(
-        x=[dot[0] for dot in dots], y=[dot[y] for dot in dots], mode="markers", name="line attractor",
+        x=x, y=y, mode="markers", name="line attractor", showlegend=False,
         marker={
-            "size": 8, "color": [dot[-1] for dot in dots], "colorscale": [list(stop) for stop in READINGS],
-            "cmin": -REACH, "cmax": REACH, "showscale": column == 1,
+            "size": 10, "color": readings, "colorscale": [list(stop) for stop in READINGS], "cmin": -REACH,
+            "cmax": REACH, "showscale": component == 1,
             "colorbar": {
-                "title": {"text": "reading on the line", "side": "right"}, "thickness": 12, "len": 0.8, "x": 1.01,
-                "tickvals": [-REACH, -2, -1, 0, 1, 2, REACH],
-                "ticktext": ["≤ −3", "−2", "−1", "0", "+1", "+2", "≥ +3"],
+                "title": {"text": "reading on the line (logit)", "side": "right", "font": {"size": 13}},
+                "thickness": 12, "len": 0.5, "x": 1.01, "y": 1, "yanchor": "top",
+                "tickvals": list(range(-REACH, REACH + 1)),
+                "ticktext": [f"≤ −{REACH}", *(signed(v, 0) for v in range(1 - REACH, REACH)), f"≥ +{REACH}"],
             },
         },
-        hovertext=[f"line attractor<br>reading {signed(dot[-1])}" for dot in dots], hoverinfo="text",
-        showlegend=False, row=1, col=column,
+        hovertext=[f"line attractor<br>reading {signed(value)}" for value in readings], hoverinfo="text",
+        row=component, col=1,
     )  # fmt: skip
 
 
-def _phrases(figure: Figure, result: Mapping[str, Any], y: int, column: int) -> None:
+def _slow_points(figure: Figure, result: Mapping[str, Any], component: int) -> None:
+    slow = result["slow_points"]
+    figure.add_scatter(
+        x=[at[0] for at in slow["at"]], y=[at[component] for at in slow["at"]], mode="markers", name="slow points",
+        marker={"size": 4, "color": INK, "opacity": 0.18}, legendgroup="slow points", legendrank=4,
+        showlegend=component == 1, hoverinfo="text",
+        hovertext=[f"slow point<br>reading {signed(value)}" for value in slow["logits"]], row=component, col=1,
+    )  # fmt: skip
+
+
+def _phrases(figure: Figure, result: Mapping[str, Any], component: int) -> None:
     """Solid to where the last word landed, dotted from there on."""
     for name, phrase in result["phrases"].items():
-        words, look = _words(phrase), _look(result, phrase)
-        x, up = [p[0] for p in phrase["path"]], [p[y] for p in phrase["path"]]
-        hover = _hover(name, phrase)
-        landed = len(words)
+        words, look, hover = _words(phrase), _look(result, phrase), _hover(name, phrase)
+        x, y = [at[0] for at in phrase["path"]], [at[component] for at in phrase["path"]]
+        rises = _rises(result, words[-1])
+        triangle = "triangle-up" if rises else "triangle-down"
+        read, then = slice(0, len(words) + 1), slice(len(words), None)
+        common: dict[str, Any] = {
+            "name": f"“{shown(name)}”", "legendgroup": name, "legendrank": 1 if rises else 2,
+            "row": component, "col": 1,
+        }  # fmt: skip
         figure.add_scatter(
-            x=x[landed:], y=up[landed:], mode="lines+markers", hovertext=hover[landed:], hoverinfo="text",
+            x=x[then], y=y[then], mode="lines+markers", hovertext=hover[then], hoverinfo="text", showlegend=False,
             line={"color": look.colour, "width": 1.2, "dash": "dot"}, marker={"size": 4, "color": look.colour},
-            legendgroup=name, showlegend=False, name=shown(name), row=1, col=column,
+            **common,
         )  # fmt: skip
-        symbol = "triangle-up" if _rises(result, words[-1]) else "triangle-down"
-        between = landed - 1  # h_pre and the modifier's states: the last word's mark is larger
+        figure.add_scatter(  # a white rim, so that it is seen where it runs along the line
+            x=x[read], y=y[read], mode="lines", line={"color": "white", "width": 4.5}, hoverinfo="skip",
+            showlegend=False, **common,
+        )  # fmt: skip
         figure.add_scatter(
-            x=x[: landed + 1], y=up[: landed + 1], mode="lines+markers", hovertext=hover[: landed + 1],
-            hoverinfo="text", line={"color": look.colour, "width": 2.5},
+            x=x[read], y=y[read], mode="lines+markers", hovertext=hover[read], hoverinfo="text", showlegend=False,
+            line={"color": look.colour, "width": 2.5},
             marker={
-                "symbol": ["circle", *[look.symbol] * between, symbol], "color": look.colour,
-                "size": [1, *[8] * between, 13], "line": {"width": 1, "color": "white"}, "opacity": 1,
+                "symbol": ["circle", *[look.symbol] * (len(words) - 1), triangle], "color": look.colour, "opacity": 1,
+                "size": [1, *[9] * (len(words) - 1), 14], "line": {"width": 1, "color": "white"},
             },
-            name=f"“{shown(name)}”", legendgroup=name, showlegend=False, row=1, col=column,
+            **common,
         )  # fmt: skip
-        if column == 1:  # a legend shows a trace's first mark, which is not the triangle
+        if component == 1:  # the legend would show the first mark, not the triangle
             figure.add_scatter(
-                x=[None], y=[None], mode="lines+markers", name=f"“{shown(name)}”", legendgroup=name,
-                line={"color": look.colour, "width": 2.5}, marker={"symbol": symbol, "size": 12, "color": look.colour},
-                row=1, col=column,
+                x=[None], y=[None], mode="lines+markers", line={"color": look.colour, "width": 2.5},
+                marker={"symbol": triangle, "size": 12, "color": look.colour}, **common,
             )  # fmt: skip
 
 
-def _ticks(figure: Figure, result: Mapping[str, Any], y: int, column: int) -> None:
-    """Bold numbers along the line; where it points at the reader they would fall on one another, and a note says so."""
-    ticks, views = result["ticks"], (_view(result, 0), _view(result, y))
-    at = [(p[0], p[y]) for p in ticks["at"]]
-    spread = [(max(part) - min(part)) / (high - low) for part, (low, high) in zip(zip(*at), views, strict=True)]
-    if max(spread) < 0.04 * len(at):
-        figure.add_annotation(
-            x=at[0][0], y=at[0][1], text="the line,<br>seen end-on", ax=-38, ay=-52, arrowcolor=INK, arrowwidth=1,
-            font={"size": 12, "color": INK}, row=1, col=column,
-        )  # fmt: skip
-        return
-    upright = spread[1] >= spread[0]
+def _h_pre(figure: Figure, result: Mapping[str, Any], component: int) -> None:
+    at = result["h_pre"]["at"]
     figure.add_scatter(
-        x=[p[0] for p in at], y=[p[1] for p in at], mode="markers+text",
-        text=[f"<b>{signed(value, 0)}</b>" for value in ticks["valence"]],
-        textposition="middle right" if upright else "bottom center", textfont={"size": 14, "color": "black"},
-        marker={"symbol": "line-ew" if upright else "line-ns", "size": 12, "line": {"width": 2, "color": "black"}},
-        hoverinfo="skip", showlegend=False, name="readings", cliponaxis=False, row=1, col=column,
-    )  # fmt: skip
-
-
-def _labels(figure: Figure, result: Mapping[str, Any], y: int, column: int) -> None:
-    """h_pre and the state after each modifier."""
-    pre = result["h_pre"]
-    figure.add_scatter(
-        x=[pre["at"][0]], y=[pre["at"][y]], mode="markers", name="h<sup>pre</sup>, the start",
+        x=[at[0]], y=[at[component]], mode="markers", name="h<sup>pre</sup>, where all start", legendgroup="h_pre",
         marker={"symbol": "circle", "size": 10, "color": "white", "line": {"width": 2.5, "color": "black"}},
-        hovertext=["h<sup>pre</sup>: where all phrases start"], hoverinfo="text", legendrank=1500,
-        legendgroup="h_pre", showlegend=column == 1, row=1, col=column,
+        hovertext=["h<sup>pre</sup>: where all phrases start"], hoverinfo="text", legendrank=3,
+        showlegend=component == 1, row=component, col=1,
     )  # fmt: skip
-    named: set[str] = set()
+
+
+def _names(figure: Figure, result: Mapping[str, Any], component: int) -> None:
+    """What is written into a panel: readings along the line, then the names of the states after a modifier."""
+    views = (_view(result, 0), _view(result, component))
+
+    def pixel(at: Sequence[float]) -> Pixel:
+        x, y = ((value - low) / (high - low) for value, (low, high) in zip((at[0], at[component]), views, strict=True))
+        return x * PANEL[0], y * PANEL[1]
+
+    taken: list[Pixel] = []
     for phrase in result["phrases"].values():
-        words = _words(phrase)
-        if len(words) < 2 or words[0] in named:
-            continue
-        named.add(words[0])
-        x, up = phrase["path"][1][0], phrase["path"][1][y]
-        low, high = _view(result, 0)
+        path = [pixel(at) for at in phrase["path"]]
+        landed = path[len(_words(phrase))]
+        taken += along(path) + [landed] * 30  # triangles matter most
+    taken += _ticks(figure, result, component, [pixel(at) for at in result["ticks"]["at"]], taken)
+    taken += along([pixel(at) for at in result["line"]["path"]])
+    after = {_words(p)[0]: (p["path"][1], _look(result, p)) for p in result["phrases"].values() if len(_words(p)) > 1}
+    for word, (at, look) in after.items():
+        size = (20.0 + 8 * len(word), 24.0)
+        shift = clearest(pixel(at), size, taken, PANEL)
+        _write(figure, at, component, f"<b>h<sup>{shown(word)}</sup></b>", shift, {"size": 15, "color": look.colour})
+        taken += box(_moved(pixel(at), shift), size)
+
+
+def _ticks(
+    figure: Figure, result: Mapping[str, Any], component: int, at: Sequence[Pixel], taken: Sequence[Pixel]
+) -> list[Pixel]:
+    """Bold numbers along the line, and the points they take; too close to one another, all are said in one."""
+    ticks = result["ticks"]
+    wide, high = (max(part) - min(part) for part in zip(*at, strict=True))
+    upright = high >= wide
+    if max(wide / 28, high / 16) < len(at) - 1:
+        low, top = (signed(edge(ticks["valence"]), 0) for edge in (min, max))
+        size, middle = (130.0, 20.0), at[len(at) // 2]
+        shift = clearest(middle, size, taken, PANEL, gap=28)
         figure.add_annotation(
-            x=x, y=up, text=f"<b>h<sup>{shown(words[0])}</sup></b>", showarrow=False, yshift=18,
-            xanchor="left" if x < (low + high) / 2 else "right", xshift=-6 if x < (low + high) / 2 else 6,
-            font={"size": 15, "color": _look(result, phrase).colour}, row=1, col=column,
+            x=ticks["at"][len(at) // 2][0], y=ticks["at"][len(at) // 2][component], ax=shift[0], ay=-shift[1],
+            text=f"<b>{low} … {top}</b> all lie here", standoff=7, arrowcolor=INK, arrowwidth=1, arrowhead=0,
+            font={"size": 13, "color": "black"}, row=component, col=1,
         )  # fmt: skip
+        return box(_moved(middle, shift), size)
+    figure.add_scatter(
+        x=[p[0] for p in ticks["at"]], y=[p[component] for p in ticks["at"]], mode="markers", name="readings",
+        marker={"symbol": "line-ew" if upright else "line-ns", "size": 12, "line": {"width": 2, "color": "black"}},
+        showlegend=False, hoverinfo="skip", row=component, col=1,
+    )  # fmt: skip
+    size, shifts = (24.0, 18.0), ((22.0, 0.0), (-22.0, 0.0)) if upright else ((0.0, -18.0), (0.0, 18.0))
+    shift = min(shifts, key=lambda s: sum(covered(_moved(p, s), size, taken) for p in at))
+    for point, value in zip(ticks["at"], ticks["valence"], strict=True):
+        _write(figure, point, component, f"<b>{signed(value, 0)}</b>", shift, {"size": 14, "color": "black"})
+    return [point for p in at for point in box(_moved(p, shift), size)]
+
+
+def _write(figure: Figure, at: Sequence[float], component: int, text: str, shift: Pixel, font: dict[str, Any]) -> None:
+    figure.add_annotation(
+        x=at[0], y=at[component], text=text, showarrow=False, xshift=shift[0], yshift=shift[1], font=font,
+        bgcolor="rgba(255,255,255,0.7)", borderpad=0, row=component, col=1,
+    )  # fmt: skip
+
+
+def _moved(at: Pixel, shift: Pixel) -> Pixel:
+    return at[0] + shift[0], at[1] + shift[1]
 
 
 def _words(phrase: Mapping[str, Any]) -> list[str]:
@@ -162,9 +204,9 @@ def _words(phrase: Mapping[str, Any]) -> list[str]:
 
 def _look(result: Mapping[str, Any], phrase: Mapping[str, Any]) -> Look:
     """That of the modifier it starts with, if any."""
-    firsts = [_words(p)[0] for p in result["phrases"].values() if len(_words(p)) > 1]
+    modifiers = list(dict.fromkeys(_words(p)[0] for p in result["phrases"].values() if len(_words(p)) > 1))
     words = _words(phrase)
-    return look_of(words[0], list(dict.fromkeys(firsts)).index(words[0])) if len(words) > 1 else PLAIN
+    return look_of(words[0], modifiers.index(words[0])) if len(words) > 1 else PLAIN
 
 
 def _rises(result: Mapping[str, Any], word: str) -> bool:
@@ -175,22 +217,17 @@ def _rises(result: Mapping[str, Any], word: str) -> bool:
 
 def _hover(name: str, phrase: Mapping[str, Any]) -> list[str]:
     """What is said of each state of a phrase's path."""
-    after = ["h<sup>pre</sup>, before it"]
-    for i, word in enumerate(phrase["words"]):
-        after.append(f"after “{shown(word)}” (step {i + 1})")
+    after = ["h<sup>pre</sup>, before it", *(f"after word {i}, “{shown(w)}”" for i, w in enumerate(phrase["words"], 1))]
     return [
         f"“{shown(name)}”<br>{state}<br>reading {signed(value)}"
         for state, value in zip(after, phrase["logits"], strict=True)
     ]
 
 
-def _view(result: Mapping[str, Any], component: int, margin: float = 0.09) -> list[float]:
+def _view(result: Mapping[str, Any], component: int) -> list[float]:
     """The range of a component that holds the phrases, the ticks and h_pre."""
-    points = [result["h_pre"]["at"], *result["ticks"]["at"], *(p for q in result["phrases"].values() for p in q["path"])]
+    points = [result["h_pre"]["at"], *result["ticks"]["at"]]
+    points += [at for phrase in result["phrases"].values() for at in phrase["path"]]
     low, high = (edge(point[component] for point in points) for edge in (min, max))
-    room = margin * ((high - low) or 1.0)
+    room = 0.12 * ((high - low) or 1.0)
     return [low - room, high + room]
-
-
-def _mix(p: Point, q: Point, share: float) -> list[float]:
-    return [(1 - share) * a + share * b for a, b in zip(p, q, strict=True)]

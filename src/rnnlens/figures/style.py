@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
@@ -50,32 +50,48 @@ def signed(value: float, digits: int = 2) -> str:
     return text if float(text) == 0 else f"{'−' if value < 0 else '+'}{text}"
 
 
-def panels(titles: Sequence[str], spacing: float = 0.1) -> Figure:
-    """An empty figure with panels side by side; titles are markup."""
+def panels(titles: Sequence[str], stacked: bool = False) -> Figure:
+    """An empty figure with panels side by side, or stacked and sharing their x axis; titles are markup."""
     from plotly.subplots import make_subplots
 
-    figure = make_subplots(1, len(titles), subplot_titles=list(titles), horizontal_spacing=spacing)
+    shape = (len(titles), 1) if stacked else (1, len(titles))
+    figure = make_subplots(
+        *shape, subplot_titles=list(titles), shared_xaxes=stacked, horizontal_spacing=0.1, vertical_spacing=0.07,
+    )  # fmt: skip
     return figure.update_annotations(font={"size": 14, "color": INK})
 
 
+def guide(figure: Figure, x: Sequence[float], y: Sequence[float], column: int, line: dict[str, Any]) -> None:
+    """A line that only helps the eye. It is a trace, since shapes lie over all traces or under the grid."""
+    figure.add_scatter(
+        x=list(x),
+        y=list(y),
+        mode="lines",
+        line=line,
+        hoverinfo="skip",
+        showlegend=False,
+        name="guide",
+        row=1,
+        col=column,
+    )
+
+
 def styled(figure: Figure, title: str, x: str, y: str, subtitle: str = "", height: int | None = None) -> Figure:
-    """Title, axis names (of the first panel), a quiet background and a legend that never covers anything."""
+    """Title, axis names (of the first panel), a quiet background; a subtitle says how to read the figure."""
+    if subtitle:
+        title += f'<br><span style="font-size:13px;color:#4a5568">{subtitle}</span>'
     figure.update_layout(
         template="plotly_white", title={"text": title, "x": 0.02}, xaxis_title=x, yaxis_title=y,
         font={"family": "Helvetica, Arial, sans-serif", "size": 14}, margin={"l": 60, "r": 20, "t": 60, "b": 50},
-        legend={"orientation": "h", "y": -0.2}, hovermode="closest",
+        legend={"orientation": "h", "y": -0.2}, hovermode="closest", height=height,
     )  # fmt: skip
     if subtitle:
         figure.update_layout(
-            title={
-                "yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 18}, "font": {"size": 18},
-                "subtitle": {"text": subtitle, "font": {"size": 13, "color": "#4a5568"}},
-            },
-            margin={"t": 120},
-        )  # fmt: skip
-    if height is not None:
-        figure.update_layout(height=height)
-    return figure
+            title={"yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 32}, "font": {"size": 18}},
+            margin={"t": 94 + 17 * subtitle.count("<br>")},
+        )
+    figure.update_xaxes(title_font={"size": 14})
+    return figure.update_yaxes(title_font={"size": 14})
 
 
 def write_figure(figure: Figure, path: Path | str) -> Path:

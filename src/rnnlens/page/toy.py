@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rnnlens import figures
-from rnnlens.page.report import Section
+from rnnlens.page.writer import Section
 from rnnlens.runs import Run
 
 
@@ -30,12 +30,12 @@ def toy_sections(run: Run) -> tuple[str, list[Section]]:
         Section("It reads the language", "The reading after each phrase, beside what the language's rule gives.",
                 claims=claims("phrases"), table=phrases),
         Section("A line attractor, and words that push off it",
-                "Valence words move the state along a line of slow points; modifiers push it off the line, and the same "
-                "words then move it differently. Each path starts at h_pre; dotted ends are pads.",
+                "Valence words move the state along a line of slow points; modifiers push it off the line, and the "
+                "same words then move it differently. Each path starts at h_pre; dotted ends are pads.",
                 figures.state_space(toy["state_space"]), claims("state_space")),
         Section("How long a modifier lasts",
-                "The share of the language's own modification that a valence word would undergo, so many words after the "
-                "modifier, and how far the state is from the line meanwhile.",
+                "The share of the language's own modification that a valence word would undergo, so many words after "
+                "the modifier, and how far the state is from the line meanwhile.",
                 figures.deflections(toy["deflection"]), claims("deflection")),
         Section("Linear modes where the modifiers act",
                 "Eigenvalues of the recurrent Jacobian at the slow points nearest to the states after each modifier. "
@@ -49,8 +49,8 @@ def toy_sections(run: Run) -> tuple[str, list[Section]]:
                 "first-order expansion at the same state.",
                 figures.linear_quality(toy["linear_quality"]), claims("linear_quality")),
         Section("Removing the modes removes the modifier",
-                "What is left of the modifier's effect on valence words when mode after mode is taken out of the state, "
-                "beside as many random modes, and the best directions of random bases.",
+                "What is left of the modifier's effect on valence words when mode after mode is taken out of the "
+                "state, beside as many random modes, and the best directions of random bases.",
                 figures.mode_removal(toy["mode_removal"]), claims("mode_removal")),
     ]  # fmt: skip
     return f"The toy study: {about['arch']} of {about['hidden']} units, seed {run.config.seed}", sections

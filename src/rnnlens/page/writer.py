@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 STYLE = """
-body { font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1a202c; max-width: 1080px; margin: 2rem auto; padding: 0 1rem }
+body { font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1a202c; max-width: 1080px; margin: 2rem auto;
+  padding: 0 1rem }
 h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2.5rem }
 ul.claims { list-style: none; padding: 0 } ul.claims li { margin: .4rem 0; padding-left: 7.2rem; position: relative }
 ul.claims b { position: absolute; left: 0 } .shown b { color: #22543d } .missed b { color: #9c4221 }
 .measured { color: #4a5568 } table { border-collapse: collapse } td, th { padding: .2rem .8rem; text-align: left }
 td + td { text-align: right; font-variant-numeric: tabular-nums } .figure { overflow-x: auto }
-@media (prefers-color-scheme: dark) { body { background: #fff } }
 """
 
 
@@ -33,7 +34,7 @@ class Section:
     text: str
     figure: Figure | None = None
     claims: list[dict[str, Any]] = field(default_factory=list)
-    table: list[tuple[str, ...]] = field(default_factory=list)
+    table: Sequence[Sequence[str]] = field(default_factory=list)
 
     def html(self) -> str:
         parts = [f"<section><h2>{escape(self.title)}</h2><p>{escape(self.text)}</p>"]

@@ -1,0 +1,92 @@
+"""Barcodes: how a state changes what each probe word does, wᵀ ΔJ_inp x (eq. 5, §5.2.2; Figs. 5 and 8, Supp. D)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.context.effects import linear_effects, word_inputs
+from rnnlens.context.modifiers import kind_of
+from rnnlens.context.probes import Probes
+from rnnlens.dynamics import LineAttractor
+from rnnlens.networks import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Barcode:
+    """What a word, a state or a direction does to the effects of probe words, on the logit.
+
+    positive, negative            (n⁺,), (n⁻,)  the change in each probe's linear effect
+    base_positive, base_negative  (n⁺,), (n⁻,)  the probes' effects at h*
+    """
+
+    name: str
+    probes: Probes = field(repr=False)
+    positive: Tensor
+    negative: Tensor
+    base_positive: Tensor
+    base_negative: Tensor
+
+    @property
+    def share(self) -> float:
+        """The change as a share of the valence that was there: −1 takes it away, −2 flips it, +1 doubles it."""
+        change = self.positive.mean() - self.negative.mean()
+        return float(change / (self.base_positive.mean() - self.base_negative.mean()))
+
+    @property
+    def kind(self) -> str:
+        """negator, intensifier, diminisher or other, by the sign pattern of the two means."""
+        return kind_of(self.share, float(self.positive.mean()), float(self.negative.mean()))
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `barcodes.<word>`."""
+        return {
+            "kind": self.kind,
+            "share": self.share,
+            "mean_positive": float(self.positive.mean()),
+            "mean_negative": float(self.negative.mean()),
+            "positive": self.positive.tolist(),
+            "negative": self.negative.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        means = f"{float(self.positive.mean()):+.2f} on positive, {float(self.negative.mean()):+.2f} on negative words"
+        return f"Barcode({self.name!r}: {self.kind}, {means})"
+
+
+def barcode(network: Network, line: LineAttractor, word: str, probes: Probes | None = None) -> Barcode:
+    """A word's barcode: the change from h* to h_mod = F(h*, word)."""
+    h_mod = network.step(line.h_star, word_inputs(network, [word])[0])
+    return state_barcode(network, line, h_mod, word, probes)
+
+
+@torch.no_grad()
+def state_barcode(
+    network: Network, line: LineAttractor, h: Tensor, name: str = "state", probes: Probes | None = None
+) -> Barcode:
+    """The barcode of a state (N,): of the initial state, of one on the way back to the line …"""
+    probes = probes or Probes.from_network(network, line)
+    e = probes.inputs(network)
+    base = linear_effects(network, line.h_star, e)
+    change = linear_effects(network, h, e) - base
+    return Barcode(name, probes, *probes.split(change), *probes.split(base))
+
+
+def component_barcodes(
+    network: Network, line: LineAttractor, components: Tensor, sizes: Tensor, probes: Probes | None = None
+) -> list[Barcode]:
+    """Barcodes of directions (P, N) of state space: h* moved along each by its size (P,), half the difference between
+    moving forth and back, so that it is the part of the change that is odd in the direction (Fig. 8)."""
+    probes = probes or Probes.from_network(network, line)
+    found = []
+    for p, (direction, size) in enumerate(zip(components, sizes.tolist(), strict=True), start=1):
+        forth, back = (
+            state_barcode(network, line, line.h_star + sign * size * direction, f"component {p}", probes)
+            for sign in (1, -1)
+        )
+        change = (forth.positive - back.positive) / 2, (forth.negative - back.negative) / 2
+        found.append(Barcode(f"component {p}", probes, *change, forth.base_positive, forth.base_negative))
+    return found

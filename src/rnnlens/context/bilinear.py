@@ -1,0 +1,104 @@
+"""The bilinear model: J_inp changes linearly with a few projections of the state (§8, eq. 6).
+
+    J_inp(h_mod) ≈ J_inp(h*) + Σ_p ((h_mod − h*)ᵀ m^p) A^p
+
+Fitting m^p and A^p to all modifiers is a reduced-rank regression of ΔJ_inp on Δh, uncentred, in the metric in which
+ΔJ_inp acts on one-hot words; by `input_features` ΔJ_inp is a short vector with the same inner products, so nothing of
+the size of a vocabulary appears.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.context.modifiers import Modifiers
+from rnnlens.dynamics import LineAttractor
+from rnnlens.dynamics.jacobians import input_features
+from rnnlens.errors import RnnlensError
+from rnnlens.networks import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Bilinear:
+    """m (P, N): the modifier components m^p. features (P, K): A^p in the coordinates of `input_features`.
+
+    explained   (Q,)  share of ‖ΔJ_inp‖² explained with 1 … Q terms, over the words it was fitted to
+    held_out    (Q,)  the same for words that were not (a fifth of them), fitted to the rest
+    bound       (Q,)  what a plain SVD of ΔJ_inp explains: no linear function of the state can do better
+    """
+
+    m: Tensor
+    features: Tensor
+    explained: Tensor
+    held_out: Tensor
+    bound: Tensor
+    n: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.m)
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `bilinear`."""
+        return {
+            "rank": self.rank,
+            "n": self.n,
+            "explained_variance": self.explained.tolist(),
+            "held_out": self.held_out.tolist(),
+            "bound": self.bound.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{100 * x:.1f} %" for x in self.explained[: self.rank].tolist())
+        return f"Bilinear(rank {self.rank}: {shares} of the change in J_inp of {self.n} modifiers)"
+
+
+@torch.no_grad()
+def fit_bilinear(
+    network: Network, line: LineAttractor, modifiers: Modifiers, rank: int = 3, most: int = 10, seed: int = 0,
+    rows: Tensor | None = None,
+) -> Bilinear:  # fmt: skip
+    """Fit the model to the modifiers (or the given rows of the table), with 1 … `most` terms."""
+    rows = modifiers.selected if rows is None else rows
+    if len(rows) < 5:
+        raise RnnlensError(f"{len(rows)} modifiers: expected at least 5 to fit the bilinear model to")
+    X = (modifiers.h_mod[rows] - line.h_star).double()
+    Y = (input_features(network, modifiers.h_mod[rows]) - input_features(network, line.h_star)).double()
+    most = min(most, len(rows), network.size)
+    if not 1 <= rank <= most:
+        raise RnnlensError(f"rank is {rank}: expected 1 … {most}")
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed)).to(X.device)
+    held, kept = order[: len(rows) // 5], order[len(rows) // 5 :]
+    m, A = _reduced_rank(X, Y, most)
+    m_kept, A_kept = _reduced_rank(X[kept], Y[kept], most)
+    size = torch.linalg.svdvals(Y).square()
+    return Bilinear(
+        m[:rank].to(line.h_star), A[:rank].to(line.h_star), _explained(X, Y, m, A),
+        _explained(X[held], Y[held], m_kept, A_kept), (size.cumsum(0) / size.sum())[:most], len(rows),
+    )  # fmt: skip
+
+
+def _reduced_rank(X: Tensor, Y: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """The best X mᵀ A of every rank up to `rank`: m (rank, N), A (rank, K). Directions of X that hardly occur (below a
+    thousandth of the largest) are left out, so that noise in them is not blown up."""
+    U, size, V = torch.linalg.svd(X, full_matrices=False)
+    keep = size > 1e-3 * size[0]
+    U, size, V = U[:, keep], size[keep], V[keep]
+    within = U.t() @ Y  # the least-squares fit is U within
+    u, s, A = torch.linalg.svd(within, full_matrices=False)
+    rank = min(rank, len(s))
+    m = (V.t() / size) @ (u[:, :rank] * s[:rank])
+    return m.t(), A[:rank]
+
+
+def _explained(X: Tensor, Y: Tensor, m: Tensor, A: Tensor) -> Tensor:
+    """1 − ‖Y − X mᵀA‖²/‖Y‖² with the first 1, 2, … terms."""
+    total, left, found = Y.square().sum(), Y.clone(), []
+    for p in range(len(m)):
+        left = left - (X @ m[p]).unsqueeze(1) * A[p]
+        found.append(1 - left.square().sum() / total)
+    return torch.stack(found)

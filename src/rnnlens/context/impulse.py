@@ -1,0 +1,157 @@
+"""What a modifier leaves behind: the way back to the line under pads (§5.2.1, Fig. 4), and how fast it is (Fig. 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.context.effects import word_inputs
+from rnnlens.context.modifiers import Modifiers
+from rnnlens.context.subspace import Subspace
+from rnnlens.dynamics import LineAttractor
+from rnnlens.networks import Network
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialFit:
+    """a·exp(−t/τ) + c for many series at once: tau, a, c, r2, each (...). τ is NaN where a series does not decay."""
+
+    tau: Tensor
+    a: Tensor
+    c: Tensor
+    r2: Tensor
+
+    def at(self, t: Tensor) -> Tensor:
+        """The fitted curves at times t (T,), (..., T)."""
+        return self.a.unsqueeze(-1) * torch.exp(-t / self.tau.unsqueeze(-1)) + self.c.unsqueeze(-1)
+
+
+@torch.no_grad()
+def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = None, steps: int = 200) -> ExponentialFit:
+    """Fit y(t) ≈ a·exp(−t/τ) + c to series (..., T) at t = 0 … T−1.
+
+    For each τ of a fine logarithmic grid a and c are a linear regression in closed form; the best τ is kept. Where the
+    best is the longest on the grid, or the exponential explains less than half of the series, it does not decay.
+    """
+    T = y.shape[-1]
+    grid = torch.logspace(
+        torch.log10(torch.tensor(shortest)), torch.log10(torch.tensor(longest or float(T))), steps, dtype=torch.float64
+    ).to(y.device)
+    t = torch.arange(T, dtype=torch.float64, device=y.device)
+    basis = torch.exp(-t / grid.unsqueeze(1))
+    centred = basis - basis.mean(1, keepdim=True)
+    unit = centred / centred.norm(dim=1, keepdim=True)
+    flat = y.double().reshape(-1, T)
+    around = flat - flat.mean(1, keepdim=True)
+    best = (around @ unit.t()).square().max(1)
+    spread = around.square().sum(1)
+    k = best.indices
+    a = (around * centred[k]).sum(1) / centred[k].square().sum(1)
+    c = flat.mean(1) - a * basis[k].mean(1)
+    r2 = torch.where(spread > 0, best.values / spread.clamp(min=1e-300), torch.zeros_like(spread))
+    tau = torch.where((k < steps - 1) & (r2 >= 0.5), grid[k], torch.nan)
+    return ExponentialFit(*(x.reshape(y.shape[:-1]).to(y.dtype) for x in (tau, a, c, r2)))
+
+
+@torch.no_grad()
+def responses(network: Network, h: Tensor, steps: int) -> Tensor:
+    """States (..., steps+1, N) from h (..., N) on, under pads."""
+    states = [h]
+    for _ in range(steps):
+        states.append(network.step(states[-1]))
+    return torch.stack(states, -2)
+
+
+@dataclass(frozen=True, eq=False)
+class Impulse:
+    """The way back after one word.
+
+    states    (T+1, N)  h_mod first, then under pads
+    along     (T+1,)    the logit
+    coordinates (T+1, R)  in the modifier subspace
+    distance  (T+1,)    from the line
+    fit                 an exponential through the distance
+    """
+
+    word: str
+    states: Tensor
+    along: Tensor
+    coordinates: Tensor
+    distance: Tensor
+    fit: ExponentialFit
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `impulse.<word>`."""
+        t = torch.arange(len(self.distance), dtype=self.distance.dtype, device=self.distance.device)
+        tau = float(self.fit.tau)
+        return {
+            "logit": self.along.tolist(),
+            "coordinates": self.coordinates.tolist(),
+            "distance": self.distance.tolist(),
+            "tau": None if tau != tau else tau,
+            "fit": None if tau != tau else self.fit.at(t).tolist(),
+            "r2": float(self.fit.r2),
+        }
+
+
+def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str, steps: int = 30) -> Impulse:
+    """The impulse response to a word from h* (Fig. 4)."""
+    with torch.no_grad():
+        states = responses(network, network.step(line.h_star, word_inputs(network, [word])[0]), steps)
+        distance = line.distance(states)
+        return Impulse(
+            word, states, network.logit(states), subspace.project(states), distance, fit_exponential(distance)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Timescales:
+    """How fast modifiers decay along each component of the subspace (Fig. 7).
+
+    tau    (M, R)  in words, NaN where a component does not decay exponentially
+    r2     (M, R)  share of the coordinate's course that the exponential explains
+    paths  (M, T+1, R)  the coordinates
+    """
+
+    words: list[str]
+    tau: Tensor
+    r2: Tensor
+    paths: Tensor
+
+    def mean(self) -> list[float | None]:
+        """The mean τ of each component over the words that decay."""
+        return [_plain(column[~column.isnan()].mean()) for column in self.tau.t()]
+
+    def median(self) -> list[float | None]:
+        return [_plain(column.nanmedian()) for column in self.tau.t()]
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `timescales`."""
+        return {
+            "mean": self.mean(),
+            "median": self.median(),
+            "decaying": [int((~column.isnan()).sum()) for column in self.tau.t()],
+            "words": self.words,
+            "tau": [[_plain(x) for x in row] for row in self.tau],
+        }
+
+    def __repr__(self) -> str:
+        means = ", ".join("none" if m is None else f"{m:.1f}" for m in self.mean())
+        return f"Timescales({len(self.words)} modifiers, mean τ {means} words)"
+
+
+@torch.no_grad()
+def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps: int = 30) -> Timescales:
+    """Exponential fits to the modifiers' coordinates in the subspace, under pads."""
+    rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.h_mod.device)
+    paths = subspace.project(responses(network, modifiers.h_mod[rows], steps))
+    fit = fit_exponential(paths.transpose(1, 2))
+    return Timescales(subspace.words, fit.tau, fit.r2, paths)
+
+
+def _plain(x: Tensor) -> float | None:
+    value = float(x)
+    return None if value != value else value

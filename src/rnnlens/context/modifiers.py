@@ -1,0 +1,288 @@
+"""Which words are modifiers: after them, other words are read differently (§5.1, Fig. 3).
+
+Three measures of a word, at h_mod = F(h*, word):
+
+norm         ‖J_inp(h_mod) − J_inp(reference)‖_F, the paper's. With reference `fixed` (h*, the paper's) strong valence
+             words score high, because they move far along the line; with `nearest` the change along it is left out.
+interaction  needs no linearisation: by how much the full effects of probe words differ from those at the reference,
+             positive probes less negative ones. More than 0 stresses valence, less than 0 weakens or flips it.
+score        the recommended one: the interaction in units of its own noise. A word seen ten times in training has a
+             large random interaction; how large falls with its count, and is estimated from the words themselves.
+             Over several networks trained independently, their mean: noise does not repeat itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor
+
+from rnnlens.artifacts import atomic_file
+from rnnlens.context.effects import effects, linear_effects
+from rnnlens.context.probes import Probes, common_words
+from rnnlens.dynamics import LineAttractor
+from rnnlens.dynamics.jacobians import input_change, input_size
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.networks import Network
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+Reference = Literal["fixed", "nearest"]
+NEGATES = 0.5  # a word that takes away at least this share of valence is a negator, one that takes less a diminisher
+CHANGES = 0.1  # a word that changes valence by less than this share is neither
+
+
+@dataclass(frozen=True, eq=False)
+class Modifiers:
+    """Words (M), most frequent first, with every measure.
+
+    ids           (M,)    in the network's vocabulary
+    counts        (M,)    how often each was seen in training; None where nobody counted
+    h_mod         (M, N)  F(h*, word)
+    norm          (M,)    ‖ΔJ_inp‖_F against `reference`; `norms` has both
+    relative      (M,)    the same as a share of ‖J_inp(h*)‖_F
+    interaction   (M,)    the probes' contrast of the change in full effects
+    positive, negative  (M,)  the mean change of the linear effect on positive and negative probes: the barcode's means
+    share         (M,)    the barcode's contrast as a share of valence itself: −1 makes words neutral, −2 flips them
+    noise         (M,)    the interaction's estimated standard deviation for a word of this count that modifies nothing
+    score         (M,)    interaction / noise; over several networks, their root-mean-square-normalised mean
+    kinds                 negator, intensifier, diminisher, or other
+    threshold             of `score`: modifiers are above it in size
+    """
+
+    network: Network = field(repr=False)
+    line: LineAttractor = field(repr=False)
+    probes: Probes = field(repr=False)
+    reference: Reference
+    words: list[str]
+    ids: Tensor
+    counts: Tensor | None
+    h_mod: Tensor
+    norms: dict[str, Tensor]
+    scale: float
+    interaction: Tensor
+    positive: Tensor
+    negative: Tensor
+    share: Tensor
+    noise: Tensor
+    score: Tensor
+    kinds: list[str]
+    threshold: float
+    networks: int = 1
+
+    @property
+    def norm(self) -> Tensor:
+        return self.norms[self.reference]
+
+    @property
+    def relative(self) -> Tensor:
+        return self.norm / self.scale
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def order(self) -> Tensor:
+        """Rows by the size of the recommended score, strongest first."""
+        return self.score.abs().argsort(descending=True)
+
+    @property
+    def selected(self) -> Tensor:
+        """Rows of the modifiers, strongest first."""
+        return self.order[: int((self.score.abs() > self.threshold).sum())]
+
+    def strongest(self, n: int = 20, kind: str | None = None, by: str = "score") -> list[str]:
+        """The n strongest words by `score`, `norm` or `interaction`, of one kind if named."""
+        order = getattr(self, by).abs().argsort(descending=True).tolist()
+        return [self.words[i] for i in order if kind is None or self.kinds[i] == kind][:n]
+
+    def rank(self, word: str, by: str = "score") -> int:
+        """The place of a word, from 1, by the size of a measure."""
+        size = getattr(self, by).abs()
+        return 1 + int((size > size[self.row(word)]).sum())
+
+    def row(self, word: str) -> int:
+        if word not in self.words:
+            raise RnnlensError(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
+        return self.words.index(word)
+
+    def __getitem__(self, word: str) -> dict[str, Any]:
+        """A word's row of the table."""
+        return {name: values[self.row(word)] for name, values in self.columns().items()}
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table's columns, in the words' own order."""
+        return {
+            "word": self.words,
+            "count": [None] * len(self) if self.counts is None else self.counts.tolist(),
+            "kind": self.kinds,
+            "score": self.score.tolist(),
+            "norm_fixed": self.norms["fixed"].tolist(),
+            "norm_nearest": self.norms["nearest"].tolist(),
+            "relative": self.relative.tolist(),
+            "interaction": self.interaction.tolist(),
+            "on_positive": self.positive.tolist(),
+            "on_negative": self.negative.tolist(),
+            "share": self.share.tolist(),
+        }
+
+    def table(self, **more: Sequence[Any]) -> DataFrame:
+        """A polars DataFrame, strongest first; more columns (in the words' order) may be added."""
+        import polars
+
+        frame = polars.DataFrame({**self.columns(), **more})
+        return frame[self.order.cpu().numpy()]
+
+    def write(self, path: Path | str, **more: Sequence[Any]) -> Path:
+        """Save the table as .csv or .parquet."""
+        path = Path(path)
+        kind = path.suffix.lower()
+        if kind not in (".csv", ".parquet"):
+            raise RnnlensError(f"cannot save a table as {quoted(str(path))}: expected a name ending in csv or parquet")
+        with atomic_file(path) as temporary:
+            table = self.table(**more)
+            table.write_csv(temporary) if kind == ".csv" else table.write_parquet(temporary)
+        return path
+
+    def _repr_html_(self) -> str:
+        return self.table().head(50)._repr_html_()
+
+    def __repr__(self) -> str:
+        return (
+            f"Modifiers({len(self.selected)} of {len(self)} words above {self.threshold:.1f}: "
+            f"{', '.join(self.strongest(8))} …)"
+        )
+
+    def results(self, most: int = 200) -> dict[str, Any]:
+        """For results.json, under `modifiers`."""
+        columns = self.columns()
+        rows = self.order[:most].tolist()
+        return {
+            "n": len(self.selected),
+            "threshold": self.threshold,
+            "of": len(self),
+            "reference": self.reference,
+            "networks": self.networks,
+            "scale": self.scale,
+            "words": [{name: values[i] for name, values in columns.items()} for i in rows],
+            "strongest_by_norm": {name: self._by(norm, 50) for name, norm in self.norms.items()},
+            "norm_quantiles": {
+                name: norm.quantile(torch.linspace(0, 1, 101, device=norm.device).to(norm.dtype)).tolist()
+                for name, norm in self.norms.items()
+            },
+            "asymmetry": self.asymmetry(),
+        }
+
+    def _by(self, size: Tensor, n: int) -> list[str]:
+        return [self.words[i] for i in size.argsort(descending=True)[:n].tolist()]
+
+    def asymmetry(self) -> dict[str, Any]:
+        """§11: how many negators and intensifiers there are among the modifiers, and how strong they are on average."""
+        rows = self.selected.tolist()
+        found: dict[str, Any] = {}
+        for kind in ("negator", "intensifier", "diminisher", "other"):
+            of_kind = [i for i in rows if self.kinds[i] == kind]
+            shares = self.share[of_kind]
+            found[kind] = {"n": len(of_kind), "mean_share": float(shares.mean()) if of_kind else None}
+        return found
+
+
+@torch.no_grad()
+def find_modifiers(
+    network: Network | Sequence[Network],
+    line: LineAttractor | Sequence[LineAttractor],
+    top: int = 10_000,
+    reference: Reference = "fixed",
+    probes: Probes | None = None,
+    threshold: float = 4.0,
+) -> Modifiers:
+    """Measure the `top` most frequent words as modifiers.
+
+    reference: what `norm` is measured against. threshold: how many standard deviations of noise the score of a modifier
+    must have. Several networks with the same words, each with its line: scores are their consensus, all else is of the
+    first.
+    """
+    if reference not in ("fixed", "nearest"):
+        raise RnnlensError(f"reference is {quoted(reference)}: expected fixed or nearest")
+    if not isinstance(network, Network):
+        lines = [line] if isinstance(line, LineAttractor) else list(line)
+        if not network or len(lines) != len(network):
+            raise RnnlensError(f"got {len(network)} networks and {len(lines)} lines: expected a line for each")
+        return _consensus(
+            [find_modifiers(n, at, top, reference, probes, threshold) for n, at in zip(network, lines, strict=True)]
+        )
+    assert isinstance(line, LineAttractor)
+    probes = probes or Probes.from_network(network, line)
+    ids = common_words(network, top)
+    assert network.vocab is not None and network.E is not None
+    e, h_star = probes.inputs(network), line.h_star
+    h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
+    nearest = line.nearest(h_mod)
+    interaction = probes.contrast(effects(network, h_mod, e)) - probes.contrast(effects(network, nearest, e))
+    base = linear_effects(network, h_star, e)
+    barcode = linear_effects(network, h_mod, e) - base
+    positive, negative = (part.mean(-1) for part in probes.split(barcode))
+    share = probes.contrast(barcode) / probes.contrast(base)
+    seen = network.vocab.counts
+    counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
+    noise = _noise(interaction, counts)
+    return Modifiers(
+        network, line, probes, reference, network.vocab.decode(ids.tolist()), ids, counts, h_mod,
+        {"fixed": input_change(network, h_mod, h_star), "nearest": input_change(network, h_mod, nearest)},
+        float(input_size(network, h_star)), interaction, positive, negative, share, noise, interaction / noise,
+        _kinds(share, positive, negative), threshold,
+    )  # fmt: skip
+
+
+def kind_of(share: float, positive: float, negative: float) -> str:
+    """By the sign pattern of a barcode's means: whether both valences change in the same sense, in which, how much."""
+    if abs(share) < CHANGES or positive * negative > 0:  # hardly anything, or a shift of both
+        return "other"
+    return "intensifier" if share > 0 else "negator" if share <= -NEGATES else "diminisher"
+
+
+def _kinds(share: Tensor, positive: Tensor, negative: Tensor) -> list[str]:
+    return [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
+
+
+def _noise(interaction: Tensor, counts: Tensor | None, bins: int = 20) -> Tensor:
+    """The interaction's standard deviation for words that modify nothing, as a smooth function of their count.
+
+    Modifiers are few, so in every range of counts the median size is that of noise; log σ is then fitted by a line in
+    log count, and falls no lower than what the most frequent words show."""
+    size = interaction.abs()
+    if counts is None or len(size) < 2 * bins:
+        return (size.median() / 0.6745).clamp(min=1e-12).expand_as(size)
+    order = counts.argsort()
+    groups = order.tensor_split(bins)
+    x = torch.stack([counts[g].double().log().median() for g in groups])
+    y = torch.stack([(size[g].median() / 0.6745).clamp(min=1e-12).double().log() for g in groups])
+    centred = x - x.mean()
+    slope = ((centred * (y - y.mean())).sum() / centred.square().sum().clamp(min=1e-12)).clamp(max=0)
+    fitted = y.mean() + slope * (counts.double().clamp(min=1).log() - x.mean())
+    return torch.exp(fitted.clamp(min=float(y.mean() + slope * centred.max()))).to(interaction.dtype)
+
+
+def _consensus(found: list[Modifiers]) -> Modifiers:
+    """One table for several networks: each network's scores scaled alike, then averaged over √(number of networks)."""
+    from dataclasses import replace
+
+    first = found[0]
+    for other in found[1:]:
+        if other.words != first.words:
+            raise RnnlensError("the networks do not know the same words: a consensus needs one vocabulary")
+    score = torch.stack([one.score.to(first.score) for one in found])
+    share, positive, negative = (
+        torch.stack([getattr(one, name).to(first.score) for one in found]).mean(0)
+        for name in ("share", "positive", "negative")
+    )
+    mean = score.sum(0) / len(found) ** 0.5  # noise alone stays at one standard deviation
+    return replace(
+        first, score=mean, share=share, positive=positive, negative=negative,
+        kinds=_kinds(share, positive, negative), networks=len(found),
+    )  # fmt: skip

@@ -1,0 +1,127 @@
+"""Probe words: valence words of both signs, on which the effect of modifiers is measured (§5.2.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rnnlens.context.effects import word_inputs
+from rnnlens.dynamics import LineAttractor, word_effects
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.networks import Network
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Positive and negative words, strongest first; `source` says how they were found."""
+
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    source: str = "given"
+
+    def __post_init__(self) -> None:
+        for name in ("positive", "negative"):
+            words = getattr(self, name)
+            if isinstance(words, str) or not words:
+                raise RnnlensError(f"{name} probes are {quoted(words)}: expected a list of at least one word")
+            object.__setattr__(self, name, tuple(words))
+        both = set(self.positive) & set(self.negative)
+        if both:
+            raise RnnlensError(f"{quoted(sorted(both)[0])} is among the positive and the negative probes")
+
+    @property
+    def words(self) -> list[str]:
+        """The positive ones, then the negative ones."""
+        return [*self.positive, *self.negative]
+
+    def inputs(self, network: Network) -> Tensor:
+        """Embedded, (n⁺ + n⁻, D)."""
+        return word_inputs(network, self.words)
+
+    def split(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Values for `words` along the last dimension, parted into positive and negative ones."""
+        return values[..., : len(self.positive)], values[..., len(self.positive) :]
+
+    def contrast(self, values: Tensor) -> Tensor:
+        """(mean over positive probes − mean over negative ones)/2: above 0 where valence is stressed, below where it is
+        weakened or flipped; the same shift of both leaves it alone."""
+        positive, negative = self.split(values)
+        return (positive.mean(-1) - negative.mean(-1)) / 2
+
+    @classmethod
+    def from_corpus(cls, corpus: Any, n: int = 100, seed: int = 0) -> Probes:
+        """The n words of largest and of smallest weight in a logistic regression on the words of the training reviews
+        (the paper's choice), which knows nothing of the network."""
+        weights = bag_of_words(corpus, seed)
+        order = np.argsort(weights, kind="stable")
+        words = corpus.vocab.words
+        return cls(
+            tuple(words[i] for i in order[::-1][:n]), tuple(words[i] for i in order[:n]),
+            "logistic regression on the training reviews",
+        )  # fmt: skip
+
+    @classmethod
+    def from_network(cls, network: Network, line: LineAttractor, n: int = 100, common: int = 5_000) -> Probes:
+        """The words with the largest and smallest effect wᵀ J_inp(h*) x, of the `common` most frequent: for networks
+        without a corpus."""
+        if network.vocab is None:
+            raise RnnlensError("this network has no words: there is nothing to probe it with")
+        ids = common_words(network, common)
+        n = min(n, len(ids) // 2)
+        effect = word_effects(network, line.h_star)[ids]
+        order = effect.argsort(descending=True)
+        words = network.vocab.decode(ids.tolist())
+        return cls(
+            tuple(words[i] for i in order[:n].tolist()), tuple(words[i] for i in order.flip(0)[:n].tolist()),
+            "the network's own linear effects at h*",
+        )  # fmt: skip
+
+    def known_to(self, network: Network) -> Probes:
+        """Those that a network knows."""
+        vocab = network.vocab
+        if vocab is None:
+            raise RnnlensError("this network has no words: there is nothing to probe it with")
+        kept = [tuple(word for word in words if word in vocab) for words in (self.positive, self.negative)]
+        return Probes(kept[0], kept[1], self.source)
+
+
+def common_words(network: Network, top: int) -> Tensor:
+    """Ids of the most frequent words, most frequent first, without `<unk>`; in the vocabulary's order where nobody
+    counted."""
+    vocab = network.vocab
+    if vocab is None:
+        raise RnnlensError("this network has no words: pass one that has")
+    counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
+    order = np.argsort(-counts, kind="stable")
+    order = order[order != vocab.unk][:top]
+    return torch.as_tensor(order.copy(), device=network.h0.device)
+
+
+def bag_of_words(corpus: Any, seed: int = 0, C: float = 0.05) -> np.ndarray:
+    """Weights (W,) of a logistic regression of the label on which words a training review has."""
+    from scipy.sparse import csr_matrix
+    from sklearn.linear_model import LogisticRegression
+
+    split = corpus.train
+    lengths = np.asarray(split.lengths)
+    columns, rows = [], []
+    for start in range(0, len(split), 4096):
+        block = np.arange(start, min(start + 4096, len(split)))
+        ids, n = split.batch(block)
+        inside = (np.arange(ids.shape[1]) < np.asarray(n)[:, None]) & (ids >= 0)
+        rows.append(np.nonzero(inside)[0] + start)
+        columns.append(ids[inside])
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    seen = csr_matrix((np.ones(len(row), np.float32), (row, column)), shape=(len(lengths), len(corpus.vocab)))
+    seen.sum_duplicates()
+    seen.data[:] = 1
+    model = LogisticRegression(C=C, solver="liblinear", random_state=seed)
+    model.fit(seen, np.asarray(split.labels) > 0.5)
+    weights = model.coef_[0]
+    if corpus.vocab.unk >= 0:
+        weights[corpus.vocab.unk] = 0
+    return weights

@@ -1,0 +1,134 @@
+"""The modifier subspace: the few directions, off the line, along which modifiers deflect the state (§5.3.1, Fig. 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.context.modifiers import Modifiers
+from rnnlens.dynamics import LineAttractor
+from rnnlens.errors import RnnlensError
+from rnnlens.networks import Network
+from rnnlens.networks.projected import projected
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """Principal components of the modifiers' deflections h_mod − h*, orthogonal to the line attractor at h*.
+
+    components  (R, N)  orthonormal, the one with most variance first; each points towards intensifiers
+    explained   (K,)    share of variance of every component that was fitted (K ≥ R)
+    sizes       (K,)    standard deviation of the deflections along each
+    mean        (N,)    the deflections' mean, which PCA takes away (it is centred)
+    h_star      (N,)    the origin
+    words, coordinates (M, R)  the modifiers it was fitted to, and where they are
+    """
+
+    components: Tensor
+    explained: Tensor
+    sizes: Tensor
+    mean: Tensor
+    h_star: Tensor
+    tangent: Tensor
+    words: list[str]
+    coordinates: Tensor
+    kinds: list[str] = field(repr=False)
+
+    @property
+    def rank(self) -> int:
+        return len(self.components)
+
+    def project(self, h: Tensor) -> Tensor:
+        """Coordinates of states (..., N) → (..., R), from h*."""
+        return (h - self.h_star) @ self.components.t()
+
+    def take(self, rank: int) -> Subspace:
+        """The first components only."""
+        from dataclasses import replace
+
+        if not 1 <= rank <= self.rank:
+            raise RnnlensError(f"rank is {rank}: expected 1 … {self.rank}")
+        return replace(self, components=self.components[:rank], coordinates=self.coordinates[:, :rank])
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `subspace`."""
+        return {
+            "rank": self.rank,
+            "explained_variance": self.explained.tolist(),
+            "sizes": self.sizes.tolist(),
+            "n": len(self.words),
+            "words": self.words,
+            "kinds": self.kinds,
+            "coordinates": self.coordinates.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{100 * share:.1f} %" for share in self.explained[: self.rank].tolist())
+        return f"Subspace(rank {self.rank}: {shares} of the variance of {len(self.words)} modifiers)"
+
+
+@torch.no_grad()
+def fit_subspace(
+    network: Network, line: LineAttractor, modifiers: Modifiers, rank: int = 3, rows: Tensor | None = None
+) -> Subspace:
+    """Centred PCA of the modifiers' deflections with the line's own direction taken out.
+
+    rows: which of the words; by default those above the threshold."""
+    rows = modifiers.selected if rows is None else rows
+    if len(rows) < 2:
+        raise RnnlensError(
+            f"{len(rows)} modifiers above the threshold {modifiers.threshold:g}: expected at least 2 to fit a subspace "
+            "to (lower `threshold`)"
+        )
+    if not 1 <= rank <= min(len(rows) - 1, network.size - 1):
+        raise RnnlensError(f"rank is {rank}: expected 1 … {min(len(rows) - 1, network.size - 1)}")
+    tangent = line.tangent(line.h_star).double()
+    deflections = (modifiers.h_mod[rows] - line.h_star).double()
+    deflections = deflections - (deflections @ tangent).unsqueeze(1) * tangent
+    mean = deflections.mean(0)
+    _, size, axes = torch.linalg.svd(deflections - mean, full_matrices=False)
+    kept = int((size > 1e-9 * size[0]).sum())
+    axes, size = axes[:kept], size[:kept]
+    if rank > kept:
+        raise RnnlensError(f"rank is {rank}, but the deflections span only {kept} dimensions off the line")
+    share = modifiers.share[rows].double()
+    # A component has no sign of its own: it points to where valence is stressed.
+    sign = torch.sign(((deflections - mean) @ axes.t()).t() @ (share - share.mean()))
+    axes = axes * torch.where(sign == 0, 1.0, sign).unsqueeze(1)
+    variance = size.square()
+    dtype = line.h_star.dtype
+    return Subspace(
+        axes[:rank].to(dtype), (variance / variance.sum()).to(dtype), (size / len(rows) ** 0.5).to(dtype),
+        mean.to(dtype), line.h_star, tangent.to(dtype), [modifiers.words[i] for i in rows.tolist()],
+        (deflections @ axes[:rank].t()).to(dtype), [modifiers.kinds[i] for i in rows.tolist()],
+    )  # fmt: skip
+
+
+def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None = None) -> Network:
+    """A new network whose state has no deflection along the subspace, from the start on and after every step.
+
+    subspace: a `Subspace` (coordinates are held at h*'s), or orthonormal rows (R, N) with `at` (N,) a state whose
+    coordinates are held (by default the zero state). The network itself stays as it is.
+    """
+    if isinstance(subspace, Subspace):
+        V, at = subspace.components, subspace.h_star if at is None else at
+    else:
+        V, at = subspace, torch.zeros_like(network.h0) if at is None else at
+    if V.ndim != 2 or V.shape[1] != network.size or not len(V):
+        raise RnnlensError(f"a subspace of shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
+    gram = V.double() @ V.double().t()
+    if (gram - torch.eye(len(V), dtype=gram.dtype, device=gram.device)).abs().max() > 1e-4:
+        raise RnnlensError("the rows of the subspace are not orthonormal: pass them through torch.linalg.qr first")
+    return projected(network, V, at.to(V) @ V.t())
+
+
+def random_subspace(size: int, rank: int, generator: torch.Generator, orthogonal_to: Tensor | None = None) -> Tensor:
+    """Orthonormal rows (rank, size) of a random subspace, orthogonal to a direction (size,) such as the line's."""
+    random = torch.randn(rank, size, generator=generator, dtype=torch.float64)
+    if orthogonal_to is not None:
+        direction = orthogonal_to.double().cpu() / orthogonal_to.double().cpu().norm()
+        random = random - (random @ direction).unsqueeze(1) * direction
+    return torch.linalg.qr(random.t())[0].t()

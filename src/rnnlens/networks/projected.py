@@ -1,0 +1,74 @@
+"""A network whose state is kept out of a subspace: after every step, and at the start (§5.3.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rnnlens.networks.cells import Cell
+from rnnlens.networks.network import Network
+
+
+class Projected(nn.Module):
+    """h' = P F(h, e), with P h = h − V (Vᵀh − at): the coordinates along the orthonormal rows of V stay at `at`.
+
+    V (R, N), at (R,). Wraps any cell; nothing of the wrapped one changes.
+    """
+
+    V: Tensor
+    at: Tensor
+
+    def __init__(self, cell: Any, V: Tensor, at: Tensor):
+        super().__init__()
+        self.cell = cell
+        self.register_buffer("V", V.detach().clone())
+        self.register_buffer("at", at.detach().clone())
+
+    @property
+    def size(self) -> int:
+        return self.cell.size
+
+    @property
+    def inputs(self) -> int:
+        return self.cell.inputs
+
+    @property
+    def output(self) -> slice:
+        return self.cell.output
+
+    def project(self, h: Tensor) -> Tensor:
+        if h.ndim == 2:
+            return torch.addmm(h, h @ self.V.t() - self.at, self.V, alpha=-1)
+        return h - (h @ self.V.t() - self.at) @ self.V
+
+    def step(self, h: Tensor, e: Tensor) -> Tensor:
+        return self.project(self.cell.step(h, e))
+
+    def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
+        """All states (B, T+1, N), h0 first (projected too)."""
+        h = self.project(h0)
+        states = e.new_empty(e.shape[1] + 1, *h.shape)  # time first: every step writes one block of memory
+        states[0] = h
+        plain = isinstance(self.cell, Cell)
+        drives = self.cell.drive(e.transpose(0, 1)) if plain else e.transpose(0, 1)
+        for t in range(e.shape[1]):
+            h = self.cell.combine(h, drives[t], self.cell.recur(h)) if plain else self.cell.step(h, drives[t])
+            h = states[t + 1] = self.project(h)
+        return states.transpose(0, 1)
+
+    def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
+        return self.sequence(e, h0)[:, 1:, self.output]
+
+
+def projected(network: Network, V: Tensor, at: Tensor) -> Network:
+    """A new network with the same weights whose state, from the start on, has the coordinates `at` (R,) along the
+    orthonormal rows of V (R, N)."""
+    cell = Projected(network.cell, V.to(network.h0), at.to(network.h0))
+    E = None if network.E is None else network.E.detach()
+    h0 = cell.project(network.h0.detach().unsqueeze(0))[0]
+    quiet = Network.assemble(
+        cell, E, network.readout_w.detach(), network.readout_b.detach(), h0, network.vocab, f"{network.arch}, projected"
+    )
+    return quiet.requires_grad_(False)
