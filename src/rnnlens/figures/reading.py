@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from rnnlens.corpora.vocab import PAD_WORD
-from rnnlens.figures.style import COLOURS, DASHES, SYMBOLS, styled
+from rnnlens.figures.style import COLOURS, DASHES, SYMBOLS, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -26,18 +25,18 @@ def reading(
     for i, (name, words) in enumerate(sentences.items()):
         look = i % len(COLOURS)
         # Words are data: Plotly reads <b> and its like as markup, so they are escaped.
-        labels = [escape(word) if word != PAD_WORD else "" for word, _ in words]
+        labels = [shown(word) if word != PAD_WORD else "" for word, _ in words]
         figure.add_scatter(
             x=list(range(1, len(words) + 1)),
             y=[logit for _, logit in words],
             text=labels,
-            name=escape(name),
+            name=shown(name),
             mode="lines+markers+text",
             textposition="top center" if i % 2 == 0 else "bottom center",
             textfont={"color": COLOURS[look], "size": 12},
             line={"color": COLOURS[look], "dash": DASHES[look], "width": 2.5},
             marker={"symbol": SYMBOLS[look], "size": 8},
-            hovertemplate="%{text}<br>word %{x}<br>logit %{y:.2f}<extra>" + escape(name).replace("%", "") + "</extra>",
+            hovertemplate="%{text}<br>word %{x}<br>logit %{y:.2f}<extra>" + shown(name).replace("%", "") + "</extra>",
         )
     figure.add_hline(y=0, line={"color": "#cbd5e0", "width": 1})
-    return styled(figure, escape(title), "word", "logit (positive above 0)")
+    return styled(figure, shown(title), "word", "logit (positive above 0)")

@@ -109,9 +109,9 @@ def write_figure(figure: Figure, path: Path | str) -> Path:
             width, height = figure.layout.width or 900, figure.layout.height or 480
             try:
                 temporary.write_bytes(figure.to_image(format=kind, width=width, height=height, scale=2))
-            except (ValueError, RuntimeError) as error:
+            except Exception as error:  # what draws has errors of its own kind, and so has its browser
                 raise RnnlensError(
-                    f"cannot draw {quoted(str(path))}: {str(error).strip().splitlines()[0]:.160} "
+                    f"cannot draw {quoted(str(path))}: {(str(error).strip().splitlines() or [repr(error)])[0]:.160} "
                     "(pictures need `pip install rnnlens[images]` and a Chrome or Chromium; .html needs neither)"
                 ) from error
     return path
