@@ -6,9 +6,9 @@ norm         ‖J_inp(h_mod) − J_inp(reference)‖_F, the paper's. With refere
              words score high, because they move far along the line; with `nearest` the change along it is left out.
 interaction  needs no linearisation: by how much the full effects of probe words differ from those at the reference,
              positive probes less negative ones. More than 0 stresses valence, less than 0 weakens or flips it.
-score        the recommended one: the interaction in units of its own noise. A word seen ten times in training has a
-             large random interaction; how large falls with its count, and is estimated from the words themselves.
-             Over several networks trained independently, their mean: noise does not repeat itself.
+score        the recommended one: the interaction as a share of valence, shrunk by how little the network has seen of
+             the word: n/(n + prior) of it for a word seen n times. A word seen ten times has a large random
+             interaction. Over several networks trained independently, the mean: noise does not repeat itself.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ class Modifiers:
     interaction   (M,)    the probes' contrast of the change in full effects
     positive, negative  (M,)  the mean change of the linear effect on positive and negative probes: the barcode's means
     share         (M,)    the barcode's contrast as a share of valence itself: −1 makes words neutral, −2 flips them
-    noise         (M,)    the interaction's estimated standard deviation for a word of this count that modifies nothing
-    score         (M,)    interaction / noise; over several networks, their root-mean-square-normalised mean
+    score         (M,)    the interaction as a share of valence, shrunk; over several networks, their mean
     kinds                 negator, intensifier, diminisher, or other
     threshold             of `score`: modifiers are above it in size
     """
@@ -69,7 +68,6 @@ class Modifiers:
     positive: Tensor
     negative: Tensor
     share: Tensor
-    noise: Tensor
     score: Tensor
     kinds: list[str]
     threshold: float
@@ -95,6 +93,11 @@ class Modifiers:
     def selected(self) -> Tensor:
         """Rows of the modifiers, strongest first."""
         return self.order[: int((self.score.abs() > self.threshold).sum())]
+
+    @property
+    def strong(self) -> Tensor:
+        """The modifiers, and where they are fewer than 50 the strongest 50 words: what subspaces are fitted to."""
+        return self.order[: max(len(self.selected), min(50, len(self)))]
 
     def strongest(self, n: int = 20, kind: str | None = None, by: str = "score") -> list[str]:
         """The n strongest words by `score`, `norm` or `interaction`, of one kind if named."""
@@ -154,7 +157,7 @@ class Modifiers:
 
     def __repr__(self) -> str:
         return (
-            f"Modifiers({len(self.selected)} of {len(self)} words above {self.threshold:.1f}: "
+            f"Modifiers({len(self.selected)} of {len(self)} words above {self.threshold:.3f}: "
             f"{', '.join(self.strongest(8))} …)"
         )
 
@@ -199,13 +202,15 @@ def find_modifiers(
     top: int = 10_000,
     reference: Reference = "fixed",
     probes: Probes | None = None,
-    threshold: float = 4.0,
+    threshold: float | None = None,
+    prior: float = 300.0,
 ) -> Modifiers:
     """Measure the `top` most frequent words as modifiers.
 
-    reference: what `norm` is measured against. threshold: how many standard deviations of noise the score of a modifier
-    must have. Several networks with the same words, each with its line: scores are their consensus, all else is of the
-    first.
+    reference: what `norm` is measured against. threshold: how large a modifier's score is at least; by default three
+    robust standard deviations of all words' scores. prior: how many occurrences outweigh the belief that a word
+    modifies nothing. Several networks with the same words, each with its line: scores and barcodes are their mean, the
+    rest is of the first.
     """
     if reference not in ("fixed", "nearest"):
         raise RnnlensError(f"reference is {quoted(reference)}: expected fixed or nearest")
@@ -214,7 +219,11 @@ def find_modifiers(
         if not network or len(lines) != len(network):
             raise RnnlensError(f"got {len(network)} networks and {len(lines)} lines: expected a line for each")
         return _consensus(
-            [find_modifiers(n, at, top, reference, probes, threshold) for n, at in zip(network, lines, strict=True)]
+            [
+                find_modifiers(n, at, top, reference, probes, threshold, prior)
+                for n, at in zip(network, lines, strict=True)
+            ],
+            threshold,
         )
     assert isinstance(line, LineAttractor)
     probes = probes or Probes.from_network(network, line)
@@ -223,19 +232,20 @@ def find_modifiers(
     e, h_star = probes.inputs(network), line.h_star
     h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
     nearest = line.nearest(h_mod)
-    interaction = probes.contrast(effects(network, h_mod, e)) - probes.contrast(effects(network, nearest, e))
+    along = probes.contrast(effects(network, line.knots, e))  # what changes along the line, interpolated
+    interaction = probes.contrast(effects(network, h_mod, e)) - line.interpolate(along, h_mod)
     base = linear_effects(network, h_star, e)
     barcode = linear_effects(network, h_mod, e) - base
     positive, negative = (part.mean(-1) for part in probes.split(barcode))
     share = probes.contrast(barcode) / probes.contrast(base)
     seen = network.vocab.counts
     counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
-    noise = _noise(interaction, counts)
+    score = _shrunk(interaction, probes.contrast(effects(network, h_star, e)), counts, prior)
     return Modifiers(
         network, line, probes, reference, network.vocab.decode(ids.tolist()), ids, counts, h_mod,
         {"fixed": input_change(network, h_mod, h_star), "nearest": input_change(network, h_mod, nearest)},
-        float(input_size(network, h_star)), interaction, positive, negative, share, noise, interaction / noise,
-        _kinds(share, positive, negative), threshold,
+        float(input_size(network, h_star)), interaction, positive, negative, share, score,
+        _kinds(share, positive, negative), _threshold(score) if threshold is None else threshold,
     )  # fmt: skip
 
 
@@ -250,39 +260,32 @@ def _kinds(share: Tensor, positive: Tensor, negative: Tensor) -> list[str]:
     return [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
 
 
-def _noise(interaction: Tensor, counts: Tensor | None, bins: int = 20) -> Tensor:
-    """The interaction's standard deviation for words that modify nothing, as a smooth function of their count.
-
-    Modifiers are few, so in every range of counts the median size is that of noise; log σ is then fitted by a line in
-    log count, and falls no lower than what the most frequent words show."""
-    size = interaction.abs()
-    if counts is None or len(size) < 2 * bins:
-        return (size.median() / 0.6745).clamp(min=1e-12).expand_as(size)
-    order = counts.argsort()
-    groups = order.tensor_split(bins)
-    x = torch.stack([counts[g].double().log().median() for g in groups])
-    y = torch.stack([(size[g].median() / 0.6745).clamp(min=1e-12).double().log() for g in groups])
-    centred = x - x.mean()
-    slope = ((centred * (y - y.mean())).sum() / centred.square().sum().clamp(min=1e-12)).clamp(max=0)
-    fitted = y.mean() + slope * (counts.double().clamp(min=1).log() - x.mean())
-    return torch.exp(fitted.clamp(min=float(y.mean() + slope * centred.max()))).to(interaction.dtype)
+def _shrunk(interaction: Tensor, base: Tensor, counts: Tensor | None, prior: float) -> Tensor:
+    """Interaction as a share of valence, n/(n + prior) of it for a word seen n times: its mean given the data, if what
+    one occurrence says of a word is as noisy as modifying is rare."""
+    share = interaction / base
+    return share if counts is None else share * (counts / (counts + prior)).to(share.dtype)
 
 
-def _consensus(found: list[Modifiers]) -> Modifiers:
-    """One table for several networks: each network's scores scaled alike, then averaged over √(number of networks)."""
+def _threshold(score: Tensor) -> float:
+    """Three robust standard deviations: the spread of all words is that of words which modify nothing."""
+    return 3 * float(score.abs().median()) / 0.6745
+
+
+def _consensus(found: list[Modifiers], threshold: float | None) -> Modifiers:
+    """One table for several networks: scores and barcodes averaged."""
     from dataclasses import replace
 
     first = found[0]
     for other in found[1:]:
         if other.words != first.words:
             raise RnnlensError("the networks do not know the same words: a consensus needs one vocabulary")
-    score = torch.stack([one.score.to(first.score) for one in found])
-    share, positive, negative = (
+    score, share, positive, negative = (
         torch.stack([getattr(one, name).to(first.score) for one in found]).mean(0)
-        for name in ("share", "positive", "negative")
+        for name in ("score", "share", "positive", "negative")
     )
-    mean = score.sum(0) / len(found) ** 0.5  # noise alone stays at one standard deviation
     return replace(
-        first, score=mean, share=share, positive=positive, negative=negative,
+        first, score=score, share=share, positive=positive, negative=negative,
         kinds=_kinds(share, positive, negative), networks=len(found),
+        threshold=_threshold(score) if threshold is None else threshold,
     )  # fmt: skip

@@ -65,6 +65,11 @@ class LineAttractor:
         """Distance of states from the curve, (..., N) → (...)."""
         return (h - self.nearest(h)).norm(dim=-1)
 
+    def interpolate(self, values: Tensor, h: Tensor) -> Tensor:
+        """What is known at the knots, values (M,), at the points of the curve nearest to states (..., N) → (...)."""
+        _, left, along = _nearest(self.knots, h)
+        return torch.lerp(values[left], values[left + 1], along)
+
     def tangent(self, h: Tensor) -> Tensor:
         """The unit direction of the curve at the point nearest to each state, (..., N) → (..., N)."""
         _, left, along = _nearest(self.knots, h)

@@ -1,0 +1,184 @@
+"""Edges of documents: words at the beginning and at the end count more (§6, Fig. 9, Supp. E).
+
+Beginning: the trained initial state is itself a modifier; its barcode says which. End: a valence word moves the logit
+further at first than it does in the long run; at the end of a review there is no long run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.context.barcodes import Barcode, state_barcode
+from rnnlens.context.impulse import responses
+from rnnlens.context.probes import Probes
+from rnnlens.context.subspace import Subspace
+from rnnlens.dynamics import LineAttractor, Modes, linear_modes
+from rnnlens.dynamics.jacobians import linearise
+from rnnlens.networks import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """The initial state as a modifier: its barcode, and its path (T+1, R) in the subspace under pads, with the distance
+    from the line (T+1,)."""
+
+    barcode: Barcode
+    path: Tensor
+    distance: Tensor
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `beginning`."""
+        return {"barcode": self.barcode.results(), "path": self.path.tolist(), "distance": self.distance.tolist()}
+
+
+@torch.no_grad()
+def beginning(network: Network, line: LineAttractor, subspace: Subspace, probes: Probes, steps: int = 50) -> Beginning:
+    """What the initial state does to the first words (Fig. 9a, b)."""
+    h0 = network.h0.detach()
+    states = responses(network, h0, steps)
+    return Beginning(state_barcode(network, line, h0, "h0", probes), subspace.project(states), line.distance(states))
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """Transients of valence words on the readout.
+
+    words        (V,)
+    transients   (V, T+1)  the logit after the word and then pads, less the logit after pads alone
+    ratio        (V,)      steady over initial effect: below 1, words at the end count more
+    settled      (V,)      steps until the transient is within 5 % of its whole way from the steady value
+    modes        the linear modes behind it
+    """
+
+    words: list[str]
+    transients: Tensor
+    ratio: Tensor
+    settled: Tensor
+    modes: EndingModes
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `ending`."""
+        return {
+            "words": self.words,
+            "transients": self.transients.tolist(),
+            "ratio": self.ratio.tolist(),
+            "ratio_median": float(self.ratio.median()),
+            "settled_median": float(self.settled.double().median()),
+            "modes": self.modes.results(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class EndingModes:
+    """Supp. E, in the network linearised at h*.
+
+    timescales (U,), eigenvalues (U,)   of every unit (a real mode or a conjugate pair)
+    change     (U,)      mean |change of the logit right after a valence word| on removing the unit
+    eligible   (U,)      neither the integration mode nor a fast modifier mode
+    strongest            the two eligible units that change most
+    course     (2, T+1)  the mean |contribution| of these two over time
+    transients (V, T+1)  of the words, in full, and `without` (V, T+1) with the two removed from the state at each step
+    """
+
+    modes: Modes
+    timescales: Tensor
+    eigenvalues: Tensor
+    change: Tensor
+    eligible: Tensor
+    strongest: list[int]
+    course: Tensor
+    words: list[str]
+    transients: Tensor
+    without: Tensor
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `ending.modes`."""
+        return {
+            "timescales": [value if value != float("inf") else None for value in self.timescales.tolist()],
+            "eigenvalues": torch.view_as_real(self.eigenvalues).tolist(),
+            "change": self.change.tolist(),
+            "eligible": self.eligible.tolist(),
+            "strongest": self.strongest,
+            "strongest_timescales": self.timescales[self.strongest].tolist(),
+            "course": self.course.tolist(),
+            "words": self.words,
+            "transients": self.transients.tolist(),
+            "without": self.without.tolist(),
+        }
+
+
+@torch.no_grad()
+def ending(
+    network: Network, line: LineAttractor, probes: Probes, steps: int = 50, fastest: float = 5.0,
+    examples: Sequence[str] = ("awesome", "good", "bad", "awful"),
+) -> Ending:  # fmt: skip
+    """Transients of the probe words on the readout, and the modes that carry them (Fig. 9c, d; Supp. E).
+
+    fastest: modes with a shorter timescale are the modifiers'.
+    """
+    e = probes.inputs(network)
+    transients = _transients(network, line.h_star, e, steps)
+    first, last = transients[:, 0], transients[:, -1]
+    off = (transients - last.unsqueeze(1)).abs() > 0.05 * (first - last).abs().unsqueeze(1).clamp(min=1e-12)
+    settled = (off * torch.arange(1, steps + 2, device=off.device)).amax(1)
+    return Ending(
+        probes.words, transients, last / torch.where(first == 0, torch.ones_like(first), first), settled,
+        _ending_modes(network, line, probes, steps, fastest, examples),
+    )  # fmt: skip
+
+
+def _transients(network: Network, h: Tensor, e: Tensor, steps: int, keep: Tensor | None = None) -> Tensor:
+    """Logits (V, steps+1) after each word and then pads, less those after pads alone. keep (N, N): a projection that is
+    applied to the deflection from h at every step."""
+    both = torch.cat([e.new_zeros(1, network.inputs), e])
+    states = network.step(h.expand(len(both), -1), both)
+    logits = []
+    for _ in range(steps + 1):
+        if keep is not None:
+            states = h + (states - h) @ keep.t()
+        logits.append(network.logit(states))
+        states = network.step(states)
+    found = torch.stack(logits, 1)
+    return found[1:] - found[:1]
+
+
+def _ending_modes(
+    network: Network, line: LineAttractor, probes: Probes, steps: int, fastest: float, examples: Sequence[str]
+) -> EndingModes:
+    modes = linear_modes(network, line.h_star)
+    first = torch.tensor([unit[0] for unit in modes.units], device=modes.J.device)
+    half = Probes(probes.positive[:50], probes.negative[:50])  # the paper's 50 + 50 valence words
+    e = half.inputs(network)
+    pushed = linearise(network, line.h_star.expand(len(e), -1)).inp(e)
+    # Of each mode: what it adds to the logit t steps after a word, (w·r_a) λ_a^t (ℓ_a·J_inp v).
+    at_once = modes.amplitudes(pushed) * (network.w.to(modes.right.dtype) @ modes.right)  # (V, N)
+    change = torch.stack([at_once[:, list(unit)].sum(1).real.abs().mean() for unit in modes.units])
+    times = modes.timescales[first]
+    integration = torch.tensor([modes.integration in unit for unit in modes.units], device=first.device)
+    eligible = ~integration & (times >= fastest)
+    strongest = [i for i in change.argsort(descending=True).tolist() if bool(eligible[i])][:2]
+    t = torch.arange(steps + 1, device=first.device)
+    course = []
+    for i in strongest:
+        unit = list(modes.units[i])
+        powers = modes.eigenvalues[unit].unsqueeze(1) ** t
+        course.append((at_once[:, unit] @ powers).real.abs().mean(0))
+    known = [word for word in examples if network.vocab is not None and word in network.vocab]
+    known = known or [*probes.positive[:2], *probes.negative[:2]]
+    from rnnlens.context.effects import word_inputs
+
+    shown = word_inputs(network, known)
+    rows = [a for i in strongest for a in modes.units[i]]
+    keep = torch.eye(len(modes), dtype=modes.J.dtype, device=modes.J.device)
+    keep = keep - (modes.right[:, rows] @ modes.left[rows]).real
+    return EndingModes(
+        modes, times, modes.eigenvalues[first], change, eligible, strongest,
+        torch.stack(course) if course else change.new_zeros(0, steps + 1), known,
+        _transients(network, line.h_star, shown, steps),
+        _transients(network, line.h_star, shown, steps, keep.to(line.h_star.dtype)),
+    )  # fmt: skip

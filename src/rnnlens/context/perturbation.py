@@ -1,0 +1,200 @@
+"""What accuracy hangs on: reviews shuffled, states kept out of a subspace, against random controls (§5.3.4, Supp. F).
+
+Every comparison is paired: the same reviews before and after. A difference of accuracies carries a bootstrap interval
+over reviews and McNemar's exact p for "the perturbation changes nothing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import comb
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rnnlens.context.subspace import Subspace, project_out, random_subspace
+from rnnlens.corpora.vocab import PAD
+from rnnlens.errors import RnnlensError
+from rnnlens.networks import Network
+from rnnlens.training.batches import token_batches
+
+
+@dataclass(frozen=True)
+class Reviews:
+    """A split's reviews on a device, in batches of like length, for many passes: rows, ids (B, T), lengths (B,)."""
+
+    labels: np.ndarray
+    batches: list[tuple[np.ndarray, Tensor, Tensor]]
+
+    @classmethod
+    def of(cls, split: Any, device: torch.device | str, max_words: int | None = None) -> Reviews:
+        # On a GPU few large batches, since every step of a scan costs a launch; on a CPU what fits its cache.
+        tokens, most = (2**21, 16384) if torch.device(device).type == "cuda" else (2**15, 256)
+        lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
+        batches = []
+        for rows in token_batches(lengths, tokens, most):
+            ids, n = split.batch(rows, max_words)
+            ids = np.where(np.arange(ids.shape[1]) < np.asarray(n)[:, None], ids, PAD).astype(np.int32)
+            batches.append((rows, torch.from_numpy(ids).to(device), torch.from_numpy(np.asarray(n)).to(device)))
+        return cls(np.asarray(split.labels) > 0.5, batches)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@torch.no_grad()
+def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = None, pads: int = 0) -> np.ndarray:
+    """The final logit (n,) of every review.
+
+    shuffle: a seed; each review's words in random order. pads: zero inputs appended to each review.
+    """
+    found = np.zeros(len(reviews), dtype=np.float32)
+    generator = torch.Generator().manual_seed(shuffle or 0)
+    for rows, ids, n in reviews.batches:
+        if shuffle is not None:
+            keys = torch.rand(ids.shape, generator=generator).to(ids.device)
+            keys[torch.arange(ids.shape[1], device=ids.device) >= n.unsqueeze(1)] = 2  # what is behind stays behind
+            ids = ids.gather(1, keys.argsort(1))
+        if pads:
+            ids, n = torch.nn.functional.pad(ids, (0, pads), value=PAD), n + pads
+        found[rows] = network(ids, n).float().cpu().numpy()
+    return found
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Accuracy after a perturbation less accuracy before, of the same n reviews.
+
+    interval  95 %, by bootstrap over reviews      p  McNemar's exact test of no change
+    lost, won  reviews that were right and are no longer, and the other way round
+    recentred  the same with each network's median logit as its threshold: a perturbation that only shifts all logits
+               alike, and costs accuracy by that alone, costs nothing here (for splits with as many positive reviews)
+    """
+
+    accuracy: float
+    before: float
+    interval: tuple[float, float]
+    p: float
+    lost: int
+    won: int
+    n: int
+    recentred: Difference | None = None
+
+    @property
+    def difference(self) -> float:
+        return self.accuracy - self.before
+
+    def results(self) -> dict[str, Any]:
+        found = {**vars(self), "interval": list(self.interval), "difference": self.difference}
+        del found["recentred"]
+        return found if self.recentred is None else {**found, "recentred": self.recentred.results()}
+
+    def __repr__(self) -> str:
+        low, high = (100 * x for x in self.interval)
+        return (
+            f"{100 * self.accuracy:.2f} % ({100 * self.difference:+.2f}, 95 % {low:+.2f} … {high:+.2f}, p {self.p:.1e})"
+        )
+
+
+def compare(before: np.ndarray, after: np.ndarray, draws: int = 10_000, seed: int = 0) -> Difference:
+    """Two vectors of right (True) and wrong answers to the same reviews.
+
+    Only the reviews whose answer changed matter: resampling n reviews draws (lost, won, same) from a multinomial."""
+    before, after = np.asarray(before, dtype=bool), np.asarray(after, dtype=bool)
+    if before.shape != after.shape or before.ndim != 1 or not len(before):
+        raise RnnlensError(f"answers of shape {before.shape} and {after.shape}: expected two of the same length")
+    n, lost, won = len(before), int((before & ~after).sum()), int((~before & after).sum())
+    generator = np.random.default_rng(seed)
+    drawn = generator.multinomial(n, [lost / n, won / n, max(0.0, 1 - (lost + won) / n)], size=draws)
+    low, high = np.quantile((drawn[:, 1] - drawn[:, 0]) / n, [0.025, 0.975])
+    return Difference(
+        float(after.mean()), float(before.mean()), (float(low), float(high)), _mcnemar(lost, won), lost, won, n
+    )
+
+
+def compare_logits(before: np.ndarray, after: np.ndarray, labels: np.ndarray) -> Difference:
+    """Final logits (n,) of the same reviews before and after a perturbation, and which are positive."""
+    centred = compare(*((logits > np.median(logits)) == labels for logits in (before, after)))
+    return replace(compare((before > 0) == labels, (after > 0) == labels), recentred=centred)
+
+
+def _mcnemar(lost: int, won: int) -> float:
+    """Two-sided exact: were changes as likely to help as to harm, how often would they be this uneven?"""
+    n, k = lost + won, min(lost, won)
+    if n == 0:
+        return 1.0
+    if n > 1000:  # beyond what exact counting needs
+        from scipy.stats import binomtest
+
+        return float(binomtest(k, n).pvalue)
+    return min(1.0, 2 * sum(comb(n, i) for i in range(k + 1)) / 2**n)
+
+
+@dataclass(frozen=True)
+class Perturbations:
+    """Accuracy experiments on one split.
+
+    shuffled           words in random order
+    removed            by rank: the modifier subspace projected out at every step
+    random             by rank: as many random directions (orthogonal to the line), several draws
+    """
+
+    accuracy: float
+    n: int
+    shuffled: Difference
+    removed: dict[int, Difference]
+    random: dict[int, list[Difference]]
+
+    def results(self) -> dict[str, Any]:
+        return {
+            "accuracy": self.accuracy,
+            "n": self.n,
+            "shuffled": self.shuffled.results(),
+            "removed": {str(rank): d.results() for rank, d in self.removed.items()},
+            "random": {str(rank): [d.results() for d in found] for rank, found in self.random.items()},
+        }
+
+
+def perturb(
+    network: Network,
+    subspace: Subspace,
+    reviews: Reviews,
+    *,
+    ranks: tuple[int, ...] = (1, 2, 3, 4, 5),
+    draws: Callable[[int], int] = lambda rank: 20 if rank == 3 else 5,
+    seed: int = 0,
+    told: Callable[[str], None] = lambda note: None,
+) -> Perturbations:
+    """Shuffle; remove the first components of the subspace, for each rank; remove random subspaces of the same rank."""
+    before = final_logits(network, reviews)
+
+    def compared(other: Network, **how: Any) -> Difference:
+        return compare_logits(before, final_logits(other, reviews, **how), reviews.labels)
+
+    told("shuffled")
+    shuffled = compared(network, shuffle=seed)
+    removed: dict[int, Difference] = {}
+    random: dict[int, list[Difference]] = {}
+    generator = torch.Generator().manual_seed(seed)
+    for rank in (rank for rank in ranks if rank <= subspace.rank):
+        told(f"rank {rank}")
+        removed[rank] = compared(project_out(network, subspace.take(rank)))
+        random[rank] = []
+        for _ in range(draws(rank)):
+            V = random_subspace(network.size, rank, generator, subspace.tangent).to(network.h0)
+            random[rank].append(compared(project_out(network, V, subspace.h_star)))
+    return Perturbations(shuffled.before, len(reviews), shuffled, removed, random)
+
+
+def initial_state_without(network: Network, V: Tensor, at: Tensor) -> Network:
+    """A new network that starts from h0 with its coordinates along the orthonormal rows of V (R, N) set to those of the
+    state `at`; its steps are as before (§6.1)."""
+    h0 = network.h0.detach()
+    h0 = h0 - ((h0 - at) @ V.t()) @ V
+    E = None if network.E is None else network.E.detach()
+    return Network.assemble(
+        network.cell, E, network.readout_w.detach(), network.readout_b.detach(), h0, network.vocab, network.arch
+    )

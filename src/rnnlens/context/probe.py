@@ -1,0 +1,37 @@
+"""Probe reviews: one sentence plain, intensified and negated, read word by word (Fig. 1b, Supp. F; Fig. 10b)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rnnlens.networks import Network
+
+# The paper's three sentences; pads align the plain one with the others.
+REVIEWS = {
+    "plain": "This movie is <pad> awesome. I <pad> like it.",
+    "intensified": "This movie is extremely awesome. I definitely like it.",
+    "negated": "This movie is not awesome. I don't like it.",
+}
+PHRASES = ("extremely awesome", "awesome", "not awesome", "extremely awful", "awful", "not awful")
+
+
+def probe_reviews(network: Network, reviews: Mapping[str, str] = REVIEWS) -> dict[str, list[tuple[str, float]]]:
+    """Each review's words with the logit after each."""
+    return {name: network.read(text) for name, text in reviews.items()}
+
+
+def probe_phrases(network: Network, phrases: tuple[str, ...] = PHRASES) -> dict[str, float]:
+    """The final logit of each phrase, less that of the empty review (Fig. 10b)."""
+    empty = float(network.logit(network.h0.detach()))
+    return {phrase: network.read(phrase)[-1][1] - empty for phrase in phrases}
+
+
+def probe_results(network: Network, quiet: Network | None = None, random: Network | None = None) -> dict[str, Any]:
+    """For results.json, under `probes`: the reviews with the network as it is, without the modifier subspace, and
+    without a random one."""
+    found = {"reviews": probe_reviews(network), "phrases": probe_phrases(network)}
+    for name, other in (("without_subspace", quiet), ("without_random", random)):
+        if other is not None:
+            found[name] = {"reviews": probe_reviews(other), "phrases": probe_phrases(other)}
+    return found

@@ -1,0 +1,285 @@
+"""`analyze`: everything the paper does to one trained network, in order.
+
+Without a corpus, all that needs no review text; with one, also the accuracy experiments. Results are plain data under
+the keys of results.json; the records they come from are on the `Analysis`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rnnlens.artifacts import read_tensors, write_json, write_tensors
+from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
+from rnnlens.context.bilinear import Bilinear, fit_bilinear
+from rnnlens.context.edges import Beginning, Ending, beginning, ending
+from rnnlens.context.impulse import Impulse, Timescales, impulse, responses, timescales
+from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.negation import negation_form
+from rnnlens.context.perturbation import (
+    Perturbations,
+    Reviews,
+    compare_logits,
+    final_logits,
+    initial_state_without,
+    perturb,
+)
+from rnnlens.context.probe import probe_results
+from rnnlens.context.probes import Probes
+from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
+from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
+from rnnlens.errors import RnnlensError, exit_code_of
+from rnnlens.networks import Network
+from rnnlens.progress import progress_bar
+from rnnlens.runs import Run
+
+SETTLE = 200  # pads before slow points are sought: what decays within a review's length is no part of the line
+EXAMPLES = (
+    "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
+    "really", "highly", "the", "a", "of", "movie",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Everything found about one network; `results` is what results.json gets."""
+
+    network: Network = field(repr=False)
+    points: FixedPoints
+    line: LineAttractor
+    probes: Probes = field(repr=False)
+    modifiers: Modifiers
+    barcodes: dict[str, Barcode] = field(repr=False)
+    subspace: Subspace
+    components: list[Barcode] = field(repr=False)
+    impulses: dict[str, Impulse] = field(repr=False)
+    timescales: Timescales
+    bilinear: Bilinear
+    edges: tuple[Beginning, Ending] = field(repr=False)
+    perturbations: Perturbations | None = field(repr=False)
+    states: Tensor = field(repr=False)
+    results: dict[str, Any] = field(repr=False)
+    run: Run | None = field(repr=False, default=None)
+
+    def save(self, folder: Path | str | None = None) -> Path:
+        """Write results.json (merged into what a run has) and analysis.safetensors."""
+        if folder is None and self.run is None:
+            raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
+        path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
+        path.mkdir(parents=True, exist_ok=True)
+        write_tensors(
+            path / "analysis.safetensors",
+            {
+                "slow_points": self.points.states, "slow_points_q": self.points.q, "line": self.line.knots,
+                "line_logits": self.line.logits, "h_star": self.line.h_star, "subspace": self.subspace.components,
+                "tangent": self.subspace.tangent, "bilinear_m": self.bilinear.m,
+            },
+            {"what": "slow points, the curve through them, the modifier subspace and the bilinear components"},
+        )  # fmt: skip
+        write_tensors(path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"})
+        if self.run is not None and path == self.run.path:
+            self.run.add_results(**self.results)
+        else:
+            write_json(path / "results.json", self.results)
+        return path
+
+
+class _Steps:
+    """Progress: one bar over all stages."""
+
+    def __init__(self, advance: Callable[..., None]):
+        self.advance, self.first = advance, True
+
+    def __call__(self, note: str) -> None:
+        self.advance(0 if self.first else 1, note)
+        self.first = False
+
+
+@torch.no_grad()
+def analyze(
+    run: Run | Network,
+    corpus: Any = None,
+    states: Tensor | None = None,
+    probes: Probes | None = None,
+    *,
+    top: int = 10_000,
+    rank: int = 3,
+    starts: int = 2_000,
+    device: str | None = None,
+    seed: int = 0,
+    accuracy: bool = True,
+    progress: bool = False,
+) -> Analysis:
+    """Take a network apart.
+
+    run: a run or any network with words. corpus: its reviews. states (K, N): where to seek slow points from; by default
+    the run's stored sample, states visited in the corpus, or after random words. probes: by default by logistic
+    regression on the corpus, or by the network's own effects. top: how many of the most frequent words to look at.
+    """
+    network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
+    if network.vocab is None:
+        raise RnnlensError(
+            "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
+        )
+    vocab = network.vocab
+    network = network.to(device) if device else network
+    with progress_bar("analysing", 14 if corpus is not None and accuracy else 10, shown=progress) as advance:
+        told = _Steps(advance)
+        told("slow points")
+        if states is None:
+            states = _states(network, folder, corpus, starts, seed)
+        points = find_fixed_points(network, responses(network, states.to(network.h0), SETTLE)[..., -1, :], mode="slow")
+        line = fit_line_attractor(network, points)
+        told("probe words")
+        probes = (probes or _probes(folder, network, line, corpus)).known_to(network)
+        told("modifiers")
+        modifiers = find_modifiers(network, line, top=top, probes=probes)
+        told("subspace")
+        wide = fit_subspace(network, line, modifiers, rank=min(10, _room(network, modifiers)), rows=modifiers.strong)
+        subspace = wide.take(min(rank, wide.rank))
+        told("timescales")
+        scales = timescales(network, subspace, modifiers)
+        told("barcodes")
+        examples = [word for word in EXAMPLES if word in vocab] or modifiers.strongest(10)
+        named = list(dict.fromkeys([*examples, *modifiers.strongest(20)]))
+        barcodes = {word: barcode(network, line, word, probes) for word in named}
+        components = component_barcodes(network, line, wide.components, wide.sizes[: wide.rank], probes)
+        told("impulse responses")
+        impulses = {word: impulse(network, line, subspace, word) for word in named}
+        told("bilinear model")
+        bilinear = fit_bilinear(network, line, modifiers, rank=min(3, wide.rank), rows=modifiers.strong)
+        told("edges of documents")
+        first = beginning(network, line, subspace, probes)
+        last = ending(network, line, probes)
+        told("probe reviews")
+        generator = torch.Generator().manual_seed(seed)
+        V = random_subspace(network.size, subspace.rank, generator, subspace.tangent).to(network.h0)
+        readings = probe_results(network, project_out(network, subspace), project_out(network, V, subspace.h_star))
+        results: dict[str, Any] = {
+            "fixed_points": {
+                "n": int(points.converged.sum()), "of": len(points), "settled": SETTLE,
+                "q_median": float(points.q.median()), "q_p95": float(points.q.quantile(0.95)),
+                "slow_ratio": float(points.slowness.median()),
+            },
+            "line_attractor": line.results(),
+            "pad_drift": _pad_drift(network),
+            "probes": {**readings, "positive": list(probes.positive), "negative": list(probes.negative),
+                       "source": probes.source},
+            "modifiers": {**modifiers.results(), "negation_form": negation_form(network, line, modifiers)},
+            "impulse": {word: found.results() for word, found in impulses.items()},
+            "barcodes": {word: found.results() for word, found in barcodes.items()},
+            "component_barcodes": [found.results() for found in components],
+            "subspace": subspace.results(),
+            "timescales": scales.results(),
+            "bilinear": bilinear.results(),
+            "beginning": first.results(),
+            "ending": last.results(),
+        }  # fmt: skip
+        perturbations = None
+        if corpus is not None and accuracy:
+            perturbations = _accuracy(network, folder, wide, subspace, corpus, results, seed, told)
+        advance(1, "done")
+    return Analysis(
+        network, points, line, probes, modifiers, barcodes, subspace, components, impulses, scales, bilinear,
+        (first, last), perturbations, states, results, folder,
+    )  # fmt: skip
+
+
+def _room(network: Network, modifiers: Modifiers) -> int:
+    return max(1, min(len(modifiers.strong) - 2, network.size - 1))
+
+
+def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
+    stored = run.path / "states.safetensors" if run is not None else None
+    if corpus is None and stored is not None and stored.exists():
+        return torch.from_numpy(read_tensors(stored)[0]["states"].astype(np.float32))
+    source = None if corpus is None else getattr(corpus, "validation", None) or corpus
+    longest = None if run is None else run.config.max_words
+    return visited_states(network, source, n=starts, seed=seed, max_words=longest)
+
+
+def _probes(run: Run | None, network: Network, line: LineAttractor, corpus: Any) -> Probes:
+    if corpus is not None:
+        return Probes.from_corpus(corpus)
+    stored = {} if run is None else run.results.get("probes", {})
+    if "positive" in stored:
+        return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
+    return Probes.from_network(network, line)
+
+
+def _pad_drift(network: Network, steps: int = 50) -> float:
+    """How far the logit strays from that of h0 settled, under 50 more pads."""
+    states = responses(network, responses(network, network.h0.detach(), SETTLE)[-1], steps)
+    logits = network.logit(states)
+    return float((logits - logits[0]).abs().max())
+
+
+def _accuracy(
+    network: Network, run: Run | None, wide: Subspace, subspace: Subspace, corpus: Any, results: dict[str, Any],
+    seed: int, told: Callable[[str], None],
+) -> Perturbations:  # fmt: skip
+    """The experiments on reviews: every difference paired, with its interval and p."""
+    longest = None if run is None else run.config.max_words
+    name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
+    told("accuracy without the subspace")
+    reviews = {name: Reviews.of(split, network.h0.device, longest)}
+    found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], seed=seed)
+    results["accuracy"] = {
+        **({} if run is None else run.results.get("accuracy", {})),
+        name: found.accuracy,
+        f"{name}_shuffled": found.shuffled.results(),
+        f"{name}_subspace_removed": {str(rank): d.results() for rank, d in found.removed.items()},
+        f"{name}_random_removed": {str(rank): [d.results() for d in some] for rank, some in found.random.items()},
+    }
+    generator = torch.Generator().manual_seed(seed)
+    two = subspace.take(min(2, subspace.rank))
+    reviews["train"] = Reviews.of(corpus.train, network.h0.device, longest)
+    for part, some in reviews.items():
+        told(f"edges of documents, {part}")
+        before = final_logits(network, some)
+        other = initial_state_without(network, two.components, two.h_star)
+        without = compare_logits(before, final_logits(other, some), some.labels)
+        controls = []
+        for _ in range(5):
+            V = random_subspace(network.size, two.rank, generator, two.tangent).to(network.h0)
+            control = initial_state_without(network, V, two.h_star)
+            controls.append(compare_logits(before, final_logits(control, some), some.labels).results())
+        padded = compare_logits(before, final_logits(network, some, pads=50), some.labels)
+        results["beginning"][part] = {"h0_projected": without.results(), "h0_random": controls}
+        results["ending"][part] = {"padded": padded.results()}
+        results["accuracy"].setdefault(part, without.before)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """`python -m rnnlens.experiments.analyze`: where the command line's own parts are missing."""
+    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.analyze", description=__doc__)
+    parser.add_argument("run", help="a run folder")
+    parser.add_argument("--corpus", help="its prepared corpus: adds the accuracy experiments")
+    parser.add_argument("--device", choices=["cpu", "cuda"], help="where to compute")
+    parser.add_argument("--top", type=int, default=10_000, help="how many of the most frequent words to look at")
+    parser.add_argument("--seed", type=int, default=0, help="of random controls")
+    asked = parser.parse_args(arguments)
+
+    def command() -> None:
+        from rnnlens.corpora import load_corpus
+        from rnnlens.runs import load
+
+        corpus = None if asked.corpus is None else load_corpus(asked.corpus)
+        found = analyze(load(asked.run), corpus, top=asked.top, device=asked.device, seed=asked.seed, progress=True)
+        found.save()
+        print(found)
+
+    sys.exit(exit_code_of(command))
+
+
+if __name__ == "__main__":
+    main()
