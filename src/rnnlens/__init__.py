@@ -31,6 +31,15 @@ _HOMES = {
     "linear_modes": "rnnlens.dynamics",
     "remove_modes": "rnnlens.dynamics",
     "visited_states": "rnnlens.dynamics",
+    "Probes": "rnnlens.context",
+    "find_modifiers": "rnnlens.context",
+    "Modifiers": "rnnlens.context",
+    "barcode": "rnnlens.context",
+    "fit_subspace": "rnnlens.context",
+    "project_out": "rnnlens.context",
+    "fit_bilinear": "rnnlens.context",
+    "analyze": "rnnlens.experiments.analyze",
+    "Analysis": "rnnlens.experiments.analyze",
     "linear_quality": "rnnlens.context",
     "mode_removal": "rnnlens.context",
     "report": "rnnlens.page",
@@ -42,7 +51,17 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
-    from rnnlens.context import linear_quality, mode_removal
+    from rnnlens.context import (
+        Modifiers,
+        Probes,
+        barcode,
+        find_modifiers,
+        fit_bilinear,
+        fit_subspace,
+        linear_quality,
+        mode_removal,
+        project_out,
+    )
     from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
     from rnnlens.dynamics import (
         FixedPoints,
@@ -55,6 +74,7 @@ if TYPE_CHECKING:
         visited_states,
     )
     from rnnlens.errors import RnnlensError
+    from rnnlens.experiments.analyze import Analysis, analyze
     from rnnlens.networks import Network, adapt, from_torch
     from rnnlens.page import report
     from rnnlens.runs import Run, load

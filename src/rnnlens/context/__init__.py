@@ -1,16 +1,23 @@
 """How a network uses context: what words do at a state, and how modifiers change it."""
 
+from rnnlens.context.barcodes import Barcode, barcode, component_barcodes, state_barcode
+from rnnlens.context.bilinear import Bilinear, fit_bilinear
+from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.effects import after, effects, linear_effects, word_inputs
+from rnnlens.context.impulse import Impulse, Timescales, fit_exponential, impulse, timescales
 from rnnlens.context.linear_quality import LinearQuality, linear_quality
 from rnnlens.context.mode_removal import ModeRemoval, mode_removal
+from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.negation import negation_form
+from rnnlens.context.perturbation import Difference, Perturbations, Reviews, compare_logits, final_logits, perturb
+from rnnlens.context.probe import probe_phrases, probe_reviews
+from rnnlens.context.probes import Probes
+from rnnlens.context.subspace import Subspace, fit_subspace, project_out
 
 __all__ = [
-    "LinearQuality",
-    "ModeRemoval",
-    "after",
-    "effects",
-    "linear_effects",
-    "linear_quality",
-    "mode_removal",
-    "word_inputs",
-]
+    "Barcode", "Beginning", "Bilinear", "Difference", "Ending", "Impulse", "LinearQuality", "ModeRemoval", "Modifiers",
+    "Perturbations", "Probes", "Reviews", "Subspace", "Timescales", "after", "barcode", "beginning", "compare_logits",
+    "component_barcodes", "effects", "ending", "final_logits", "find_modifiers", "fit_bilinear", "fit_exponential",
+    "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal", "negation_form", "perturb",
+    "probe_phrases", "probe_reviews", "project_out", "state_barcode", "timescales", "word_inputs",
+]  # fmt: skip

@@ -76,6 +76,7 @@ def fit_bilinear(
     m, A = _reduced_rank(X, Y, most)
     m_kept, A_kept = _reduced_rank(X[kept], Y[kept], most)
     size = torch.linalg.svdvals(Y).square()
+    rank, most = min(rank, len(m)), len(m)
     return Bilinear(
         m[:rank].to(line.h_star), A[:rank].to(line.h_star), _explained(X, Y, m, A),
         _explained(X[held], Y[held], m_kept, A_kept), (size.cumsum(0) / size.sum())[:most], len(rows),

@@ -65,6 +65,14 @@ def responses(network: Network, h: Tensor, steps: int) -> Tensor:
     return torch.stack(states, -2)
 
 
+@torch.no_grad()
+def settle(network: Network, h: Tensor, steps: int) -> Tensor:
+    """The states after so many pads, (..., N) → (..., N)."""
+    for _ in range(steps):
+        h = network.step(h)
+    return h
+
+
 @dataclass(frozen=True, eq=False)
 class Impulse:
     """The way back after one word.
@@ -149,7 +157,9 @@ def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps
     rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.h_mod.device)
     paths = subspace.project(responses(network, modifiers.h_mod[rows], steps))
     fit = fit_exponential(paths.transpose(1, 2))
-    return Timescales(subspace.words, fit.tau, fit.r2, paths)
+    # Along a component that a word hardly moves the state in there is nothing to decay.
+    moved = paths[:, 0].abs() >= 0.05 * paths[:, 0].norm(dim=1, keepdim=True)
+    return Timescales(subspace.words, torch.where(moved, fit.tau, torch.nan), fit.r2, paths)
 
 
 def _plain(x: Tensor) -> float | None:

@@ -13,6 +13,7 @@ score        the recommended one: the interaction as a share of valence, shrunk 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -161,10 +162,10 @@ class Modifiers:
             f"{', '.join(self.strongest(8))} …)"
         )
 
-    def results(self, most: int = 200) -> dict[str, Any]:
-        """For results.json, under `modifiers`."""
+    def results(self, most: int = 300, also: Sequence[str] = ()) -> dict[str, Any]:
+        """For results.json, under `modifiers`: the strongest words, and some more by name."""
         columns = self.columns()
-        rows = self.order[:most].tolist()
+        rows = list(dict.fromkeys([*self.order[:most].tolist(), *(self.row(word) for word in also)]))
         return {
             "n": len(self.selected),
             "threshold": self.threshold,
@@ -174,9 +175,9 @@ class Modifiers:
             "scale": self.scale,
             "words": [{name: values[i] for name, values in columns.items()} for i in rows],
             "strongest_by_norm": {name: self._by(norm, 50) for name, norm in self.norms.items()},
-            "norm_quantiles": {
-                name: norm.quantile(torch.linspace(0, 1, 101, device=norm.device).to(norm.dtype)).tolist()
-                for name, norm in self.norms.items()
+            "histograms": {
+                **{f"norm_{name}": _histogram(norm) for name, norm in self.norms.items()},
+                "score": _histogram(self.score.abs()),
             },
             "asymmetry": self.asymmetry(),
         }
@@ -267,9 +268,18 @@ def _shrunk(interaction: Tensor, base: Tensor, counts: Tensor | None, prior: flo
     return share if counts is None else share * (counts / (counts + prior)).to(share.dtype)
 
 
+def _histogram(size: Tensor, bins: int = 60) -> dict[str, list[float]]:
+    """Counts in bins that are even in the logarithm; what is below a ten-thousandth of the largest is in the first."""
+    top = float(size.max().clamp(min=1e-30))
+    edges = torch.logspace(-4, 0, bins + 1, dtype=torch.float64) * top
+    low, high = math.log10(1e-4 * top), math.log10(top)
+    counts = torch.histc(size.double().cpu().clamp(min=1e-4 * top).log10(), bins, low, high)
+    return {"edges": edges.tolist(), "counts": counts.tolist()}
+
+
 def _threshold(score: Tensor) -> float:
-    """Three robust standard deviations: the spread of all words is that of words which modify nothing."""
-    return 3 * float(score.abs().median()) / 0.6745
+    """Three robust standard deviations, since most words modify nothing; and at least a hundredth of valence."""
+    return max(3 * float(score.abs().median()) / 0.6745, 0.01)
 
 
 def _consensus(found: list[Modifiers], threshold: float | None) -> Modifiers:

@@ -72,19 +72,17 @@ class Subspace:
 
 @torch.no_grad()
 def fit_subspace(
-    network: Network, line: LineAttractor, modifiers: Modifiers, rank: int = 3, rows: Tensor | None = None
+    network: Network, line: LineAttractor, modifiers: Modifiers, rank: int | None = 3, rows: Tensor | None = None
 ) -> Subspace:
     """Centred PCA of the modifiers' deflections with the line's own direction taken out.
 
-    rows: which of the words; by default those above the threshold."""
+    rank: how many components; None: all there are, at most 10. rows: which of the words; by default the modifiers."""
     rows = modifiers.selected if rows is None else rows
     if len(rows) < 2:
         raise RnnlensError(
             f"{len(rows)} modifiers above the threshold {modifiers.threshold:g}: expected at least 2 to fit a subspace "
             "to (lower `threshold`)"
         )
-    if not 1 <= rank <= min(len(rows) - 1, network.size - 1):
-        raise RnnlensError(f"rank is {rank}: expected 1 … {min(len(rows) - 1, network.size - 1)}")
     tangent = line.tangent(line.h_star).double()
     deflections = (modifiers.h_mod[rows] - line.h_star).double()
     deflections = deflections - (deflections @ tangent).unsqueeze(1) * tangent
@@ -92,8 +90,9 @@ def fit_subspace(
     _, size, axes = torch.linalg.svd(deflections - mean, full_matrices=False)
     kept = int((size > 1e-9 * size[0]).sum())
     axes, size = axes[:kept], size[:kept]
-    if rank > kept:
-        raise RnnlensError(f"rank is {rank}, but the deflections span only {kept} dimensions off the line")
+    rank = min(10, kept) if rank is None else rank
+    if not 1 <= rank <= kept:
+        raise RnnlensError(f"rank is {rank}: expected 1 … {kept}, the dimensions that modifiers span off the line")
     share = modifiers.share[rows].double()
     # A component has no sign of its own: it points to where valence is stressed.
     sign = torch.sign(((deflections - mean) @ axes.t()).t() @ (share - share.mean()))

@@ -21,7 +21,7 @@ from rnnlens.artifacts import read_tensors, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
-from rnnlens.context.impulse import Impulse, Timescales, impulse, responses, timescales
+from rnnlens.context.impulse import Impulse, Timescales, impulse, responses, settle, timescales
 from rnnlens.context.modifiers import Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import (
@@ -41,7 +41,7 @@ from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
 
-SETTLE = 200  # pads before slow points are sought: what decays within a review's length is no part of the line
+SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
     "really", "highly", "the", "a", "of", "movie",
@@ -86,9 +86,9 @@ class Analysis:
         )  # fmt: skip
         write_tensors(path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"})
         if self.run is not None and path == self.run.path:
-            self.run.add_results(**self.results)
+            self.run.add_results(**_rounded(self.results))
         else:
-            write_json(path / "results.json", self.results)
+            write_json(path / "results.json", _rounded(self.results))
         return path
 
 
@@ -136,14 +136,13 @@ def analyze(
         told("slow points")
         if states is None:
             states = _states(network, folder, corpus, starts, seed)
-        points = find_fixed_points(network, responses(network, states.to(network.h0), SETTLE)[..., -1, :], mode="slow")
-        line = fit_line_attractor(network, points)
+        points, line, settled = _line(network, states.to(network.h0))
         told("probe words")
         probes = (probes or _probes(folder, network, line, corpus)).known_to(network)
         told("modifiers")
         modifiers = find_modifiers(network, line, top=top, probes=probes)
         told("subspace")
-        wide = fit_subspace(network, line, modifiers, rank=min(10, _room(network, modifiers)), rows=modifiers.strong)
+        wide = fit_subspace(network, line, modifiers, rank=None, rows=modifiers.strong)
         subspace = wide.take(min(rank, wide.rank))
         told("timescales")
         scales = timescales(network, subspace, modifiers)
@@ -165,15 +164,16 @@ def analyze(
         readings = probe_results(network, project_out(network, subspace), project_out(network, V, subspace.h_star))
         results: dict[str, Any] = {
             "fixed_points": {
-                "n": int(points.converged.sum()), "of": len(points), "settled": SETTLE,
+                "n": int(points.converged.sum()), "of": len(points), "settled": settled,
                 "q_median": float(points.q.median()), "q_p95": float(points.q.quantile(0.95)),
                 "slow_ratio": float(points.slowness.median()),
             },
             "line_attractor": line.results(),
             "pad_drift": _pad_drift(network),
+            "state_space": _state_space(network, states, points, line, readings["reviews"]),
             "probes": {**readings, "positive": list(probes.positive), "negative": list(probes.negative),
                        "source": probes.source},
-            "modifiers": {**modifiers.results(), "negation_form": negation_form(network, line, modifiers)},
+            "modifiers": {**modifiers.results(also=examples), "negation_form": negation_form(network, line, modifiers)},
             "impulse": {word: found.results() for word, found in impulses.items()},
             "barcodes": {word: found.results() for word, found in barcodes.items()},
             "component_barcodes": [found.results() for found in components],
@@ -193,10 +193,6 @@ def analyze(
     )  # fmt: skip
 
 
-def _room(network: Network, modifiers: Modifiers) -> int:
-    return max(1, min(len(modifiers.strong) - 2, network.size - 1))
-
-
 def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
     stored = run.path / "states.safetensors" if run is not None else None
     if corpus is None and stored is not None and stored.exists():
@@ -204,6 +200,23 @@ def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: i
     source = None if corpus is None else getattr(corpus, "validation", None) or corpus
     longest = None if run is None else run.config.max_words
     return visited_states(network, source, n=starts, seed=seed, max_words=longest)
+
+
+def _line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int]:
+    """Slow points and the curve through them, after as many pads as leave half of the spread along the readout.
+
+    Pads take away transients, but where the line leaks they take away the line too. A network whose slow points are all
+    one has no line at all: the curve is then through the visited states themselves, and `is_line` tells."""
+    spread = network.logit(states).std()
+    for settled in SETTLE:
+        rested = settle(network, states, settled)
+        if network.logit(rested).std() >= 0.5 * spread:
+            break
+    points = find_fixed_points(network, rested, mode="slow")
+    try:
+        return points, fit_line_attractor(network, points), settled
+    except RnnlensError:
+        return points, fit_line_attractor(network, rested), settled
 
 
 def _probes(run: Run | None, network: Network, line: LineAttractor, corpus: Any) -> Probes:
@@ -215,10 +228,54 @@ def _probes(run: Run | None, network: Network, line: LineAttractor, corpus: Any)
     return Probes.from_network(network, line)
 
 
+def _state_space(
+    network: Network,
+    states: Tensor,
+    points: FixedPoints,
+    line: LineAttractor,
+    reviews: dict[str, list[tuple[str, float]]],
+) -> dict[str, Any]:
+    """Fig. 1a: the line, slow points, the initial state and the probe reviews, in the states' principal components."""
+    states = states.to(line.h_star).double()
+    centre = states.mean(0)
+    _, size, axes = torch.linalg.svd(states - centre, full_matrices=False)
+    axes = axes[:3]
+    axes = axes * torch.sign(axes @ (line.knots[-1] - line.knots[0]).double()).unsqueeze(1)
+
+    def seen(h: Tensor) -> list[Any]:
+        return ((h.double() - centre) @ axes.t()).tolist()
+
+    paths = {}
+    for name, words in reviews.items():
+        assert network.vocab is not None
+        ids = network.vocab.encode([word for word, _ in words])
+        path = network.states(torch.as_tensor(ids, device=network.h0.device).unsqueeze(0))[0]
+        paths[name] = {"words": [word for word, _ in words], "path": seen(path), "logits": network.logit(path).tolist()}
+    some = points.states[torch.linspace(0, len(points) - 1, min(300, len(points))).long()]
+    visited = states[torch.linspace(0, len(states) - 1, min(300, len(states))).long()]
+    return {
+        "variance": (size.square() / size.square().sum())[:3].tolist(),
+        "line": {"path": seen(line.knots), "logits": line.logits.tolist()},
+        "slow_points": {"at": seen(some), "logits": network.logit(some).tolist()},
+        "visited": {"at": seen(visited), "logits": network.logit(visited.to(line.h_star)).tolist()},
+        "h0": seen(network.h0.detach()),
+        "h_star": seen(line.h_star),
+        "reviews": paths,
+    }
+
+
+def _rounded(content: Any) -> Any:
+    """Six digits are more than any figure shows, and a third of the bytes."""
+    if isinstance(content, float):
+        return float(f"{content:.6g}")
+    if isinstance(content, dict):
+        return {name: _rounded(value) for name, value in content.items()}
+    return [_rounded(value) for value in content] if isinstance(content, list | tuple) else content
+
+
 def _pad_drift(network: Network, steps: int = 50) -> float:
-    """How far the logit strays from that of h0 settled, under 50 more pads."""
-    states = responses(network, responses(network, network.h0.detach(), SETTLE)[-1], steps)
-    logits = network.logit(states)
+    """How far the logit strays from that of h0 under 50 pads."""
+    logits = network.logit(responses(network, network.h0.detach(), steps))
     return float((logits - logits[0]).abs().max())
 
 

@@ -1,0 +1,355 @@
+"""Every context function recovers what is known of a network made by hand; trained and foreign networks go through."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from handmade import FAST, H0, LATE, MODIFIERS, NEUTRAL, SLOW, TRANSIENT, VALENCE, handmade
+
+import rnnlens
+from rnnlens import RnnlensError
+from rnnlens.context.barcodes import barcode, component_barcodes
+from rnnlens.context.bilinear import fit_bilinear
+from rnnlens.context.edges import beginning, ending
+from rnnlens.context.effects import after, effects, word_inputs
+from rnnlens.context.impulse import fit_exponential, impulse, timescales
+from rnnlens.context.modifiers import find_modifiers
+from rnnlens.context.negation import negation_form
+from rnnlens.context.perturbation import (
+    Reviews,
+    compare,
+    compare_logits,
+    final_logits,
+    initial_state_without,
+    perturb,
+)  # fmt: skip
+from rnnlens.context.probes import Probes
+from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
+
+PROBES = Probes(("great", "good"), ("awful", "bad"))
+
+
+@pytest.fixture(scope="module")
+def known():
+    """The handmade network, its line from slow points along the sum, its modifiers and their subspace."""
+    network, Q = handmade()
+    along = torch.linspace(-4, 4, 200, dtype=torch.float64)
+    line = rnnlens.fit_line_attractor(network, along.unsqueeze(1) * Q[:, 0] + 0.3 * Q[:, 0] * 0)
+    modifiers = find_modifiers(network, line, probes=PROBES)
+    rows = torch.tensor([modifiers.row(word) for word in MODIFIERS])
+    return network, Q, line, modifiers, rows, fit_subspace(network, line, modifiers, rank=2, rows=rows)
+
+
+def test_modifiers_are_ranked_first_and_by_strength(known):
+    _, _, _, modifiers, _, _ = known
+    assert set(modifiers.strongest(len(MODIFIERS))) == set(MODIFIERS)
+    assert {modifiers.words[i] for i in modifiers.selected.tolist()} == set(MODIFIERS)
+    strength = {word: abs(sum(left)) for word, left in MODIFIERS.items()}
+    for word, (fast, slow) in MODIFIERS.items():
+        assert modifiers[word]["share"] == pytest.approx(fast + slow)
+        assert modifiers[word]["interaction"] == pytest.approx(2.25 * (fast + slow))
+        assert modifiers[word]["norm_fixed"] / modifiers["not"]["norm_fixed"] == pytest.approx(strength[word] / 2)
+    for word in (*NEUTRAL, *VALENCE):
+        assert abs(modifiers[word]["interaction"]) < 1e-9
+
+
+def test_kinds_follow_from_the_sign_pattern(known):
+    modifiers = known[3]
+    kinds = {word: modifiers[word]["kind"] for word in MODIFIERS}
+    assert kinds == {
+        "not": "negator", "never": "negator", "very": "intensifier", "so": "intensifier", "hardly": "negator",
+        "really": "intensifier",
+    }  # fmt: skip
+    assert {modifiers[word]["kind"] for word in NEUTRAL} == {"other"}
+
+
+def test_the_norm_is_that_of_the_jacobians_change_formed_in_full(known):
+    network, _, line, modifiers, _, _ = known
+    at = modifiers.row("so")
+    J_mod, J_star = (rnnlens.jacobians(network, h)[1] @ network.E.t() for h in (modifiers.h_mod[at], line.h_star))
+    assert modifiers.norms["fixed"][at].item() == pytest.approx((J_mod - J_star).norm().item(), rel=1e-9)
+    assert modifiers.scale == pytest.approx(J_star.norm().item(), rel=1e-9)
+
+
+def test_rare_words_are_shrunk_and_a_threshold_is_kept(known):
+    network, _, line, modifiers, _, _ = known
+    share = modifiers.interaction / 2.25  # valence itself: 1.5 on average, half as much again at first
+    torch.testing.assert_close(modifiers.score, share * modifiers.counts / (modifiers.counts + 300))
+    assert len(find_modifiers(network, line, probes=PROBES, threshold=1.0).selected) == 2
+
+
+def test_one_table_for_several_networks(known):
+    network, _, line, modifiers, _, _ = known
+    other, Q = handmade(seed=5)
+    other_line = rnnlens.fit_line_attractor(other, torch.linspace(-4, 4, 50).double().unsqueeze(1) * Q[:, 0])
+    both = find_modifiers([network, other], [line, other_line], probes=PROBES)
+    assert both.networks == 2 and set(both.strongest(6)) == set(MODIFIERS)
+    torch.testing.assert_close(both.score, modifiers.score, atol=1e-9, rtol=0)  # the same language, rotated otherwise
+    with pytest.raises(RnnlensError, match="a line for each"):
+        find_modifiers([network, other], [line], probes=PROBES)
+
+
+def test_barcodes_are_the_change_of_each_probe(known):
+    network, _, line, _, _, _ = known
+    found = barcode(network, line, "not", PROBES)
+    expected = -2 * (1 + TRANSIENT) * torch.tensor([2.0, 1.0, -2.0, -1.0]).double()
+    torch.testing.assert_close(torch.cat([found.positive, found.negative]), expected)
+    assert found.kind == "negator" and found.share == pytest.approx(-2)
+    assert barcode(network, line, "w3", PROBES).positive.abs().max() < 1e-9
+
+
+def test_the_subspace_is_spanned_by_what_modifiers_leave(known):
+    _, Q, line, _, _, subspace = known
+    inside = (subspace.components @ Q).square()
+    torch.testing.assert_close(inside[0, 1].item(), 1.0, atol=1e-9, rtol=0)  # most variance: the fast coordinate
+    torch.testing.assert_close(inside[1, 2].item(), 1.0, atol=1e-9, rtol=0)
+    assert subspace.explained[:2].sum().item() == pytest.approx(1)
+    assert (subspace.components @ line.tangent(line.h_star)).abs().max() < 1e-9
+    where = dict(zip(subspace.words, subspace.coordinates.tolist(), strict=True))
+    assert where["not"] == pytest.approx([-2, 0], abs=1e-9) and where["really"] == pytest.approx([0, 0.7], abs=1e-9)
+
+
+def test_projecting_out_makes_not_good_read_like_good_and_leaves_the_network_alone(known):
+    network, Q, _, _, _, subspace = known
+    quiet = project_out(network, subspace)
+    pads = ["<pad>"] * 60  # the beginning's own stress is gone by then
+    plain, negated = (dict(n.read([*pads, "not", "good"]))["good"] for n in (quiet, network))
+    assert negated == pytest.approx(-1.5, abs=1e-3) and plain == pytest.approx(1.5, abs=1e-9)
+    assert quiet.read([*pads, "good"])[-1][1] == pytest.approx(1.5)
+    random = random_subspace(network.size, 2, torch.Generator().manual_seed(0), Q[:, 0] + Q[:, 3])
+    assert project_out(network, random.double()).read([*pads, "not", "good"])[-1][1] < 0
+    assert quiet.read(["good"])[-1][1] == pytest.approx(1.5)  # and h0's stress is out as well
+    with pytest.raises(RnnlensError, match="not orthonormal"):
+        project_out(network, 2 * subspace.components)
+    with pytest.raises(RnnlensError, match="expected 1 … 2"):
+        subspace.take(3)
+
+
+@pytest.mark.parametrize("arch", ["gru", "lstm", "ugrnn", "vanilla"])
+def test_a_projected_networks_sequence_is_its_steps(arch):
+    network = rnnlens.Network(["a", "b", "c"], arch=arch, hidden=6, embedding=3).double().requires_grad_(False)
+    V = random_subspace(network.size, 2, torch.Generator().manual_seed(1))
+    quiet = project_out(network, V, torch.ones(network.size).double())
+    ids = torch.tensor([[0, 1, 2, -1, 1]])
+    states = quiet.states(ids)[0]
+    h = quiet.h0
+    for t in range(5):
+        torch.testing.assert_close(states[t], h)
+        torch.testing.assert_close(V @ h, V.sum(1))
+        h = quiet.step(h, network.embed(ids[0, t]))
+    before = network.states(ids)
+    torch.testing.assert_close(quiet(ids)[0], network.logit(h))
+    torch.testing.assert_close(network.states(ids), before)
+
+
+def test_timescales_are_the_coordinates_decay(known):
+    network, _, _, modifiers, _, subspace = known
+    scales = timescales(network, subspace, modifiers)
+    tau = dict(zip(scales.words, scales.tau.tolist(), strict=True))
+    assert tau["not"][0] == pytest.approx(FAST, rel=0.03) and tau["really"][1] == pytest.approx(SLOW, rel=0.03)
+    assert np.isnan(tau["not"][1])  # nothing there that could decay
+    assert scales.mean() == [pytest.approx(FAST, rel=0.03), pytest.approx(SLOW, rel=0.03)]
+
+
+def test_exponential_fits_find_what_made_the_series():
+    t = torch.arange(30).double()
+    series = torch.stack([3 * torch.exp(-t / 4) + 1, -2 * torch.exp(-t / 0.8), torch.ones(30).double(), t])
+    fit = fit_exponential(series)
+    assert fit.tau[0].item() == pytest.approx(4, rel=0.02) and fit.c[0].item() == pytest.approx(1, abs=0.02)
+    assert fit.tau[1].item() == pytest.approx(0.8, rel=0.03) and fit.a[1].item() == pytest.approx(-2, rel=0.01)
+    assert fit.tau[2:].isnan().all()  # neither what stays nor what grows decays
+    torch.testing.assert_close(fit.at(t)[:2], series[:2], atol=0.05, rtol=0)
+
+
+def test_impulse_responses_return_to_the_line(known):
+    network, _, line, _, _, subspace = known
+    found = impulse(network, line, subspace, "not")
+    torch.testing.assert_close(found.distance, 2 * torch.exp(-torch.arange(31).double() / FAST))
+    assert found.results()["tau"] == pytest.approx(FAST, rel=0.02)
+
+
+def test_one_bilinear_term_explains_everything(known):
+    network, _, line, modifiers, rows, _ = known
+    model = fit_bilinear(network, line, modifiers, rank=1, most=3, rows=rows)
+    assert model.explained[0].item() == pytest.approx(1) and model.held_out[0].item() == pytest.approx(1)
+    assert (model.explained <= model.bound + 1e-9).all()
+    move = (modifiers.h_mod[rows] - line.h_star) @ model.m[0]
+    size = (modifiers.share[rows] / move).std() / (modifiers.share[rows] / move).abs().mean()
+    assert size < 1e-6  # the component weighs both coordinates alike, as the network does
+
+
+def test_component_barcodes_show_that_both_coordinates_do_the_same(known):
+    network, _, line, _, _, subspace = known
+    first, second = component_barcodes(network, line, subspace.components, torch.ones(2).double(), PROBES)
+    torch.testing.assert_close(first.positive, second.positive)
+    assert first.kind == "intensifier"  # components point to where valence is stressed
+
+
+def test_the_beginning_stresses_and_fades(known):
+    network, _, line, _, _, subspace = known
+    found = beginning(network, line, subspace, PROBES)
+    assert found.barcode.kind == "intensifier" and found.barcode.share == pytest.approx(H0)
+    torch.testing.assert_close(found.path[:, 1], H0 * torch.exp(-torch.arange(51).double() / SLOW), atol=1e-9, rtol=0)
+    calm = initial_state_without(network, subspace.components, line.h_star)
+    assert calm.read("good")[-1][1] == pytest.approx(1.5) and network.read("good")[-1][1] == pytest.approx(2.25)
+
+
+def test_the_end_stresses_by_a_mode_that_can_be_removed(known):
+    network, _, line, _, _, _ = known
+    found = ending(network, line, PROBES, steps=80, examples=("good", "awful"))
+    assert found.ratio.tolist() == pytest.approx([1 / 1.5] * 4, rel=1e-3)
+    strongest = found.modes.strongest[0]
+    assert found.modes.timescales[strongest].item() == pytest.approx(LATE)
+    assert found.modes.change[strongest].item() == pytest.approx(0.5 * 1.5)
+    torch.testing.assert_close(found.modes.course[0], 0.75 * torch.exp(-torch.arange(81).double() / LATE))
+    flat = torch.tensor([1.0, -2.0]).double().unsqueeze(1).expand(2, 81)
+    torch.testing.assert_close(found.modes.without, flat, atol=1e-6, rtol=0)
+
+
+def test_negation_here_is_a_factor(known):
+    network, _, line, modifiers, _, _ = known
+    found = negation_form(network, line, modifiers)
+    assert set(found["words"]) >= {"not", "never"} and found["additive_better"] == 0
+    assert found["multiplicative_explained"] == pytest.approx(1)
+    assert dict(zip(found["words"], found["factor"], strict=True))["not"] == pytest.approx(-1)
+
+
+# --- accuracy ---------------------------------------------------------------------------------------------------------
+
+
+class Split:
+    """Reviews `pads word`, or `pads not word`: their label needs the modifier."""
+
+    def __init__(self, network, n=60):
+        generator = np.random.default_rng(0)
+        self.rows, self.labels = [], []
+        for _ in range(n):
+            word = str(generator.choice(list(VALENCE)))
+            negated = bool(generator.integers(2))
+            fill = ["<pad>"] * int(generator.integers(40, 60))
+            self.rows.append(network.vocab.encode([*fill, *(["not"] if negated else ["w1"]), word]))
+            self.labels.append((VALENCE[word] > 0) != negated)
+        self.lengths = np.array([len(row) for row in self.rows])
+
+    def __len__(self):
+        return len(self.rows)
+
+    def batch(self, rows, max_words=None):
+        ids = np.full((len(rows), self.lengths[rows].max()), -1)
+        for k, row in enumerate(rows):
+            ids[k, : self.lengths[row]] = self.rows[row]
+        return ids, self.lengths[rows]
+
+
+def test_what_accuracy_hangs_on(known):
+    network, _, _, _, _, subspace = known
+    split = Split(network)
+    reviews = Reviews.of(split, "cpu")
+    found = perturb(network, subspace, reviews, ranks=(1, 2, 3), draws=lambda rank: 4)
+    assert found.accuracy == 1 and set(found.removed) == {1, 2}
+    kept = np.mean([network.vocab.index["not"] not in row for row in split.rows])
+    assert found.removed[1].accuracy == pytest.approx(kept) and found.removed[1].p < 1e-3
+    assert found.removed[1].interval[0] < found.removed[1].difference < found.removed[1].interval[1] < 0
+    assert np.median([d.accuracy for d in found.random[1]]) == 1
+    assert json.loads(json.dumps(found.results()))["removed"]["1"]["n"] == 60
+
+
+def test_batches_do_not_change_logits_and_shuffling_keeps_words(known):
+    network = known[0]
+    split = Split(network, n=20)
+    reviews = Reviews.of(split, "cpu")
+    one_by_one = [network(torch.as_tensor(row).unsqueeze(0)).item() for row in split.rows]
+    np.testing.assert_allclose(final_logits(network, reviews), one_by_one, atol=1e-5)
+    shuffled = final_logits(network, reviews, shuffle=1)
+    assert not np.allclose(shuffled, one_by_one) and np.array_equal(shuffled, final_logits(network, reviews, shuffle=1))
+    padded = final_logits(network, reviews, pads=200)
+    truth = [network(torch.as_tensor([*row, *[-1] * 200]).unsqueeze(0)).item() for row in split.rows]
+    np.testing.assert_allclose(padded, truth, atol=1e-5)
+
+
+def test_differences_are_paired():
+    before = np.array([True] * 90 + [False] * 10)
+    after_ = before.copy()
+    after_[:8], after_[90] = False, True
+    found = compare(before, after_)
+    assert (found.lost, found.won, found.n) == (8, 1, 100) and found.difference == pytest.approx(-0.07)
+    from scipy.stats import binomtest
+
+    assert found.p == pytest.approx(binomtest(1, 9).pvalue)
+    assert compare(before, before).p == 1 and compare(before, before).interval == (0, 0)
+    low, high = found.interval
+    assert low < -0.07 < high and low > -0.15 and high < 0
+    with pytest.raises(RnnlensError, match="same length"):
+        compare(before, before[:5])
+
+
+def test_a_mere_shift_of_all_logits_is_told_apart():
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=1000)
+    labels = logits + 0.3 * generator.normal(size=1000) > 0
+    found = compare_logits(logits, logits + 5, labels)
+    assert found.difference < -0.3 and abs(found.recentred.difference) == 0
+
+
+# --- probes, and the whole analysis -----------------------------------------------------------------------------------
+
+
+def test_probes_are_what_separates_the_reviews(known):
+    network = known[0]
+
+    class Corpus:
+        vocab, train = network.vocab, Split(network, 400)
+
+    Corpus.train.labels = [VALENCE[network.vocab.words[row[-1]]] > 0 for row in Corpus.train.rows]
+    probes = Probes.from_corpus(Corpus, n=2)
+    assert set(probes.positive) == {"good", "great"} and set(probes.negative) == {"bad", "awful"}
+    own = Probes.from_network(network, known[2], n=2)
+    assert own.positive == ("great", "good") and "own" in own.source
+    with pytest.raises(RnnlensError, match="both|among"):
+        Probes(("good",), ("good",))
+    with pytest.raises(RnnlensError, match="list"):
+        Probes("good", ("bad",))
+
+
+def test_analyze_needs_nothing_but_a_network_and_its_words(tmp_path):
+    torch.manual_seed(0)
+    words = ["<unk>", "not", "very", "good", "bad", "movie", *(f"w{i}" for i in range(80))]
+    rnn, embedding, head = torch.nn.LSTM(8, 12), torch.nn.Embedding(len(words), 8), torch.nn.Linear(12, 2)
+    network = rnnlens.from_torch(rnn, embedding, head, words)
+    analysis = rnnlens.analyze(network, starts=100)
+    assert analysis.probes.source.startswith("the network's own")
+    analysis.save(tmp_path / "analysis")
+    stored = json.loads((tmp_path / "analysis" / "results.json").read_text())
+    wanted = {"fixed_points", "line_attractor", "modifiers", "barcodes", "subspace", "timescales", "bilinear",
+              "beginning", "ending", "impulse", "component_barcodes", "probes"}  # fmt: skip
+    assert wanted <= set(stored)
+    with pytest.raises(RnnlensError, match="say where"):
+        analysis.save()
+
+
+def test_analyze_the_handmade_network(known):
+    network = known[0]
+    analysis = rnnlens.analyze(network, probes=PROBES, rank=2, starts=200)
+    assert set(analysis.modifiers.strongest(6)) == set(MODIFIERS)
+    assert analysis.line.integration_eigenvalue.real == pytest.approx(1)
+
+
+def test_the_toy_networks_modifiers_are_its_modifiers(tmp_path):
+    shutil.copytree(Path(__file__).parent / "data" / "toy-gru", tmp_path / "run")
+    network = rnnlens.load(tmp_path / "run").network.requires_grad_(False)
+    states = rnnlens.visited_states(network, rnnlens.toy_corpus(train=1, validation=100).validation, n=500)
+    line = rnnlens.fit_line_attractor(network, rnnlens.find_fixed_points(network, states, mode="slow"))
+    probes = Probes(("awesome", "good"), ("awful", "bad"))
+    modifiers = find_modifiers(network, line, probes=probes)
+    assert set(modifiers.strongest(2)) == {"not", "extremely"}
+    assert modifiers["not"]["share"] == pytest.approx(-2, abs=0.2) and modifiers["not"]["kind"] == "negator"
+    assert modifiers["extremely"]["share"] == pytest.approx(1, abs=0.1)
+    e = word_inputs(network, ["good"])
+    h = after(network, line.h_star, ["not"])[-1]
+    rows = torch.tensor([modifiers.row(word) for word in ("not", "extremely", "the", "good", "bad")])
+    quiet = project_out(network, fit_subspace(network, line, modifiers, rank=2, rows=rows))
+    h_quiet = after(quiet, line.h_star, ["not"])[-1]
+    assert effects(network, h, e).item() < -0.9 and effects(quiet, h_quiet, e).item() > 0.5
