@@ -12,7 +12,7 @@ from rnnlens.context import after, effects, word_inputs
 from rnnlens.experiments.toy import train_toy
 
 # A network that has learnt: words count −2 … +2, `extremely` doubles the next one, `not` flips the next four.
-run = rnnlens.load(sys.argv[1]) if len(sys.argv) > 1 else train_toy("runs/toy")
+run = rnnlens.load(sys.argv[1]) if len(sys.argv) > 1 else train_toy("runs/toy", resume=True)
 network = run.network.requires_grad_(False)
 for phrase in ("good", "extremely good", "not good", "not the the the good", "not the the the the good"):
     print(f"{phrase:28} reads {network.read(phrase)[-1][1]:+.2f}")
@@ -43,14 +43,14 @@ slow = points.states[points.converged]
 for context in ("extremely", "not the the the"):
     path = after(network, network.h0, context.split())
     h_star = slow[(slow - path[1]).norm(dim=1).argmin()]
-    removal = rnnlens.mode_removal(network, path[-1], h_star, valence, order="greedy", most=3)
+    removal = rnnlens.mode_removal(network, path[-1], h_star, valence, kind="orthogonal", most=3)
     modes = removal.modes
     print(f"\n{context}: what is left of its effect")
     for k, unit in enumerate(removal.units, start=1):
         first = modes.units[unit][0]
         print(
             f"  without {k} mode{'s' if k > 1 else ' '} {removal.remaining[k]:5.2f}"
-            f"   random modes {removal.random[:, k].median():5.2f}   best of a random basis "
-            f"{removal.random_basis[:, k].median():5.2f}   (λ {modes.eigenvalues[first]:.2f}, "
+            f"   random modes {removal.random[:, k].median():5.2f}   rotated network "
+            f"{removal.rotated[:, k].median():5.2f}   (λ {modes.eigenvalues[first]:.2f}, "
             f"τ {modes.timescales[first]:.1f} steps)"
         )

@@ -107,17 +107,20 @@ def row(run: rnnlens.Run) -> dict[str, Any]:
     }
     for word in toy["modes"]:
         removal, fills = toy["mode_removal"][word], toy["deflection"][word]
-        variants = {name: r["remaining"] for name, r in removal.items() if isinstance(r, dict)}
-        single = removal["state_biorthogonal_single"]
         found[word] = {
             "integration_eigenvalue": toy["modes"][word]["integration_eigenvalue"],
-            "effect": {fill: d["effect"] for fill, d in fills.items()},
-            "effect_steps": {fill: d["effect_steps"] for fill, d in fills.items()},
-            "distance_steps": {fill: d["distance_steps"] for fill, d in fills.items()},
+            "deflection": fills,
             "smallest_angle": min(toy["mode_angles"][word]["angles"]),
-            "remaining": variants,
-            "random_change": median(abs(1 - draw[3]) for draw in single["random_remaining"]),
-            "random_basis": median(draw[3] for draw in removal["state_biorthogonal_greedy"]["random_basis_remaining"]),
+            "removal": {
+                name: {
+                    "remaining": r["remaining"],
+                    "size": r["size"],
+                    "random_change": median(abs(1 - draw[3]) for draw in r["random_remaining"]),
+                    "rotated": [min(draw[:4]) for draw in r["rotated_remaining"]],
+                }
+                for name, r in removal.items()
+                if isinstance(r, dict)
+            },
         }
     return found
 
@@ -125,16 +128,20 @@ def row(run: rnnlens.Run) -> dict[str, Any]:
 def shown(found: dict[str, Any]) -> dict[str, str]:
     """A run as a row of the table."""
     line, words = found["line"], [word for word in ("extremely", "not") if word in found]
-    scope = {"extremely": 1, "not": 4}
 
     def over(word: str) -> str:
-        effect = list(found[word]["effect"].values())
-        alive = min(min(e[: scope[word]]) for e in effect)
-        gone = max(abs(x) for e in effect for x in e[scope[word] :])
-        return f"{alive:.2f} / {gone:.2f}"
+        fills = list(found[word]["deflection"].values())
+        scope = fills[0]["scope"]
+        least = min(min(d["effect_least"][:scope]) for d in fills)
+        most = max(max(d["effect_most"][:scope]) for d in fills)
+        later = max(abs(x) for d in fills for x in d["effect_least"][scope:] + d["effect_most"][scope:])
+        return f"{least:.2f} … {most:.2f} / {later:.2f}"
 
-    def destroyed(word: str, name: str) -> str:
-        return f"{100 * (1 - min(found[word]['remaining'][name][:4])):.0f}"
+    def destroyed(word: str, kind: str) -> str:
+        orders = [found[word]["removal"][f"state_{kind}_{order}"] for order in ("single", "greedy")]
+        return " / ".join(f"{100 * (1 - min(r['remaining'][:4])):.0f}" for r in orders) + (
+            f" ({100 * orders[0]['random_change']:.0f}, {100 * (1 - median(orders[0]['rotated'])):.0f})"
+        )
 
     return {
         "phrases off by": f"{found['worst_phrase']:.2f}",
@@ -144,20 +151,14 @@ def shown(found: dict[str, Any]) -> dict[str, str]:
         **{f"`{word}` in scope / after": over(word) for word in words},
         "agreement": f"{found['agreement']:.3f}",
         "ratio": f"{found['ratio']:.3f}",
-        **{
-            f"`{word}` destroyed %, paper's order / greedy": " / ".join(
-                destroyed(word, f"state_biorthogonal_{order}") for order in ("single", "greedy")
-            )
-            for word in words
-        },
-        "random units change %": " / ".join(f"{100 * found[word]['random_change']:.0f}" for word in words),
-        "random basis destroys %": " / ".join(f"{100 * (1 - found[word]['random_basis']):.0f}" for word in words),
+        **{f"`{word}` destroyed %, orthogonal": destroyed(word, "orthogonal") for word in words},
+        **{f"`{word}` destroyed %, biorthogonal": destroyed(word, "biorthogonal") for word in words},
     }
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
     """The claims with how many GRUs show them; every run's numbers; and what the other architectures do not show."""
-    grus = [found for found in rows if found["network"]["arch"] == "gru"]
+    grus = [found for found in rows if found["network"]["arch"] == "gru"] or rows
     lines = ["", f"## What {len(grus)} GRUs show", "", "| claim | seeds that show it |", "|---|---|"]
     for k, claim in enumerate(grus[0]["claims"]):
         text = claim["claim"].replace("|", "\\|")
@@ -169,12 +170,12 @@ def tables(rows: list[dict[str, Any]]) -> str:
         lines.append(f"| {name} | " + " | ".join(shown(found).values()) + " |")
     lines += [
         "",
-        "*in scope / after*: the smallest share of the language's modification that a word within the modifier's scope "
-        "undergoes, and the largest (in size) that a later word does, over pads and neutral words between. "
-        "*destroyed*: with at most three mode units (a mode or a conjugate pair) removed from the state after "
-        "`extremely` and after `not the the the`, 1 − ‖what is left‖/‖effect‖ over the four valence words. *random "
-        "units*: the median over 40 draws of three. *random basis*: the best three of a random orthonormal basis, "
-        "chosen greedily.",
+        "*in scope / after*: the least and the most of the language's modification that a word within the modifier's "
+        "scope undergoes, and the largest, in size, that a later word does: over the valence words, the readings −10, 0 "
+        "and 10, and pads or neutral words between. *destroyed*: with at most three mode units (a mode or a conjugate "
+        "pair) removed from the state after `extremely` and after `not the the the`, 1 − ‖what is left‖/‖effect‖ over "
+        "the four valence words: in the paper's order / in greedy order (what three random units change, median of 40 "
+        "draws; what units chosen in the paper's order in rotated copies of the network destroy, median of 10).",
         "",
         "## What is not shown",
         "",

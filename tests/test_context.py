@@ -4,13 +4,14 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 import rnnlens
-from rnnlens import Network, RnnlensError, adapt, linear_modes, linear_quality, mode_removal
+from rnnlens import Network, RnnlensError, adapt, linear_modes, linear_quality, mode_removal, remove_modes
 from rnnlens.context import after, effects, linear_effects, word_inputs
 from rnnlens.experiments.toy import study_toy
 from rnnlens.networks.cells import CELLS
@@ -106,9 +107,10 @@ def test_removing_the_mode_that_carries_a_modifier_removes_exactly_its_effect(or
     h_mod = after(network, h_star, ["very"])[-1]
     e = word_inputs(network, ["good", "awful"])
     torch.testing.assert_close(effects(network, h_mod, e), torch.tensor([2.0, -4.0]).double())
-    if what == "input":  # here words act along the line alone: no other mode carries them
-        removal = mode_removal(network, h_mod, h_star, e, what=what, order=order, most=1)
-        assert removal.units == [removal.modes.integration]
+    if what == "input":  # here words act along the line alone, and that mode stays: nothing else changes their effects
+        removal = mode_removal(network, h_mod, h_star, e, what=what, order=order, most=6)
+        assert removal.modes.integration not in [removal.modes.units[i][0] for i in removal.units]
+        torch.testing.assert_close(removal.remaining, torch.ones(7).double())
         return
     removal = mode_removal(network, h_mod, h_star, e, order=order, most=3)
     first = removal.modes.units[removal.units[0]]
@@ -119,16 +121,38 @@ def test_removing_the_mode_that_carries_a_modifier_removes_exactly_its_effect(or
     # The mode is one of seven: three random ones mostly miss it, then change nothing at all.
     changed = (removal.random[:, 3] - 1).abs()
     assert ((changed < 1e-9) | (changed > 1 - 1e-9)).all() and changed.median() < 1e-9
-    assert removal.random_basis[:, 1].min() > 0.01  # no single direction of a random basis does it
+    assert removal.rotated[:, 1].min() > 0.01  # no mode that points elsewhere does it alone
 
 
-def test_orthogonal_removal_is_another_thing():
-    network = modified_sum()
-    h_star = torch.zeros(network.size, dtype=torch.float64)
-    h_mod, e = after(network, h_star, ["very"])[-1], word_inputs(network, ["good", "awful"])
-    both = [mode_removal(network, h_mod, h_star, e, kind=kind, most=1) for kind in ("biorthogonal", "orthogonal")]
-    assert both[0].remaining[1] < 1e-9  # either takes ℓ·Δh away, and with it all of z1
-    assert both[1].single.std() > 0 and not torch.allclose(both[0].single, both[1].single)
+@pytest.mark.parametrize("kind", ["biorthogonal", "orthogonal"])
+def test_many_removals_at_once_are_single_ones(kind):
+    network = network_of("gru", hidden=9)
+    h_star, h_mod = torch.randn(2, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    e = word_inputs(network, WORDS)
+    modes = linear_modes(network, h_star)
+    removal = mode_removal(network, h_mod, h_star, e, modes, kind=kind, most=4)
+    reference, whole = effects(network, h_star, e), effects(network, h_mod, e)
+    for k in range(len(removal.units) + 1):
+        rows = [a for i in removal.units[:k] for a in modes.units[i]]
+        h = remove_modes(h_mod, modes, h_star, rows, kind)
+        torch.testing.assert_close(removal.effects[k], effects(network, h, e))
+        left = (effects(network, h, e) - reference).norm() / (whole - reference).norm()
+        assert removal.remaining[k].item() == pytest.approx(left.item())
+        assert removal.size[k].item() == pytest.approx(((h - h_star).norm() / (h_mod - h_star).norm()).item())
+    given = mode_removal(network, h_mod, h_star, e, modes, kind=kind, units=removal.units[::-1])
+    assert given.units == removal.units[::-1] and given.remaining[-1].item() == pytest.approx(
+        removal.remaining[-1].item()
+    )
+
+
+def test_a_rotated_networks_modes_are_modes_of_the_rotated_matrix():
+    from rnnlens.context.mode_removal import _rotated
+
+    modes = linear_modes(network_of("gru", hidden=9), torch.zeros(9).double())
+    other = _rotated(modes, torch.Generator().manual_seed(0))
+    J, values = other.J.to(other.right.dtype), other.eigenvalues
+    torch.testing.assert_close(J @ other.right, other.right * values)
+    torch.testing.assert_close(other.left @ other.right, torch.eye(9, dtype=other.right.dtype))
 
 
 def test_a_pair_of_modes_leaves_together():
@@ -184,12 +208,13 @@ def test_the_trained_network_shows_what_the_issue_is_about(studied):
     claims = {claim["claim"]: claim for claim in toy["claims"]}
     expected = (
         "the network reads", "without input", "the slow points form", "one mode integrates", "`extremely` mod",
-        "`not` mod", "the linear expansion", "the paper's ratio", "removing at most",
+        "`not` mod", "the linear expansion", "the paper's ratio", "removing at most 3 mode units (orthogonal",
     )  # fmt: skip
     for start in expected:
         found = [claim for text, claim in claims.items() if text.startswith(start)]
         assert found and all(claim["shown"] for claim in found), found
-    assert toy["deflection_steps"]["extremely"]["<pad>"] == 1 and toy["deflection_steps"]["not"]["the"] == 4
+    steps = toy["deflection_steps"]
+    assert steps["extremely"]["<pad>"]["effect"] == 1 and steps["not"]["the"]["effect"] == 4
 
 
 def test_every_toy_key_of_the_results_is_there_and_the_standard_ones(studied):
@@ -206,7 +231,7 @@ def test_claims_that_fail_are_told_with_their_numbers(studied):
 
     toy = json.loads(json.dumps(studied.results["toy"]))
     toy["linear_quality"]["agreement"] = 0.4
-    toy["deflection"]["not"]["the"]["effect"][5] = 0.6
+    toy["deflection"]["not"]["the"]["effect_most"][5] = 0.6
     missed = {claim["claim"]: claim["measured"] for claim in toy_claims(toy) if not claim["shown"]}
     assert any("0.400" in measured for measured in missed.values())
     assert any(text.startswith("`not` modifies") and "60.0 %" in measured for text, measured in missed.items())
@@ -218,7 +243,7 @@ def test_the_report_stands_alone_and_says_what_failed(studied):
     toy = studied.results["toy"]
     assert 'src="http' not in text and "✓ shown" in text
     assert text.count("✗ not shown") == 2 * sum(not claim["shown"] for claim in toy["claims"])
-    assert text.count('class="plotly-graph-div"') == 6
+    assert text.count('class="plotly-graph-div"') == 8 and text.count('"sendChartToCloud"]') == 8
 
 
 def test_the_example_tells_the_story(studied):
@@ -228,4 +253,17 @@ def test_the_example_tells_the_story(studied):
         text=True,
         check=True,
     )
-    assert "LineAttractor" in done.stdout and "without 3 modes" in done.stdout
+    assert "LineAttractor: logits" in done.stdout and "without 3 modes" in done.stdout
+
+
+@pytest.mark.parametrize("arch", list(CELLS))
+def test_an_untrained_tiny_network_gets_its_study_and_fails_its_claims(tmp_path, arch):
+    from rnnlens.experiments.toy import toy_config, train_toy
+
+    config = replace(toy_config(0), epochs=1)
+    run = train_toy(tmp_path / "run", arch=arch, hidden=2, embedding=3, reviews=64, config=config)
+    study_toy(run, starts=200, progress=False)
+    claims = run.results["toy"]["claims"]
+    assert not all(claim["shown"] for claim in claims) and rnnlens.report(run).exists()
+    study_toy(rnnlens.load(run.path), starts=200, progress=False)  # again, over what is there
+    assert run.results["toy"]["claims"] == rnnlens.load(run.path).results["toy"]["claims"]

@@ -78,6 +78,21 @@ def test_angles_are_to_the_span_of_left_eigenvectors():
     assert modes.angles(normal_to_it)[1] == pytest.approx(90, abs=1e-4)
 
 
+def test_the_angle_to_a_real_mode_is_that_between_two_vectors():
+    """Rounding leaves imaginary parts of 1e-16 in the left eigenvectors of real modes: they are no directions."""
+    J = normal(30, 30, seed=7) / 30**0.5
+    modes, direction = decompose(J), normal(30, seed=8)
+    values, left = torch.linalg.eig(J.t())
+    for unit, angle in zip(modes.units, modes.angles(direction).tolist(), strict=True):
+        if len(unit) == 2:
+            continue
+        row = left[:, (values - modes.eigenvalues[unit[0]]).abs().argmin()].real
+        cosine = (row @ direction).abs() / row.norm() / direction.norm()
+        assert angle == pytest.approx(torch.rad2deg(torch.acos(cosine)).item(), abs=1e-6)
+        cut = remove_modes(direction, modes, torch.zeros(30).double(), unit, "orthogonal")
+        torch.testing.assert_close(cut, direction - (row @ direction) * row / row.square().sum())
+
+
 def test_bad_input_is_told():
     network = Network(["x"], hidden=4, embedding=2)
     with pytest.raises(RnnlensError, match="expected one state"):

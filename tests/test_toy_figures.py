@@ -74,12 +74,12 @@ def mode_removal(not_: str = "not") -> dict[str, Any]:
         return {
             "order": order, "units": [[1, 2], [3]], "eigenvalues": [[0.5, 0.25], [0.05, 0.0]], "remaining": remaining,
             "random_remaining": [[1.0, 0.9, 0.7], [1.0, 1.0, 1.0], [1.0, 1.1, 1.3]],
-            "random_basis_remaining": [[1.0, 0.8, 0.6]],
+            "rotated_remaining": [[1.0, 0.8, 0.6]],
         }  # fmt: skip
 
     variants = {
         f"{what}_{kind}_{order}": removal(order, [1.0, 0.3 + shift, 0.1 + shift])
-        for what, kind, shift in (("state", "biorthogonal", 0.0), ("input", "orthogonal", 0.05))
+        for what, kind, shift in (("state", "orthogonal", 0.0), ("input", "biorthogonal", 0.05))
         for order in ("single", "greedy")
     }
     return {
@@ -246,9 +246,9 @@ def test_mode_removal_draws_both_orders_and_the_median_of_the_controls():
 
 
 def test_mode_removal_draws_the_stored_variant_asked_for_and_names_those_there_are():
-    figure = figures.mode_removal(mode_removal(), what="input", kind="orthogonal")
+    figure = figures.mode_removal(mode_removal(), what="input", kind="biorthogonal")
     assert any(tuple(trace.y) == pytest.approx((1.0, 0.35, 0.15)) for trace in figure.data if len(trace.y) == 3)
-    with pytest.raises(RnnlensError, match="'state_sideways_single'.*state_biorthogonal_single"):
+    with pytest.raises(RnnlensError, match="'state_sideways_single'.*state_orthogonal_single"):
         figures.mode_removal(mode_removal(), kind="sideways")
 
 

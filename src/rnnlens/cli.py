@@ -73,7 +73,7 @@ def toy(
         table.add_row(reading["phrase"], f"{reading['logit']:+.2f}", f"{reading['target']:+.0f}")
     _print(table)
     claims = run.results["toy"]["claims"]
-    table = _table("", "claim", "measured", title="what the paper says, and what this network shows")
+    table = _table("", "claim", "measured", title="what the paper says, and what this network shows", justify="left")
     for claim in claims:
         table.add_row("✓" if claim["shown"] else "✗", claim["claim"], claim["measured"])
     _print(table)
@@ -221,13 +221,15 @@ def probe(run: Path, *texts: str, figure: Path | None = None, device: Device | N
         print(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
 
 
-def _table(*columns: str, title: str | None = None, header: bool = True) -> Table:
+def _table(
+    *columns: str, title: str | None = None, header: bool = True, justify: Literal["left", "right"] = "right"
+) -> Table:
     from rich import box
     from rich.table import Table
 
     table = Table(title=title, box=box.SIMPLE_HEAD, show_header=header, title_justify="left")
     for i, name in enumerate(columns):
-        table.add_column(name, justify="left" if i == 0 or not name else "right")
+        table.add_column(name, justify="left" if i == 0 or not name else justify)
     return table
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rnnlens.context.effects import effects
 from rnnlens.dynamics.jacobians import linearise
-from rnnlens.dynamics.modes import Modes, linear_modes, remove_modes
+from rnnlens.dynamics.modes import Modes, linear_modes
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 
@@ -34,8 +34,10 @@ class ModeRemoval:
     reference      (V,)     their effects at h*, without the modifier
     single         (U,)     what is left when one unit alone is removed
     random         (draws, R+1)  `remaining` for random units in their place
-    random_basis   (draws, R+1)  `remaining` for the best directions of a random basis, chosen in the same way: what
-                            choosing alone achieves
+    rotated        (draws, R+1)  `remaining` for the modes of a randomly rotated network, Q J Qᵀ, chosen in the same
+                            way: as oblique as the true ones, but pointing anywhere. What choosing alone achieves
+    size           (R+1,)   how long what is left of the deflection is, as a share of it. Modes are oblique: removing
+                            some of them often makes it longer, and takes the state to where it never was
     """
 
     modes: Modes
@@ -48,7 +50,8 @@ class ModeRemoval:
     reference: Tensor
     single: Tensor
     random: Tensor
-    random_basis: Tensor
+    rotated: Tensor
+    size: Tensor
 
     def destroyed(self, most: int) -> float:
         """The largest share of the effect that removing at most this many units destroys."""
@@ -67,7 +70,8 @@ class ModeRemoval:
             "effects": self.effects.tolist(),
             "reference": self.reference.tolist(),
             "random_remaining": self.random.tolist(),
-            "random_basis_remaining": self.random_basis.tolist(),
+            "rotated_remaining": self.rotated.tolist(),
+            "size": self.size.tolist(),
         }
 
 
@@ -82,6 +86,7 @@ def mode_removal(
     kind: Kind = "biorthogonal",
     order: Order = "single",
     what: What = "state",
+    units: Sequence[int] | None = None,
     most: int = 10,
     draws: int = 40,
     seed: int = 0,
@@ -92,7 +97,9 @@ def mode_removal(
     order  single: units by how much the removal of each alone changes the effect (the paper's); greedy: each next one
            is that whose removal, with those before it, leaves least.
     what   state: out of h_mod − h*, then the full step (Supp. A.4); input: out of J_inp(h_mod) v, then the readout, to
-           first order (§4). Units are removed `most` at most; controls are drawn `draws` times.
+           first order (§4). There the integration mode stays: without it nothing is left of any word.
+    units  which to remove, in this order, instead of choosing; by default `most` of them at most.
+    draws  of random units; a fourth as many of rotated modes.
     """
     if order not in ("single", "greedy"):
         raise RnnlensError(f"order is {quoted(order)}: expected single or greedy")
@@ -106,66 +113,78 @@ def mode_removal(
     if not size > 1e-6 * reference.norm():
         raise RnnlensError("the words have the same effects at h_mod as at h*: there is no modification to remove")
 
-    def left(basis: Modes, sets: Sequence[Sequence[int]], kind: Kind = kind) -> tuple[Tensor, Tensor]:
+    def left(basis: Modes, sets: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """The words' effects without each set of units, (sets, V), and what remains of the modification, (sets,)."""
         found = measure(_without(deflection, basis, sets, kind))
         return found, (found - reference).norm(dim=-1) / size
 
-    def curve(basis: Modes, chosen: Sequence[int], kind: Kind = kind) -> tuple[Tensor, Tensor]:
-        return left(basis, [chosen[:k] for k in range(len(chosen) + 1)], kind)
+    def curve(basis: Modes, some: Sequence[int]) -> tuple[Tensor, Tensor]:
+        return left(basis, [some[:k] for k in range(len(some) + 1)])
 
-    def ordered(basis: Modes, kind: Kind = kind) -> tuple[list[int], Tensor]:
-        everyone = range(len(basis.units))
-        found, single = left(basis, [[i] for i in everyone], kind)
+    def ordered(basis: Modes) -> list[int]:
+        everyone = [i for i, unit in enumerate(modes.units) if what == "state" or modes.integration not in unit]
         if order == "single":
-            return (found - whole).norm(dim=-1).argsort(descending=True)[:most].tolist(), single
+            change = (left(basis, [[i] for i in everyone])[0] - whole).norm(dim=-1)
+            return [everyone[i] for i in change.argsort(descending=True)[:most].tolist()]
         chosen: list[int] = []
-        while len(chosen) < most:
+        while len(chosen) < min(most, len(everyone)):
             rest = [i for i in everyone if i not in chosen]
-            chosen.append(rest[int(left(basis, [[*chosen, i] for i in rest], kind)[1].argmin())])
-        return chosen, single
+            chosen.append(rest[int(left(basis, [[*chosen, i] for i in rest])[1].argmin())])
+        return chosen
 
-    units, single = ordered(modes)
-    found, remaining = curve(modes, units)
+    chosen = ordered(modes) if units is None else [*units]
+    found, remaining = curve(modes, chosen)
     generator = torch.Generator().manual_seed(seed)
-    random = [
-        curve(modes, torch.randperm(len(modes.units), generator=generator)[:most].tolist())[1] for _ in range(draws)
-    ]
-    best = []
-    for _ in range(min(draws, 5)):
-        basis = _random_basis(modes, generator)
-        best.append(curve(basis, ordered(basis, "biorthogonal")[0], "biorthogonal")[1])
+    random, rotated = [], []
+    for _ in range(draws):
+        random.append(curve(modes, torch.randperm(len(modes.units), generator=generator)[: len(chosen)].tolist())[1])
+    for _ in range(max(1, draws // 4)):
+        other = _rotated(modes, generator)
+        rotated.append(curve(other, ordered(other) if units is None else chosen)[1])
+    shorter = _without(deflection, modes, [chosen[:k] for k in range(len(chosen) + 1)], kind)
     return ModeRemoval(
-        modes, kind, order, what, units, remaining, found, reference, single, torch.stack(random), torch.stack(best)
-    )
+        modes, kind, order, what, chosen, remaining, found, reference,
+        left(modes, [[i] for i in range(len(modes.units))])[1], torch.stack(random), torch.stack(rotated),
+        shorter.flatten(1).norm(dim=1) / deflection.norm(),
+    )  # fmt: skip
 
 
 def _without(deflection: Tensor, modes: Modes, sets: Sequence[Sequence[int]], kind: Kind) -> Tensor:
-    """Deflections (..., N) with each set of units taken out, (sets, ..., N)."""
+    """Deflections (..., N) with each set of units taken out, (sets, ..., N): `remove_modes`, for many sets at once."""
     rows = [[a for i in some for a in modes.units[i]] for some in sets]
-    if kind != "biorthogonal":
-        nowhere = torch.zeros_like(deflection)
-        return torch.stack([remove_modes(deflection, modes, nowhere, some, kind) for some in rows])
-    mask = torch.zeros(len(sets), len(modes), dtype=modes.right.dtype, device=modes.right.device)
-    for k, some in enumerate(rows):
-        mask[k, some] = 1
-    amplitudes = modes.amplitudes(deflection)
-    mask = mask.reshape(len(sets), *[1] * (amplitudes.ndim - 1), len(modes))
-    return deflection - ((mask * amplitudes) @ modes.right.t()).real
+    if kind == "biorthogonal":
+        mask = torch.zeros(len(sets), len(modes), dtype=modes.right.dtype, device=modes.right.device)
+        for k, some in enumerate(rows):
+            mask[k, some] = 1
+        amplitudes = modes.amplitudes(deflection)
+        mask = mask.reshape(len(sets), *[1] * (amplitudes.ndim - 1), len(modes))
+        return deflection - ((mask * amplitudes) @ modes.right.t()).real
+    if kind != "orthogonal":
+        raise RnnlensError(f"kind is {quoted(kind)}: expected biorthogonal or orthogonal")
+    # Directions ℓ of each set as rows, with zeros for shorter sets: Δh − Lᵀ (L Lᵀ)⁺ L Δh.
+    L = torch.zeros(len(sets), max(map(len, rows)), len(modes), dtype=modes.J.dtype, device=modes.J.device)
+    for k, units in enumerate(sets):
+        if units:
+            directions = torch.cat([modes.spans[i] for i in units], 1).t()
+            L[k, : len(directions)] = directions
+    flat = deflection.reshape(-1, len(modes)).t()  # (N, V)
+    part = L.mT @ (torch.linalg.pinv(L @ L.mT, hermitian=True) @ (L @ flat))
+    return deflection - part.mT.reshape(len(sets), *deflection.shape)
 
 
-def _random_basis(modes: Modes, generator: torch.Generator) -> Modes:
-    """Random orthonormal directions of state space in place of modes."""
-    size = len(modes)
-    q = torch.linalg.qr(torch.randn(size, size, generator=generator, dtype=modes.J.dtype))[0].to(modes.right)
-    return replace(modes, right=q, left=q.t(), units=[(a,) for a in range(size)])
+def _rotated(modes: Modes, generator: torch.Generator) -> Modes:
+    """The modes of Q J Qᵀ for a random rotation Q: the same eigenvalues and the same angles between each other."""
+    random = torch.randn(len(modes), len(modes), generator=generator, dtype=modes.J.dtype).to(modes.J)
+    Q = torch.linalg.qr(random)[0]
+    rotation = Q.to(modes.right.dtype)
+    return replace(modes, right=rotation @ modes.right, left=modes.left @ rotation.t(), J=Q @ modes.J @ Q.t())
 
 
 def _measurement(
     network: Network, h_mod: Tensor, h_star: Tensor, e: Tensor, what: What
 ) -> tuple[Tensor, Callable[[Tensor], Tensor], Tensor]:
     """What modes are taken out of, how to measure the words' effects (V,) with what is left of it, and their effects at
-    h*. In float64: a removal is a small difference."""
+    h*."""
     if what == "state":
 
         def after_removal(left: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import torch
@@ -60,16 +61,19 @@ class Modes:
         """Angle in degrees between Δh (N,) and each unit's left eigenvector, a conjugate pair's being the plane of its
         real and imaginary part, (units,) (Supp. A.4)."""
         direction = deflection.to(self.J.dtype) / deflection.norm()
-        angles = []
-        for unit in self.units:
-            span = self._span(unit)
-            angles.append(torch.rad2deg(torch.acos((span.t() @ direction).norm().clamp(max=1))))
-        return torch.stack(angles)
+        inside = torch.stack([(span.t() @ direction).norm() for span in self.spans])
+        return torch.rad2deg(torch.acos(inside.clamp(max=1)))
+
+    @cached_property
+    def spans(self) -> list[Tensor]:
+        """Of each unit, an orthonormal basis (N, 1 or 2) of the real span of its left eigenvectors."""
+        return [self._span(unit) for unit in self.units]
 
     def _span(self, unit: Iterable[int]) -> Tensor:
         """An orthonormal basis (N, k) of the real span of some left eigenvectors."""
-        rows = self.left[list(unit)]
-        real = torch.cat([rows.real, rows.imag[(rows.imag.abs().amax(1) > 0)]])
+        # (Of a real mode the imaginary part is rounding: normalised, it would be a direction of its own.)
+        rows, complex_ = self.left[list(unit)], self.eigenvalues[list(unit)].imag != 0
+        real = torch.cat([rows.real, rows.imag[complex_]])
         real = real / real.norm(dim=1, keepdim=True)
         u, size, _ = torch.linalg.svd(real.t(), full_matrices=False)
         return u[:, size > 1e-10 * size[0]]

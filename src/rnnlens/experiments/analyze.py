@@ -36,6 +36,7 @@ from rnnlens.context.probe import probe_results
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
+from rnnlens.dynamics.view import principal_view
 from rnnlens.errors import RnnlensError, exit_code_of
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
@@ -236,15 +237,8 @@ def _state_space(
     reviews: dict[str, list[tuple[str, float]]],
 ) -> dict[str, Any]:
     """Fig. 1a: the line, slow points, the initial state and the probe reviews, in the states' principal components."""
-    states = states.to(line.h_star).double()
-    centre = states.mean(0)
-    _, size, axes = torch.linalg.svd(states - centre, full_matrices=False)
-    axes = axes[:3]
-    axes = axes * torch.sign(axes @ (line.knots[-1] - line.knots[0]).double()).unsqueeze(1)
-
-    def seen(h: Tensor) -> list[Any]:
-        return ((h.double() - centre) @ axes.t()).tolist()
-
+    states = states.to(line.h_star)
+    seen = principal_view(states, line.knots[-1] - line.knots[0])
     paths = {}
     for name, words in reviews.items():
         assert network.vocab is not None
@@ -254,10 +248,10 @@ def _state_space(
     some = points.states[torch.linspace(0, len(points) - 1, min(300, len(points))).long()]
     visited = states[torch.linspace(0, len(states) - 1, min(300, len(states))).long()]
     return {
-        "variance": (size.square() / size.square().sum())[:3].tolist(),
+        "variance": seen.variance,
         "line": {"path": seen(line.knots), "logits": line.logits.tolist()},
         "slow_points": {"at": seen(some), "logits": network.logit(some).tolist()},
-        "visited": {"at": seen(visited), "logits": network.logit(visited.to(line.h_star)).tolist()},
+        "visited": {"at": seen(visited), "logits": network.logit(visited).tolist()},
         "h0": seen(network.h0.detach()),
         "h_star": seen(line.h_star),
         "reviews": paths,

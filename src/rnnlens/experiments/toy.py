@@ -6,6 +6,7 @@ results under `toy`, in plain numbers, and every figure is drawn from there.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,18 +29,21 @@ from rnnlens.dynamics import (
     linear_modes,
     visited_states,
 )  # fmt: skip
+from rnnlens.dynamics.view import principal_view
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.toy_claims import toy_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
 from rnnlens.training import TrainConfig, train
+from rnnlens.training.loop import threads_for
 
 PHRASES = (
     "good", "bad", "extremely good", "extremely bad", "not good", "not bad",
     "not the the the good", "not the the the the good",
 )  # fmt: skip
 NEUTRAL = "the"
+PLACES = (-10.0, 0.0, 10.0)  # readings on the line from which modifiers are tried
 AHEAD = 8  # how many words after a modifier are looked at
 
 
@@ -99,12 +103,13 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
 
     starts: how many visited states the slow points are sought from.
     """
-    language, network = _language(run), run.network.cpu()
+    language, network = _language(run), copy.deepcopy(run.network).cpu().double()
     toy: dict[str, Any] = {"phrases": read_phrases(network, language), "pad_drift": pad_drift(network)}
-    with progress_bar("taking it apart", 9, shown=progress) as advance:
+    with threads_for(network, None), progress_bar("taking it apart", 9, shown=progress) as advance:
         advance(0, "slow points")
         states = visited_states(network, toy_corpus(language, train=1, validation=2_000, seed=1).validation, n=starts)
         points = find_fixed_points(network, states, mode="slow")
+        points = points.take(points.converged.nonzero()[:, 0])
         advance(1, "line attractor")
         line = fit_line_attractor(network, points)
         study = _Study(network, language, points, line)
@@ -122,7 +127,8 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
             toy[name] = part()
         advance(1, "done")
     toy["deflection_steps"] = {
-        word: {fill: d["effect_steps"] for fill, d in found.items()} for word, found in toy["deflection"].items()
+        word: {fill: {"effect": d["effect_steps"], "distance": d["distance_steps"]} for fill, d in found.items()}
+        for word, found in toy["deflection"].items()
     }
     toy["claims"] = toy_claims(toy)
     write_tensors(
@@ -134,7 +140,8 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
         toy=toy,
         line_attractor=line.results(),
         fixed_points={
-            "n": int(points.converged.sum()),
+            "n": len(points),
+            "of": starts,
             "q_median": float(points.q.median()),
             "q_p95": float(points.q.quantile(0.95)),
             "slow_ratio": float(points.slowness.median()),
@@ -175,9 +182,10 @@ class _Study:
 
     def attractor(self, reach: float = 10.0) -> dict[str, Any]:
         """Do the slow points form one curve over the readings −reach … reach?"""
-        states = self.points.states[self.points.converged]
-        logits = self.network.logit(states)
-        within = states[logits.abs() <= reach]
+        logits = self.network.logit(self.points.states)
+        within = self.points.states[logits.abs() <= reach]
+        if len(within) < 3:
+            return {"reach": reach, "slow_points": len(within)}
         sorted_logits = torch.cat([logits[logits.abs() <= reach].sort().values, logits.new_tensor([reach])])
         gaps = sorted_logits.diff(prepend=logits.new_tensor([-reach]))
         line = fit_line_attractor(self.network, within)
@@ -193,14 +201,7 @@ class _Study:
 
     def state_space(self, states: Tensor, pads: int = 6) -> dict[str, Any]:
         """Fig. 2: the line and six phrases from one h_pre on it, in the principal components of the visited states."""
-        centre = states.double().mean(0)
-        _, size, axes = torch.linalg.svd(states.double() - centre, full_matrices=False)
-        h_pre = self.line.h_star
-        axes = axes[:3] * torch.sign(axes[:3] @ (self.line.knots[-1] - self.line.knots[0]).double()).unsqueeze(1)
-
-        def seen(h: Tensor) -> list[list[float]]:
-            return ((h.double() - centre) @ axes.t()).tolist()
-
+        seen, h_pre = principal_view(states, self.line.knots[-1] - self.line.knots[0]), self.line.h_star
         start = float(self.network.logit(h_pre))
         ticks = [float(v) for v in sorted(set(self.language.valences.values()))]
         some = torch.linspace(0, len(self.points) - 1, 400).long()
@@ -216,7 +217,7 @@ class _Study:
         at = torch.tensor([start + tick for tick in ticks])
         near = (self.line.logits - start).abs() <= 6
         return {
-            "variance": (size.square() / size.square().sum())[:3].tolist(),
+            "variance": seen.variance,
             "line": {"path": seen(self.line.knots[near]), "logits": (self.line.logits[near] - start).tolist()},
             "slow_points": {"at": seen(self.points.states[some]),
                             "logits": (self.network.logit(self.points.states[some]) - start).tolist()},
@@ -227,23 +228,32 @@ class _Study:
 
     def deflection(self) -> dict[str, Any]:
         """How long a modifier lasts: distance from the line, and share of the language's own modification that the next
-        valence word would undergo, after 0 … AHEAD pads or neutral words; beside it the same without the modifier."""
+        valence word would undergo, after 0 … AHEAD pads or neutral words; beside it the same without the modifier.
+        From h* the mean over words; least and most are over words and over three places on the line."""
         found: dict[str, Any] = {}
         for word, modifier in self.language.modifiers.items():
             found[word] = {}
             for fill in (PAD_WORD, NEUTRAL):
-                modified = after(self.network, self.line.h_star, [word, *[fill] * AHEAD])[1:]
-                plain = after(self.network, self.line.h_star, [fill] * (AHEAD + 1))[1:]
-                change = (effects(self.network, modified, self.e) - effects(self.network, plain, self.e)).double()
-                share = (change / ((modifier.factor - 1) * self.valences)).mean(1)
-                distance, control = self.line.distance(modified), self.line.distance(plain)
+                shares, distances = [], []
+                for place in PLACES:
+                    start = self.line.at(place)
+                    modified = after(self.network, start, [word, *[fill] * AHEAD])[1:]
+                    plain = after(self.network, start, [fill] * (AHEAD + 1))[1:]
+                    change = effects(self.network, modified, self.e) - effects(self.network, plain, self.e)
+                    shares.append(change / ((modifier.factor - 1) * self.valences))
+                    distances.append((self.line.distance(modified), self.line.distance(plain)))
+                share, (distance, control) = torch.stack(shares), distances[PLACES.index(0)]
+                everywhere = share.transpose(0, 1).flatten(1)  # (AHEAD + 1, places × words)
+                effect = share[PLACES.index(0)].mean(1)
                 found[word][fill] = {
                     "scope": modifier.scope,
                     "distance": distance.tolist(),
                     "distance_without": control.tolist(),
-                    "effect": share.tolist(),
+                    "effect": effect.tolist(),
+                    "effect_least": everywhere.amin(1).tolist(),
+                    "effect_most": everywhere.amax(1).tolist(),
                     "distance_steps": _lasting(distance - control, 0.5 * float(distance[0] - control[0])),
-                    "effect_steps": _lasting(share, 0.5),
+                    "effect_steps": _lasting(effect, 0.5),
                 }
         return found
 
@@ -253,9 +263,9 @@ class _Study:
 
     def operating_point(self, word: str) -> tuple[Tensor, float, Modes]:
         """The slow point nearest to h_mod, its q, and the modes there."""
-        states, q = (part[self.points.converged] for part in (self.points.states, self.points.q))
-        nearest = int((states - self.h_mod(word)).norm(dim=1).argmin())
-        return states[nearest], float(q[nearest]), linear_modes(self.network, states[nearest])
+        nearest = int((self.points.states - self.h_mod(word)).norm(dim=1).argmin())
+        h_star = self.points.states[nearest]
+        return h_star, float(self.points.q[nearest]), linear_modes(self.network, h_star)
 
     def spectra(self) -> dict[str, Any]:
         """Supp. A.2: eigenvalues of J_rec at the slow points nearest to each h_mod."""
@@ -309,15 +319,18 @@ class _Study:
         for word, modifier in self.language.modifiers.items():
             h_star, _, modes = self.operating_point(word)
             neutral = min(modifier.scope - 1, 3)  # the paper's: `extremely bad`, `not the the the bad`
+            h_mod = self.h_mod(word, neutral)
             found[word] = {"neutral": neutral, "words": self.words}
-            for what in ("state", "input"):
-                for kind in ("biorthogonal", "orthogonal"):
-                    for order in ("single", "greedy"):
-                        removal = mode_removal(
-                            self.network, self.h_mod(word, neutral), h_star, self.e, modes,
-                            kind=kind, order=order, what=what,
-                        )  # fmt: skip
-                        found[word][f"{what}_{kind}_{order}"] = removal.results()
+            for kind in ("orthogonal", "biorthogonal"):
+                for order in ("single", "greedy"):
+                    removal = mode_removal(self.network, h_mod, h_star, self.e, modes, kind=kind, order=order)
+                    found[word][f"state_{kind}_{order}"] = removal.results()
+                    # §4's variant: the modes that carry the modifier in the state, out of what the next word does.
+                    kept = [i for i in removal.units if modes.integration not in modes.units[i]]
+                    removal = mode_removal(
+                        self.network, h_mod, h_star, self.e, modes, kind=kind, order=order, what="input", units=kept
+                    )
+                    found[word][f"input_{kind}_{order}"] = removal.results()
         return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-ALIVE, GONE = 0.9, 0.1  # shares of the language's own modification: a modifier in force, and one that is over
+ALIVE, GONE = (0.8, 1.2), 0.1  # shares of the language's own modification: a modifier in force, and one that is over
 DESTROYED, UNITS, UNTOUCHED = 0.8, 3, 0.1  # removing at most so many mode units destroys so much; random ones do not
 
 
@@ -48,8 +48,11 @@ def _holds(toy: dict[str, Any]) -> Claim:
 
 def _line(toy: dict[str, Any]) -> Claim:
     line = toy["line"]
+    claim = f"the slow points form one curve over the readings −{line['reach']:.0f} … +{line['reach']:.0f}"
+    if "explained_variance" not in line:
+        return Claim(claim, False, f"only {line['slow_points']} slow points have such readings", "state_space")
     return Claim(
-        f"the slow points form one curve over the readings −{line['reach']:.0f} … +{line['reach']:.0f}",
+        claim,
         line["explained_variance"] >= 0.9 and line["largest_gap"] <= 1,
         f"a curve explains {_percent(line['explained_variance'])} of their variance (a straight line "
         f"{_percent(line['pc1_variance'])}), the largest gap between readings is {line['largest_gap']:.2f}",
@@ -59,27 +62,29 @@ def _line(toy: dict[str, Any]) -> Claim:
 
 def _integrates(toy: dict[str, Any]) -> Claim:
     found = {word: complex(*modes["integration_eigenvalue"]) for word, modes in toy["modes"].items()}
+    places = {round(modes["logit"], 9) for modes in toy["modes"].values()}
+    same = " (the same slow point is nearest to both)" if len(found) > 1 and len(places) == 1 else ""
     return Claim(
         "one mode integrates: an eigenvalue within 0.02 of 1 at both operating points",
         all(abs(value - 1) <= 0.02 for value in found.values()),
-        ", ".join(f"{value.real:.4f} near h_{word}" for word, value in found.items()), "modes",
+        ", ".join(f"{value.real:.4f} near h_{word}" for word, value in found.items()) + same, "modes",
     )  # fmt: skip
 
 
 def _durations(toy: dict[str, Any]) -> list[Claim]:
     claims = []
     for word, fills in toy["deflection"].items():
-        alive, gone = 1.0, 0.0
-        for d in fills.values():
-            alive = min(alive, *d["effect"][: d["scope"]])
-            gone = max(gone, *(abs(x) for x in d["effect"][d["scope"] :]))
         scope = next(iter(fills.values()))["scope"]
+        least = min(min(d["effect_least"][:scope]) for d in fills.values())
+        most = max(max(d["effect_most"][:scope]) for d in fills.values())
+        later = max(abs(x) for d in fills.values() for x in d["effect_least"][scope:] + d["effect_most"][scope:])
         claims.append(
             Claim(
                 f"`{word}` modifies the next {'word' if scope == 1 else _count(scope, 'word')} and no later one",
-                alive >= ALIVE and gone <= GONE,
-                f"within its scope at least {_percent(alive)} of the language's modification, later at most "
-                f"{_percent(gone)} (after pads and after neutral words)",
+                least >= ALIVE[0] and most <= ALIVE[1] and later <= GONE,
+                f"{_percent(least)} … {_percent(most)} of the language's modification within its scope, at most "
+                f"{_percent(later)} later (least and most over the valence words, readings −10, 0 and 10, pads and "
+                "neutral words)",
                 "deflection",
             )
         )
@@ -104,26 +109,30 @@ def _distances(toy: dict[str, Any]) -> list[Claim]:
 
 
 def _aligned(toy: dict[str, Any]) -> list[Claim]:
-    claims = []
-    wanted = {"extremely": ("a mode that decays within a step", False), "not": ("an oscillating pair", True)}
-    for word, (mode, oscillates) in wanted.items():
-        if word not in toy["mode_angles"]:
-            continue
-        angles = toy["mode_angles"][word]
+    if not {"extremely", "not"} <= set(toy["mode_angles"]):
+        return []
+    nearest, text = {}, {}
+    for word, angles in toy["mode_angles"].items():
         best = min(range(len(angles["angles"])), key=lambda i: angles["angles"][i])
         real, imaginary = angles["eigenvalues"][best]
         tau = angles["timescales"][best]
-        fast = tau is not None and tau <= 1
-        claims.append(
-            Claim(
-                f"`{word}` deflects the state most along {mode}",
-                (imaginary != 0) if oscillates else fast,
-                f"nearest left eigenvector at {angles['angles'][best]:.0f}°, λ = {_complex(real, imaginary)}, "
-                f"τ {'infinite' if tau is None else f'{tau:.1f} steps'}",
-                "mode_angles",
-            )
+        nearest[word] = (real, imaginary, float("inf") if tau is None else tau)
+        pairs = sum(len(unit) == 2 for unit in angles["units"]) / len(angles["units"])
+        text[word] = (
+            f"nearest left eigenvector at {angles['angles'][best]:.0f}°, λ = {_complex(real, imaginary)}, τ "
+            f"{'infinite' if tau is None else f'{tau:.1f} steps'} ({_percent(pairs)} of all units are pairs)"
         )
-    return claims
+    fast, slow = nearest["extremely"], nearest["not"]
+    return [
+        Claim(
+            "`extremely` deflects the state most along a mode that decays within a step",
+            fast[2] <= 1, text["extremely"], "mode_angles",
+        ),
+        Claim(
+            "`not` deflects it most along an oscillating pair that lasts longer than a step",
+            slow[1] != 0 and slow[2] > 1, text["not"], "mode_angles",
+        ),
+    ]  # fmt: skip
 
 
 def _linear(toy: dict[str, Any]) -> list[Claim]:
@@ -143,24 +152,51 @@ def _linear(toy: dict[str, Any]) -> list[Claim]:
 def _removal(toy: dict[str, Any]) -> list[Claim]:
     claims = []
     for word, found in toy["mode_removal"].items():
-        best = {order: found[f"state_biorthogonal_{order}"] for order in ("single", "greedy")}
-        destroyed = {order: 1 - min(r["remaining"][: UNITS + 1]) for order, r in best.items()}
-        by_chance = _median([abs(1 - draw[UNITS]) for draw in best["single"]["random_remaining"]])
-        basis = 1 - _median([min(draw[: UNITS + 1]) for draw in best["greedy"]["random_basis_remaining"]])
         phrase = " ".join([word, *["the"] * found["neutral"]])
+        for kind in ("orthogonal", "biorthogonal"):
+            for order, name in (("single", "the paper's order"), ("greedy", "greedy order")):
+                result = found[f"state_{kind}_{order}"]
+                at = min(range(min(UNITS, len(result["remaining"]) - 1) + 1), key=lambda k: result["remaining"][k])
+                chance = _median([abs(1 - _at(draw, UNITS)) for draw in result["random_remaining"]])
+                rotated = [1 - min(draw[: UNITS + 1]) for draw in result["rotated_remaining"]]
+                destroyed = 1 - result["remaining"][at]
+                claims.append(
+                    Claim(
+                        f"removing at most {UNITS} mode units ({kind}, {name}) destroys {_percent(DESTROYED)} of the "
+                        f"effect of `{phrase}`, random units change it by at most {_percent(UNTOUCHED)}",
+                        destroyed >= DESTROYED and chance <= UNTOUCHED,
+                        f"{_percent(destroyed)} with {_count(at, 'unit')}, which leaves a deflection of "
+                        f"{_percent(result['size'][at])} of its length; {UNITS} random units change "
+                        f"{_percent(chance)} (median of {len(result['random_remaining'])}); units chosen alike in "
+                        f"rotated copies of the network destroy {_percent(_median(rotated))} (median of "
+                        f"{len(rotated)}, {sum(x >= destroyed for x in rotated)} of them as much)",
+                        "mode_removal",
+                    )
+                )
+        first = found["state_orthogonal_single"]["remaining"]
         claims.append(
             Claim(
-                f"removing at most {UNITS} mode units destroys {_percent(DESTROYED)} of the effect of `{phrase}`, "
-                f"random units change it by at most {_percent(UNTOUCHED)}",
-                max(destroyed.values()) >= DESTROYED and by_chance <= UNTOUCHED,
-                f"{_percent(destroyed['single'])} in the paper's order, {_percent(destroyed['greedy'])} in greedy "
-                f"order; {UNITS} random units change {_percent(by_chance)} (median of "
-                f"{len(best['single']['random_remaining'])} draws), the best {UNITS} directions of a random "
-                f"basis destroy {_percent(basis)}",
+                f"the single mode that matters most carries `{phrase}` nearly alone (at least {_percent(DESTROYED)})",
+                1 - _at(first, 1) >= DESTROYED,
+                f"{_percent(1 - _at(first, 1))} (orthogonal)",
                 "mode_removal",
             )
         )
+        left = found["input_orthogonal_single"]["remaining"]
+        claims.append(
+            Claim(
+                f"removing the same modes from J_inp x instead of the state (§4) takes `{phrase}` away as well",
+                1 - min(left[: UNITS + 1]) >= DESTROYED,
+                f"{_percent(1 - min(left[: UNITS + 1]))} with at most {UNITS} units (orthogonal)",
+                "mode_removal_input",
+            )
+        )
     return claims
+
+
+def _at(values: list[float], k: int) -> float:
+    """The k-th, or the last of fewer."""
+    return values[min(k, len(values) - 1)]
 
 
 def _median(values: list[float]) -> float:

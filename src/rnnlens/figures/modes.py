@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.figures.axes import TimescaleAxis
 from rnnlens.figures.labels import Pixel, along, box, clearest
 from rnnlens.figures.style import FAINT, GREY, INK, guide, look_of, panels, shown, styled
 
@@ -123,39 +124,11 @@ def _circles(figure: Figure, height: float, column: int) -> None:
 # --- angles -----------------------------------------------------------------------------------------------------------
 
 
-class _Timescales(NamedTuple):
-    """A logarithmic axis. It has neither 0 nor ∞, so each that occurs has a place of its own, beyond the others."""
-
-    edges: tuple[float, float]
-    ticks: dict[float, str]
-    zero: float
-    endless: float
-    border: float | None  # before ∞
-
-    @classmethod
-    def of(cls, taus: Sequence[float | None]) -> _Timescales:
-        finite = [tau for tau in taus if tau]
-        low, high = min(finite, default=0.5) / 1.8, max(finite, default=10.0) * 1.6
-        zero, endless = low / 1.6, high * 1.8
-        marks = [10.0**k * m for k in range(-4, 8) for m in (1, 3)]
-        ticks = {mark: f"{mark:g}" for mark in marks if 1.25 * low <= mark <= high}
-        ticks |= ({zero: "0"} if 0 in taus else {}) | ({endless: "∞"} if None in taus else {})
-        edges = (zero / 1.4 if 0 in taus else low, endless * 1.5 if None in taus else high)
-        return cls(edges, ticks, zero, endless, high if None in taus else None)
-
-    def at(self, tau: float | None) -> float:
-        return self.endless if tau is None else tau or self.zero
-
-    def share(self, x: float) -> float:
-        """How far along the axis a place is."""
-        return math.log(x / self.edges[0]) / math.log(self.edges[1] / self.edges[0])
-
-
 def mode_angles(result: Mapping[str, Any]) -> Figure:
     """The angle between h_mod − h* and every left eigenvector, against the mode's timescale (Supp. A.4), from a run's
     `toy.mode_angles`. Conjugate pairs are diamonds, real modes circles; the smallest angles are named."""
     figure = panels([f"the deflection by “{shown(word)}”" for word in result])
-    times = _Timescales.of([tau for found in result.values() for tau in found["timescales"]])
+    times = TimescaleAxis.of([tau for found in result.values() for tau in found["timescales"]])
     smallest = min(angle for found in result.values() for angle in found["angles"])
     floor = 15 * max(0, math.floor((smallest - 8) / 15))
     for column, (word, found) in enumerate(result.items(), start=1):
@@ -169,10 +142,7 @@ def mode_angles(result: Mapping[str, Any]) -> Figure:
             x=[None], y=[None], mode="markers", name=name, legendgroup=name,
             marker={"symbol": symbol, "size": 10, "color": GREY}, row=1, col=1,
         )  # fmt: skip
-    figure.update_xaxes(
-        title_text="timescale τ of the mode (steps)", type="log", range=[math.log10(edge) for edge in times.edges],
-        tickvals=list(times.ticks), ticktext=list(times.ticks.values()), zeroline=False,
-    )  # fmt: skip
+    figure.update_xaxes(title_text="timescale τ of the mode (steps)", **times.settings())
     figure.update_yaxes(range=[floor, TOP], dtick=15, zeroline=False)
     figure = styled(
         figure, "Which modes a modifier excites", "timescale τ of the mode (steps)",
@@ -186,7 +156,7 @@ def mode_angles(result: Mapping[str, Any]) -> Figure:
 
 
 def _angles(
-    figure: Figure, found: Mapping[str, Any], times: _Timescales, named: Sequence[int], colour: str, column: int
+    figure: Figure, found: Mapping[str, Any], times: TimescaleAxis, named: Sequence[int], colour: str, column: int
 ) -> None:
     for (name, symbol), pair in zip(_UNITS.items(), (False, True), strict=True):
         chosen = [i for i, unit in enumerate(found["units"]) if (len(unit) > 1) == pair]
@@ -202,7 +172,7 @@ def _angles(
 
 
 def _name_angles(
-    figure: Figure, found: Mapping[str, Any], times: _Timescales, named: Sequence[int], colour: str, floor: int,
+    figure: Figure, found: Mapping[str, Any], times: TimescaleAxis, named: Sequence[int], colour: str, floor: int,
     column: int,
 ) -> None:  # fmt: skip
     """λ beside the smallest angles, where it covers least."""
@@ -225,12 +195,12 @@ def _name_angles(
 # --- removal ----------------------------------------------------------------------------------------------------------
 
 
-def mode_removal(result: Mapping[str, Any], what: str = "state", kind: str = "biorthogonal") -> Figure:
+def mode_removal(result: Mapping[str, Any], what: str = "state", kind: str = "orthogonal") -> Figure:
     """What is left of a modifier's effect as modes are removed (Supp. A.4, §4), from a run's `toy.mode_removal`.
 
     what, kind: the stored variant: modes taken out of the state or of the word's input, biorthogonally or orthogonally.
     In colour the paper's order (solid) and the greedy one (dashed); the controls are random units (grey, with the
-    middle half of the draws) and the greedily best directions of random bases (black, dotted).
+    middle half of the draws) and the modes of rotated copies of the network, chosen greedily too (black, dotted).
     """
     figure = panels([_phrase(word, found) for word, found in result.items()])
     top = 1.12
@@ -239,7 +209,7 @@ def mode_removal(result: Mapping[str, Any], what: str = "state", kind: str = "bi
         top = max(top, *(1.05 * left for removal in (single, greedy) for left in removal["remaining"]))
         top = max(top, *(1.05 * left for left in _quartile(single["random_remaining"], 3)))
         guide(figure, (0, len(single["units"])), (FEW, FEW), column, _LEGEND[_DESTROYED]["line"])
-        _control(figure, single["random_remaining"], greedy["random_basis_remaining"], column)
+        _control(figure, single["random_remaining"], greedy["rotated_remaining"], column)
         colour = look_of(word, column - 1).colour
         for removal, dash, symbol, size in ((greedy, "dash", "diamond", 11), (single, "solid", "circle", 7)):
             figure.add_scatter(
@@ -276,7 +246,7 @@ _LEGEND: dict[str, dict[str, Any]] = {  # colours are the modifiers', so that th
     "random units: median, and middle half of the draws": {
         "mode": "lines", "line": {"color": GREY, "width": 2}, "fill": "tozeroy", "fillcolor": _BAND,
     },
-    "best directions of a random basis (greedy): median": {
+    "modes of rotated networks (greedy): median": {
         "mode": "lines+markers", "line": {"color": "#000000", "width": 1.5, "dash": "dot"},
         "marker": {"symbol": "x-thin-open", "size": 7},
     },
@@ -284,7 +254,7 @@ _LEGEND: dict[str, dict[str, Any]] = {  # colours are the modifiers', so that th
 }  # fmt: skip
 
 
-def _control(figure: Figure, units: Sequence[Sequence[float]], basis: Sequence[Sequence[float]], column: int) -> None:
+def _control(figure: Figure, units: Sequence[Sequence[float]], rotated: Sequence[Sequence[float]], column: int) -> None:
     """Medians of what random removals leave, and the middle half of the random units."""
     steps = list(range(len(units[0])))
     band = [_quartile(units, 1), _quartile(units, 3)]
@@ -293,7 +263,7 @@ def _control(figure: Figure, units: Sequence[Sequence[float]], basis: Sequence[S
         line={"width": 0}, mode="lines", hoverinfo="skip", showlegend=False, name="random units, middle half",
         row=1, col=column,
     )  # fmt: skip
-    for (name, look), draws in zip(list(_LEGEND.items())[2:4], (units, basis), strict=True):
+    for (name, look), draws in zip(list(_LEGEND.items())[2:4], (units, rotated), strict=True):
         middle = _quartile(draws, 2)
         figure.add_scatter(
             x=list(range(len(middle))), y=middle, name=name, mode=look["mode"], line=look["line"],

@@ -44,13 +44,23 @@ def toy_sections(run: Run) -> tuple[str, list[Section]]:
         Section("Which modes a modifier excites",
                 "The angle between each left eigenvector and the deflection; 90° is not excited at all.",
                 figures.mode_angles(toy["mode_angles"]), claims("mode_angles")),
-        Section("The linear expansion explains the modification",
+        Section("The linear expansion predicts the modification",
                 "What each valence word adds to the reading on the line and after modifiers: the full update, and the "
-                "first-order expansion at the same state.",
+                "first-order expansion at the same state. (Networks are trained with weight decay, chosen among others "
+                "on other seeds; without it words saturate units, and the expansion overshoots more.)",
                 figures.linear_quality(toy["linear_quality"]), claims("linear_quality")),
         Section("Removing the modes removes the modifier",
                 "What is left of the modifier's effect on valence words when mode after mode is taken out of the "
-                "state, beside as many random modes, and the best directions of random bases.",
+                "state (its projection on the left eigenvectors), beside as many random modes, and modes chosen in "
+                "the same way in rotated copies of the network: what choosing alone achieves.",
                 figures.mode_removal(toy["mode_removal"]), claims("mode_removal")),
+        Section("The same, biorthogonally",
+                "Taking out r ℓᵀΔh instead leaves all other modes as they are, but modes are oblique: the state often "
+                "ends up further from the line than it was, and rotated modes do well too. Weaker evidence.",
+                figures.mode_removal(toy["mode_removal"], kind="biorthogonal")),
+        Section("Removing the modes from what the next word does",
+                "Section 4 of the paper speaks of removing the projection of J_inp x instead. Here the modes that "
+                "carry the modifier in the state are taken out of J_inp(h_mod) x.",
+                figures.mode_removal(toy["mode_removal"], what="input"), claims("mode_removal_input")),
     ]  # fmt: skip
     return f"The toy study: {about['arch']} of {about['hidden']} units, seed {run.config.seed}", sections

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -23,7 +24,15 @@ ul.claims { list-style: none; padding: 0 } ul.claims li { margin: .4rem 0; paddi
 ul.claims b { position: absolute; left: 0 } .shown b { color: #22543d } .missed b { color: #9c4221 }
 .measured { color: #4a5568 } table { border-collapse: collapse } td, th { padding: .2rem .8rem; text-align: left }
 td + td { text-align: right; font-variant-numeric: tabular-nums } .figure { overflow-x: auto }
+.figure > div { min-width: 760px } code { font-size: .95em; background: #f1f5f9; padding: 0 .2em }
 """
+
+
+# Plotly's bar offers to send a chart to its makers: this page talks to nobody.
+CONFIG = {
+    "responsive": True, "displaylogo": False, "modeBarButtonsToRemove": ["sendChartToCloud"], "plotlyServerURL": "",
+    "showSendToCloud": False, "showEditInChartStudio": False,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,7 @@ class Section:
     table: Sequence[Sequence[str]] = field(default_factory=list)
 
     def html(self) -> str:
-        parts = [f"<section><h2>{escape(self.title)}</h2><p>{escape(self.text)}</p>"]
+        parts = [f"<section><h2>{escape(self.title)}</h2><p>{marked(self.text)}</p>"]
         if self.table:
             rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.table[1:])
             head = "".join(f"<th>{escape(cell)}</th>" for cell in self.table[0])
@@ -45,14 +54,19 @@ class Section:
         if self.claims:
             parts.append(f'<ul class="claims">{"".join(map(claim_html, self.claims))}</ul>')
         if self.figure is not None:
-            drawn = self.figure.to_html(full_html=False, include_plotlyjs=False, config={"responsive": True})
+            drawn = self.figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG)
             parts.append(f'<div class="figure">{drawn}</div>')
         return "".join(parts) + "</section>"
 
 
+def marked(text: str) -> str:
+    """Escaped text, with what stands in backticks as code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
 def claim_html(claim: dict[str, Any]) -> str:
     shown, mark = ("shown", "✓ shown") if claim["shown"] else ("missed", "✗ not shown")
-    text = f'{escape(claim["claim"])}: <span class="measured">{escape(claim["measured"])}</span>'
+    text = f'{marked(claim["claim"])}: <span class="measured">{marked(claim["measured"])}</span>'
     return f'<li class="{shown}"><b>{mark}</b>{text}</li>'
 
 

@@ -85,7 +85,7 @@ def train(
     main = accelerator.is_main_process
     if main:
         _check_writable(out, about, resume)
-    with exclusive(out) if main else nullcontext(), _threads_for(network, threads):
+    with exclusive(out) if main else nullcontext(), threads_for(network, threads):
         if main:
             finished = (out / "run.json").exists() and read_about(out)["status"] == "finished"
             if not finished:
@@ -290,7 +290,7 @@ def _accelerator(config: TrainConfig, device: str | None) -> Accelerator:
 
 
 @contextmanager
-def _threads_for(network: Network, threads: int | None) -> Iterator[None]:
+def threads_for(network: Network, threads: int | None) -> Iterator[None]:
     """CPU threads: the number asked for, else one for small networks, whose products are too short to share: on a busy
     machine two threads that wait for each other can take many times as long as one."""
     before = torch.get_num_threads()
