@@ -6,9 +6,10 @@ norm         ‖J_inp(h_mod) − J_inp(reference)‖_F, the paper's. With refere
              words score high, because they move far along the line; with `nearest` the change along it is left out.
 interaction  needs no linearisation: by how much the full effects of probe words differ from those at the reference,
              positive probes less negative ones. More than 0 stresses valence, less than 0 weakens or flips it.
-score        the recommended one: the interaction as a share of valence, shrunk by how little the network has seen of
-             the word: n/(n + prior) of it for a word seen n times. A word seen ten times has a large random
-             interaction. Over several networks trained independently, the mean: noise does not repeat itself.
+score        the recommended one: the interaction as a share of valence, less what words of the same valence show on
+             average (after a strong word every word counts less), and shrunk by how little the network has seen of the
+             word: n/(n + prior) of it for a word seen n times, since rare words have large random interactions. Over
+             several networks trained independently, the mean: noise does not repeat itself.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -50,7 +52,8 @@ class Modifiers:
     interaction   (M,)    the probes' contrast of the change in full effects
     positive, negative  (M,)  the mean change of the linear effect on positive and negative probes: the barcode's means
     share         (M,)    the barcode's contrast as a share of valence itself: −1 makes words neutral, −2 flips them
-    score         (M,)    the interaction as a share of valence, shrunk; over several networks, their mean
+    valence       (M,)    the word's own full effect at h*
+    score         (M,)    the interaction as a share of valence, corrected and shrunk; over several networks, their mean
     kinds                 negator, intensifier, diminisher, or other
     threshold             of `score`: modifiers are above it in size
     """
@@ -69,6 +72,7 @@ class Modifiers:
     positive: Tensor
     negative: Tensor
     share: Tensor
+    valence: Tensor
     score: Tensor
     kinds: list[str]
     threshold: float
@@ -97,8 +101,8 @@ class Modifiers:
 
     @property
     def strong(self) -> Tensor:
-        """The modifiers, and where they are fewer than 50 the strongest 50 words: what subspaces are fitted to."""
-        return self.order[: max(len(self.selected), min(50, len(self)))]
+        """The 100 strongest words: what the subspace is fitted to."""
+        return self.order[:100]
 
     def strongest(self, n: int = 20, kind: str | None = None, by: str = "score") -> list[str]:
         """The n strongest words by `score`, `norm` or `interaction`, of one kind if named."""
@@ -133,6 +137,7 @@ class Modifiers:
             "on_positive": self.positive.tolist(),
             "on_negative": self.negative.tolist(),
             "share": self.share.tolist(),
+            "valence": self.valence.tolist(),
         }
 
     def table(self, **more: Sequence[Any]) -> DataFrame:
@@ -241,11 +246,12 @@ def find_modifiers(
     share = probes.contrast(barcode) / probes.contrast(base)
     seen = network.vocab.counts
     counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
-    score = _shrunk(interaction, probes.contrast(effects(network, h_star, e)), counts, prior)
+    valence = effects(network, h_star, network.E.detach()[ids])
+    score = _score(interaction / probes.contrast(effects(network, h_star, e)), valence, counts, prior)
     return Modifiers(
         network, line, probes, reference, network.vocab.decode(ids.tolist()), ids, counts, h_mod,
         {"fixed": input_change(network, h_mod, h_star), "nearest": input_change(network, h_mod, nearest)},
-        float(input_size(network, h_star)), interaction, positive, negative, share, score,
+        float(input_size(network, h_star)), interaction, positive, negative, share, valence, score,
         _kinds(share, positive, negative), _threshold(score) if threshold is None else threshold,
     )  # fmt: skip
 
@@ -261,10 +267,14 @@ def _kinds(share: Tensor, positive: Tensor, negative: Tensor) -> list[str]:
     return [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
 
 
-def _shrunk(interaction: Tensor, base: Tensor, counts: Tensor | None, prior: float) -> Tensor:
-    """Interaction as a share of valence, n/(n + prior) of it for a word seen n times: its mean given the data, if what
-    one occurrence says of a word is as noisy as modifying is rare."""
-    share = interaction / base
+def _score(share: Tensor, valence: Tensor, counts: Tensor | None, prior: float, group: int = 250) -> Tensor:
+    """Interaction as a share of valence, less the median of words of like valence (where there are enough of them),
+    n/(n + prior) of it for a word seen n times: its mean given the data, if one occurrence says little of a word."""
+    if len(share) >= 4 * group:
+        groups = valence.argsort().tensor_split(len(share) // group)
+        x = np.array([float(valence[g].median()) for g in groups])
+        y = np.array([float(share[g].median()) for g in groups])
+        share = share - torch.as_tensor(np.interp(valence.cpu().numpy(), x, y)).to(share)
     return share if counts is None else share * (counts / (counts + prior)).to(share.dtype)
 
 

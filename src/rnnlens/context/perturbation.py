@@ -184,7 +184,7 @@ def perturb(
         removed[rank] = compared(project_out(network, subspace.take(rank)))
         random[rank] = []
         for _ in range(draws(rank)):
-            V = random_subspace(network.size, rank, generator, subspace.tangent).to(network.h0)
+            V = random_subspace(network.size, rank, generator, subspace.line).to(network.h0)
             random[rank].append(compared(project_out(network, V, subspace.h_star)))
     return Perturbations(shuffled.before, len(reviews), shuffled, removed, random)
 

@@ -17,13 +17,14 @@ from rnnlens.networks.projected import projected
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
-    """Principal components of the modifiers' deflections h_mod − h*, orthogonal to the line attractor at h*.
+    """Principal components of the modifiers' deflections h_mod − h*, orthogonal to the line attractor.
 
     components  (R, N)  orthonormal, the one with most variance first; each points towards intensifiers
     explained   (K,)    share of variance of every component that was fitted (K ≥ R)
     sizes       (K,)    standard deviation of the deflections along each
     mean        (N,)    the deflections' mean, which PCA takes away (it is centred)
     h_star      (N,)    the origin
+    line        (k, N)  the line's own directions, to which all of this is orthogonal
     words, coordinates (M, R)  the modifiers it was fitted to, and where they are
     """
 
@@ -32,7 +33,7 @@ class Subspace:
     sizes: Tensor
     mean: Tensor
     h_star: Tensor
-    tangent: Tensor
+    line: Tensor
     words: list[str]
     coordinates: Tensor
     kinds: list[str] = field(repr=False)
@@ -83,9 +84,9 @@ def fit_subspace(
             f"{len(rows)} modifiers above the threshold {modifiers.threshold:g}: expected at least 2 to fit a subspace "
             "to (lower `threshold`)"
         )
-    tangent = line.tangent(line.h_star).double()
+    span = line.span.double()
     deflections = (modifiers.h_mod[rows] - line.h_star).double()
-    deflections = deflections - (deflections @ tangent).unsqueeze(1) * tangent
+    deflections = deflections - (deflections @ span.t()) @ span
     mean = deflections.mean(0)
     _, size, axes = torch.linalg.svd(deflections - mean, full_matrices=False)
     kept = int((size > 1e-9 * size[0]).sum())
@@ -101,7 +102,7 @@ def fit_subspace(
     dtype = line.h_star.dtype
     return Subspace(
         axes[:rank].to(dtype), (variance / variance.sum()).to(dtype), (size / len(rows) ** 0.5).to(dtype),
-        mean.to(dtype), line.h_star, tangent.to(dtype), [modifiers.words[i] for i in rows.tolist()],
+        mean.to(dtype), line.h_star, line.span, [modifiers.words[i] for i in rows.tolist()],
         (deflections @ axes[:rank].t()).to(dtype), [modifiers.kinds[i] for i in rows.tolist()],
     )  # fmt: skip
 
@@ -125,9 +126,9 @@ def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None
 
 
 def random_subspace(size: int, rank: int, generator: torch.Generator, orthogonal_to: Tensor | None = None) -> Tensor:
-    """Orthonormal rows (rank, size) of a random subspace, orthogonal to a direction (size,) such as the line's."""
+    """Orthonormal rows (rank, size) of a random subspace, orthogonal to orthonormal rows (k, size), as the line's."""
     random = torch.randn(rank, size, generator=generator, dtype=torch.float64)
     if orthogonal_to is not None:
-        direction = orthogonal_to.double().cpu() / orthogonal_to.double().cpu().norm()
-        random = random - (random @ direction).unsqueeze(1) * direction
+        kept = orthogonal_to.double().cpu()
+        random = random - (random @ kept.t()) @ kept
     return torch.linalg.qr(random.t())[0].t()

@@ -84,6 +84,15 @@ class LineAttractor:
         return torch.lerp(self.knots[left], self.knots[left + 1], along.unsqueeze(-1))
 
     @cached_property
+    def span(self) -> Tensor:
+        """Orthonormal directions (k, N) that hold 99.9 % of the curve's own variance: one for a straight line, more for
+        a bent one. What is orthogonal to them is off the line everywhere, not only at h_star."""
+        knots = self.knots.double() - self.knots.double().mean(0)
+        _, size, axes = torch.linalg.svd(knots, full_matrices=False)
+        share = size.square().cumsum(0) / size.square().sum()
+        return axes[: int((share < 0.999).sum()) + 1].to(self.knots.dtype)
+
+    @cached_property
     def modes(self) -> Modes:
         """The linear modes at h_star."""
         return linear_modes(self.network, self.h_star)

@@ -43,6 +43,7 @@ from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
 
 SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
+MOST = 400  # modifiers by the paper's own norm, as many as its baselines have
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
     "really", "highly", "the", "a", "of", "movie",
@@ -81,7 +82,7 @@ class Analysis:
             {
                 "slow_points": self.points.states, "slow_points_q": self.points.q, "line": self.line.knots,
                 "line_logits": self.line.logits, "h_star": self.line.h_star, "subspace": self.subspace.components,
-                "tangent": self.subspace.tangent, "bilinear_m": self.bilinear.m,
+                "line_directions": self.subspace.line, "bilinear_m": self.bilinear.m,
             },
             {"what": "slow points, the curve through them, the modifier subspace and the bilinear components"},
         )  # fmt: skip
@@ -155,13 +156,15 @@ def analyze(
         told("impulse responses")
         impulses = {word: impulse(network, line, subspace, word) for word in named}
         told("bilinear model")
-        bilinear = fit_bilinear(network, line, modifiers, rank=min(3, wide.rank), rows=modifiers.strong)
+        by_norm = modifiers.norm.argsort(descending=True)[:MOST]  # the paper's choice of modifiers
+        bilinear = fit_bilinear(network, line, modifiers, rank=min(3, wide.rank), rows=by_norm)
+        recommended = fit_bilinear(network, line, modifiers, rank=min(3, wide.rank), rows=modifiers.strong)
         told("edges of documents")
         first = beginning(network, line, subspace, probes)
         last = ending(network, line, probes)
         told("probe reviews")
         generator = torch.Generator().manual_seed(seed)
-        V = random_subspace(network.size, subspace.rank, generator, subspace.tangent).to(network.h0)
+        V = random_subspace(network.size, subspace.rank, generator, subspace.line).to(network.h0)
         readings = probe_results(network, project_out(network, subspace), project_out(network, V, subspace.h_star))
         results: dict[str, Any] = {
             "fixed_points": {
@@ -178,9 +181,12 @@ def analyze(
             "impulse": {word: found.results() for word, found in impulses.items()},
             "barcodes": {word: found.results() for word, found in barcodes.items()},
             "component_barcodes": [found.results() for found in components],
-            "subspace": subspace.results(),
+            "subspace": {
+                **subspace.results(),
+                "by_norm": fit_subspace(network, line, modifiers, rank=None, rows=by_norm).explained.tolist()[:10],
+            },
             "timescales": scales.results(),
-            "bilinear": bilinear.results(),
+            "bilinear": {**bilinear.results(), "recommended": recommended.results()},
             "beginning": first.results(),
             "ending": last.results(),
         }  # fmt: skip
@@ -300,7 +306,7 @@ def _accuracy(
         without = compare_logits(before, final_logits(other, some), some.labels)
         controls = []
         for _ in range(5):
-            V = random_subspace(network.size, two.rank, generator, two.tangent).to(network.h0)
+            V = random_subspace(network.size, two.rank, generator, two.line).to(network.h0)
             control = initial_state_without(network, V, two.h_star)
             controls.append(compare_logits(before, final_logits(control, some), some.labels).results())
         padded = compare_logits(before, final_logits(network, some, pads=50), some.labels)
