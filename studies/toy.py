@@ -35,6 +35,14 @@ linear expansion overshoots; with too much the network no longer learns the task
 | weight decay | seed | words read right % | phrases off by | curve % | agreement | ratio |
 |---|---|---|---|---|---|---|
 """
+LEGEND = """
+*in scope / after*: the least and the most of the language's modification that a word within the modifier's scope
+undergoes, and the largest, in size, that a later word does: over the valence words, the readings −10, 0 and 10, and
+pads or neutral words between. *destroyed*: with at most three mode units (a mode or a conjugate pair) removed from
+the state after `extremely` and after `not the the the`, 1 − ‖what is left‖/‖effect‖ over the four valence words: in
+the paper's order / in greedy order (what three random units change, median of 40 draws; what units chosen in the
+paper's order in rotated copies of the network destroy, median of 10).
+"""
 DECAYS, OTHER_SEEDS = (0.0, 0.03, 0.1, 0.3, 1.0), (100, 101)
 
 
@@ -170,12 +178,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
         lines.append(f"| {name} | " + " | ".join(shown(found).values()) + " |")
     lines += [
         "",
-        "*in scope / after*: the least and the most of the language's modification that a word within the modifier's "
-        "scope undergoes, and the largest, in size, that a later word does: over the valence words, the readings −10, "
-        "0 and 10, and pads or neutral words between. *destroyed*: with at most three mode units (a mode or a "
-        "conjugate pair) removed from the state after `extremely` and after `not the the the`, 1 − ‖what is left‖/‖effect‖ over "
-        "the four valence words: in the paper's order / in greedy order (what three random units change, median of 40 "
-        "draws; what units chosen in the paper's order in rotated copies of the network destroy, median of 10).",
+        " ".join(LEGEND.split()),
         "",
         "## What is not shown",
         "",
