@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -16,6 +17,8 @@ from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from rnnlens.runs import Run
 
 Arch = Literal["gru", "lstm", "ugrnn", "vanilla"]
 Device = Literal["cpu", "cuda"]
@@ -163,6 +166,122 @@ def train(
 
 
 @app.command
+def analyze(
+    run: Path,
+    *,
+    corpus: str | None = None,
+    top: int = 10_000,
+    table: Path | None = None,
+    seed: int = 0,
+    device: Device | None = None,
+) -> None:
+    """Take a trained network apart: modifiers, barcodes, subspace, timescales, edges of documents.
+
+    Without a corpus, everything that needs no review text; with the corpus it was trained on, also what accuracy hangs
+    on (this reads the test reviews, many times: quick on a GPU).
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    corpus
+        The prepared corpus.
+    top
+        How many of the most frequent words to look at.
+    table
+        Also write every word's measures, to a csv or parquet file.
+    seed
+        Of visited states and random controls.
+    device
+        Where to compute.
+    """
+    from rnnlens.corpora import load_corpus
+    from rnnlens.runs import load
+    from rnnlens.training.loop import check_device
+
+    check_device(device)
+    _analyze(load(run), None if corpus is None else load_corpus(corpus), top, seed, device, table)
+
+
+@app.command
+def demo(*, out: Path = Path("runs/demo"), device: Device | None = None) -> None:
+    """Analyse the packaged IMDB GRU, and write the report: no download, well under a minute.
+
+    Parameters
+    ----------
+    out
+        The run folder to write; it may be there already.
+    device
+        Where to compute.
+    """
+    from rnnlens.training.loop import check_device
+    from rnnlens.zoo import unpack
+
+    check_device(device)
+    _analyze(unpack("imdb-gru", out), None, 10_000, 0, device, None)
+
+
+@app.command
+def report(run: Path, *, out: Path | None = None) -> None:
+    """Write the report of an analysed run.
+
+    Parameters
+    ----------
+    run
+        A run folder, after `rnnlens analyze` or `rnnlens toy`.
+    out
+        Where to write; by default `report.html` in the run folder.
+    """
+    from rnnlens.page import report as write_report
+
+    print(f"report: {write_report(run, out)}")
+
+
+def _analyze(run: Run, corpus: Any, top: int, seed: int, device: str | None, table: Path | None) -> None:
+    """Analyse, save, print what is most worth knowing, write the report."""
+    from rnnlens.experiments.analyze import analyze as analyze_run
+    from rnnlens.page import report as write_report
+
+    analysis = analyze_run(run, corpus, top=top, seed=seed, device=device, progress=True)
+    analysis.save()
+    results, words = analysis.results, analysis.modifiers
+    shown = _table("negators and diminishers", "share", "intensifiers", "share", title="the strongest modifiers")
+    fewer = [word for word in words.strongest(len(words)) if words[word]["kind"] in ("negator", "diminisher")][:20]
+    for less, more in zip_longest(fewer, words.strongest(20, "intensifier")):
+        shown.add_row(less or "", f"{words[less]['share']:+.2f}" if less else "",
+                      more or "", f"{words[more]['share']:+.2f}" if more else "")  # fmt: skip
+    _print(shown)
+    print("share: what happens to the valence of the next word; −1 takes it away, −2 flips it, +1 doubles it")
+
+    def percent(shares: list[float]) -> str:
+        return ", ".join(f"{100 * share:.1f} %" for share in shares[:3])
+
+    drift, line = results["pad_drift"], results["line_attractor"]
+    facts = [
+        ("drift under 50 pads", f"{drift:.2f} logits"),
+        ("line attractor", f"a curve explains {percent([line['explained_variance']])}, a straight line "
+                           f"{percent([line['pc1_variance']])}" + ("" if line["is_line"] else ": no line")),
+        ("subspace", f"{percent(results['subspace']['explained_variance'])} of the strongest modifiers' variance; "
+                     f"{percent(results['subspace']['by_norm'])} of the paper's choice (paper: 96.2 % in two)"),
+        ("timescales", ", ".join("–" if x is None else f"{x:.1f}" for x in results["timescales"]["mean"])
+                       + " words (paper: 2.6, 4.3)"),
+        ("bilinear model", f"{percent(results['bilinear']['explained_variance'])} with 1, 2, 3 terms, held out "
+                           f"{percent(results['bilinear']['held_out'])} (paper: 83, 96, 98 %)"),
+    ]  # fmt: skip
+    if analysis.perturbations is not None:
+        found = analysis.perturbations
+        facts.append(("words shuffled", repr(found.shuffled)))
+        facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in found.removed.items()]
+    table_of_facts = _table("", "", header=False)
+    for fact in facts:
+        table_of_facts.add_row(*fact)
+    _print(table_of_facts)
+    if table is not None:
+        print(f"table: {words.write(table)}")
+    print(f"report: {write_report(analysis)}")
+
+
+@app.command
 def info(path: Path) -> None:
     """Say what is in a run folder or a prepared corpus.
 
@@ -184,6 +303,8 @@ def info(path: Path) -> None:
 def probe(run: Path, *texts: str, figure: Path | None = None, device: Device | None = None) -> None:
     """Read sentences with a trained network and show its logit after every word.
 
+    After `rnnlens analyze`, also with the modifier subspace switched off.
+
     Parameters
     ----------
     run
@@ -201,20 +322,26 @@ def probe(run: Path, *texts: str, figure: Path | None = None, device: Device | N
     from rnnlens.training.loop import check_device
 
     check_device(device)
-    network = load(run).network.to(device or "cpu")
+    opened = load(run)
+    network = opened.network.to(device or "cpu")
+    quiet = opened.without_subspace(network)
     sentences = {text: network.read(text) for text in texts}
-    for words in sentences.values():
-        table = _table("word", "logit", "change", "")
-        before = network.logit(network.h0).item()
-        table.add_row("(start)", f"{before:+.2f}", "", "")
+    for text, words in sentences.items():
+        calm = None if quiet is None else quiet.read(text)
+        table = _table("word", "logit", "change", *([] if calm is None else ["without modifiers", "change"]), "")
+        before, calmer = network.logit(network.h0).item(), 0.0 if quiet is None else quiet.logit(quiet.h0).item()
+        table.add_row("(start)", f"{before:+.2f}", "", *([] if calm is None else [f"{calmer:+.2f}", ""]), "")
         span = max(abs(logit) for _, logit in words) or 1.0
-        for word, logit in words:
+        for k, (word, logit) in enumerate(words):
             known = network.vocab is not None and (word in network.vocab or word == "<pad>")
             bar = "█" * max(1, round(20 * abs(logit) / span))
+            other = [] if calm is None else [f"{calm[k][1]:+.2f}", f"{calm[k][1] - calmer:+.2f}"]
             table.add_row(word if known else f"{word} (unknown)", f"{logit:+.2f}", f"{logit - before:+.2f}",
-                          bar, style="green" if logit > 0 else "red")  # fmt: skip
-            before = logit
+                          *other, bar, style="green" if logit > 0 else "red")  # fmt: skip
+            before, calmer = logit, calmer if calm is None else calm[k][1]
         _print(table)
+    if quiet is not None:
+        print("without modifiers: with the modifier subspace projected out of the state at every step")
     if figure is not None:
         from rnnlens import figures
 

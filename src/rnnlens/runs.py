@@ -54,6 +54,18 @@ class Run:
         """One record an epoch."""
         return read_lines(self.path / "history.jsonl")
 
+    def without_subspace(self, network: Network | None = None) -> Network | None:
+        """The network without the modifier subspace that an analysis stored; None if there was none."""
+        from rnnlens.context.subspace import project_out
+
+        path = self.path / "analysis.safetensors"
+        tensors = read_tensors(path)[0] if path.exists() else {}
+        if "subspace" not in tensors:
+            return None
+        network = self.network if network is None else network
+        V, h_star = (torch.from_numpy(tensors[name].copy()).to(network.h0) for name in ("subspace", "h_star"))
+        return project_out(network, V, h_star)
+
     def add_results(self, **results: Any) -> None:
         """Merge results into results.json, a key at a time."""
         self.results.update(results)
@@ -66,7 +78,11 @@ class Run:
 
 
 def load(path: Path | str) -> Run:
-    """Open a run folder: `.network`, `.vocab`, `.config`, `.results`, `.history`."""
+    """Open a run folder: `.network`, `.vocab`, `.config`, `.results`, `.history`. `zoo:NAME` comes along."""
+    if str(path).startswith("zoo:"):
+        from rnnlens.zoo import packaged
+
+        path = packaged(str(path).removeprefix("zoo:"))
     path = Path(path)
     about = read_about(path)
     if about["status"] != "finished" or not (path / "weights.safetensors").exists():

@@ -34,7 +34,7 @@ def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = No
     """Fit y(t) ≈ a·exp(−t/τ) + c to series (..., T) at t = 0 … T−1.
 
     For each τ of a fine logarithmic grid a and c are a linear regression in closed form; the best τ is kept. Where the
-    best is the longest on the grid, or the exponential explains less than half of the series, it does not decay.
+    best is the shortest or longest on the grid, or explains less than half of the series, there is none to tell.
     """
     T = y.shape[-1]
     grid = torch.logspace(
@@ -52,7 +52,7 @@ def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = No
     a = (around * centred[k]).sum(1) / centred[k].square().sum(1)
     c = flat.mean(1) - a * basis[k].mean(1)
     r2 = torch.where(spread > 0, best.values / spread.clamp(min=1e-300), torch.zeros_like(spread))
-    tau = torch.where((k < steps - 1) & (r2 >= 0.5), grid[k], torch.nan)
+    tau = torch.where((k > 0) & (k < steps - 1) & (r2 >= 0.5), grid[k], torch.nan)
     return ExponentialFit(*(x.reshape(y.shape[:-1]).to(y.dtype) for x in (tau, a, c, r2)))
 
 

@@ -179,16 +179,16 @@ class Modifiers:
             "networks": self.networks,
             "scale": self.scale,
             "words": [{name: values[i] for name, values in columns.items()} for i in rows],
-            "strongest_by_norm": {name: self._by(norm, 50) for name, norm in self.norms.items()},
+            "strongest_by_norm": {
+                name: [[self.words[i], float(norm[i])] for i in norm.argsort(descending=True)[:50].tolist()]
+                for name, norm in self.norms.items()
+            },
             "histograms": {
                 **{f"norm_{name}": _histogram(norm) for name, norm in self.norms.items()},
                 "score": _histogram(self.score.abs()),
             },
             "asymmetry": self.asymmetry(),
         }
-
-    def _by(self, size: Tensor, n: int) -> list[str]:
-        return [self.words[i] for i in size.argsort(descending=True)[:n].tolist()]
 
     def asymmetry(self) -> dict[str, Any]:
         """§11: how many negators and intensifiers there are among the modifiers, and how strong they are on average."""
@@ -279,12 +279,13 @@ def _score(share: Tensor, valence: Tensor, counts: Tensor | None, prior: float, 
 
 
 def _histogram(size: Tensor, bins: int = 60) -> dict[str, list[float]]:
-    """Counts in bins that are even in the logarithm; what is below a ten-thousandth of the largest is in the first."""
-    top = float(size.max().clamp(min=1e-30))
-    edges = torch.logspace(-4, 0, bins + 1, dtype=torch.float64) * top
-    low, high = math.log10(1e-4 * top), math.log10(top)
-    counts = torch.histc(size.double().cpu().clamp(min=1e-4 * top).log10(), bins, low, high)
-    return {"edges": edges.tolist(), "counts": counts.tolist()}
+    """Counts in bins that are even in the logarithm, up to the largest; the smallest hundredth is in the first."""
+    size = size.double().cpu()
+    high = math.log10(max(float(size.max()), 1e-30))
+    low = max(math.log10(max(float(size.quantile(0.01)), 1e-30)), high - 6)
+    edges = torch.linspace(low, high, bins + 1, dtype=torch.float64) if high > low else torch.tensor([low, low + 1])
+    counts = torch.histc(size.clamp(min=10**low).log10(), len(edges) - 1, low, float(edges[-1]))
+    return {"edges": (10**edges).tolist(), "counts": counts.tolist()}
 
 
 def _threshold(score: Tensor) -> float:

@@ -138,7 +138,7 @@ def analyze(
         told("slow points")
         if states is None:
             states = _states(network, folder, corpus, starts, seed)
-        points, line, settled = _line(network, states.to(network.h0))
+        points, line, settled, through = _line(network, states.to(network.h0))
         told("probe words")
         probes = (probes or _probes(folder, network, line, corpus)).known_to(network)
         told("modifiers")
@@ -172,7 +172,7 @@ def analyze(
                 "q_median": float(points.q.median()), "q_p95": float(points.q.quantile(0.95)),
                 "slow_ratio": float(points.slowness.median()),
             },
-            "line_attractor": line.results(),
+            "line_attractor": {**line.results(), "through": through, "h_star_logit": float(network.logit(line.h_star))},
             "pad_drift": _pad_drift(network),
             "state_space": _state_space(network, states, points, line, readings["reviews"]),
             "probes": {**readings, "positive": list(probes.positive), "negative": list(probes.negative),
@@ -190,6 +190,10 @@ def analyze(
             "beginning": first.results(),
             "ending": last.results(),
         }  # fmt: skip
+        if folder is not None:  # what was once measured on reviews stays with what was not
+            for edge in ("beginning", "ending"):
+                kept = folder.results.get(edge, {})
+                results[edge].update({part: kept[part] for part in ("train", "validation", "test") if part in kept})
         perturbations = None
         if corpus is not None and accuracy:
             perturbations = _accuracy(network, folder, wide, subspace, corpus, results, seed, told)
@@ -209,7 +213,7 @@ def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: i
     return visited_states(network, source, n=starts, seed=seed, max_words=longest)
 
 
-def _line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int]:
+def _line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int, str]:
     """Slow points and the curve through them, after as many pads as leave half of the spread along the readout.
 
     Pads take away transients, but where the line leaks they take away the line too. A network whose slow points are all
@@ -221,9 +225,9 @@ def _line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor,
             break
     points = find_fixed_points(network, rested, mode="slow")
     try:
-        return points, fit_line_attractor(network, points), settled
+        return points, fit_line_attractor(network, points), settled, "slow points"
     except RnnlensError:
-        return points, fit_line_attractor(network, rested), settled
+        return points, fit_line_attractor(network, rested), settled, "visited states"
 
 
 def _probes(run: Run | None, network: Network, line: LineAttractor, corpus: Any) -> Probes:
@@ -251,7 +255,8 @@ def _state_space(
         ids = network.vocab.encode([word for word, _ in words])
         path = network.states(torch.as_tensor(ids, device=network.h0.device).unsqueeze(0))[0]
         paths[name] = {"words": [word for word, _ in words], "path": seen(path), "logits": network.logit(path).tolist()}
-    some = points.states[torch.linspace(0, len(points) - 1, min(300, len(points))).long()]
+    slow = points.states[points.converged] if bool(points.converged.any()) else points.states
+    some = slow[torch.linspace(0, len(slow) - 1, min(300, len(slow))).long()]
     visited = states[torch.linspace(0, len(states) - 1, min(300, len(states))).long()]
     return {
         "variance": seen.variance,

@@ -1,12 +1,28 @@
-"""Figures: each function takes a result and returns a Plotly figure. Nothing here computes or shows."""
+"""Figures: each function takes a result and returns a Plotly figure. Nothing here computes or shows.
 
+Those of the toy study take their part of a run's `toy` results; those of real language take all of results.json's
+content, or an `Analysis`, and say what is missing.
+"""
+
+from rnnlens.figures.barcodes import barcodes, component_barcodes
+from rnnlens.figures.bilinear import bilinear
 from rnnlens.figures.deflections import deflections
+from rnnlens.figures.edges import beginning, ending, ending_modes
+from rnnlens.figures.impulse import impulse, timescales
+from rnnlens.figures.line_attractor import line_attractor
 from rnnlens.figures.linear_quality import linear_quality
 from rnnlens.figures.modes import mode_angles, mode_removal, spectra
+from rnnlens.figures.modifiers import modifiers
+from rnnlens.figures.perturbation import perturbation
+from rnnlens.figures.probes import probe_phrases, probe_reviews
 from rnnlens.figures.reading import reading
 from rnnlens.figures.state_space import state_space
 from rnnlens.figures.style import write_figure
+from rnnlens.figures.subspace import subspace
 
 __all__ = [
-    "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal", "write_figure",
+    "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
+    "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
+    "component_barcodes", "subspace", "bilinear", "perturbation", "beginning", "ending", "ending_modes",
+    "write_figure",
 ]  # fmt: skip

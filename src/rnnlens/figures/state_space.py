@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.figures.curve import curve
 from rnnlens.figures.labels import Pixel, along, box, clearest, covered
 from rnnlens.figures.style import INK, PLAIN, Look, look_of, panels, shown, signed, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-# Purple to green through grey: the colour-blind can tell them apart, and no trajectory has these colours.
-READINGS = ((0.0, "#762a83"), (0.25, "#af8dc3"), (0.5, "#c8c8c8"), (0.75, "#7fbf7b"), (1.0, "#1b7837"))
 PANEL = (740.0, 305.0)  # its size in pixels, near enough to place names
 REACH = 3  # readings beyond are coloured alike
 
@@ -49,30 +47,10 @@ def state_space(result: Mapping[str, Any]) -> Figure:
     )
 
 
-def _line(figure: Figure, result: Mapping[str, Any], component: int, dots: int = 400) -> None:
-    """The curve in the colours of its readings. Plotly gives a line one colour, so it is drawn as dots, close by."""
+def _line(figure: Figure, result: Mapping[str, Any], component: int) -> None:
     line = result["line"]
-    knots = [(at[0], at[component], value) for at, value in zip(line["path"], line["logits"], strict=True)]
-    between = max(1, dots // max(1, len(knots) - 1))
-    drawn = [
-        [(1 - k / between) * a + k / between * b for a, b in zip(p, q, strict=True)]
-        for p, q in pairwise(knots)
-        for k in range(between)
-    ]
-    x, y, readings = zip(*drawn, knots[-1], strict=True)
-    figure.add_scatter(
-        x=x, y=y, mode="markers", name="line attractor", showlegend=False,
-        marker={
-            "size": 10, "color": readings, "colorscale": [list(stop) for stop in READINGS], "cmin": -REACH,
-            "cmax": REACH, "showscale": component == 1,
-            "colorbar": {
-                "title": {"text": "reading on the line (logit)", "side": "right", "font": {"size": 13}},
-                "thickness": 12, "len": 0.5, "x": 1.01, "y": 1, "yanchor": "top",
-                "tickvals": list(range(-REACH, REACH + 1)),
-                "ticktext": [f"≤ −{REACH}", *(signed(v, 0) for v in range(1 - REACH, REACH)), f"≥ +{REACH}"],
-            },
-        },
-        hovertext=[f"line attractor<br>reading {signed(value)}" for value in readings], hoverinfo="text",
+    curve(
+        figure, [(at[0], at[component]) for at in line["path"]], line["logits"], REACH, bar=component == 1,
         row=component, col=1,
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
@@ -31,12 +31,39 @@ class Look(NamedTuple):
 
 PLAIN = Look(GREY, "circle")  # no modifier
 _LOOKS = {"extremely": Look(BLUE, "square"), "not": Look(ORANGE, "diamond")}
+KINDS = {  # what a word turned out to be in this network
+    "negator": Look(ORANGE, "diamond"),
+    "intensifier": Look(BLUE, "square"),
+    "diminisher": Look("#009e73", "triangle-down"),
+    "other": PLAIN,
+}
+# Of the modifier subspace: purple and pink as in the paper, and so on.
+COMPONENTS = (Look("#762a83", "circle"), Look("#cc79a7", "triangle-up"), Look("#4a5568", "star"))
 
 
 def look_of(word: str, place: int = 0) -> Look:
     """The look of a modifier: intensifiers blue, negators orange; of words unknown here, that of their place."""
     others = tuple(zip(COLOURS[3:], SYMBOLS[3:], strict=True))
     return _LOOKS.get(word) or Look(*others[place % len(others)])
+
+
+def look_of_kind(kind: str) -> Look:
+    """The look of a kind of modifier; a kind unknown here looks like no modifier."""
+    return KINDS.get(kind, PLAIN)
+
+
+def told_apart(looks: Sequence[Look]) -> list[tuple[Look, str]]:
+    """Looks with a dash for each; of those that are alike, the second and later have hollow marks."""
+    found: list[tuple[Look, str]] = []
+    for place, look in enumerate(looks):
+        seen = look in looks[:place]
+        found.append((Look(look.colour, f"{look.symbol}-open") if seen else look, DASHES[place % len(DASHES)]))
+    return found
+
+
+def look_of_component(place: int) -> tuple[Look, str]:
+    """The look and dash of the modifier subspace's components, from 0."""
+    return COMPONENTS[min(place, len(COMPONENTS) - 1)], DASHES[place % len(DASHES)]
 
 
 def shown(word: str) -> str:
@@ -50,18 +77,24 @@ def signed(value: float, digits: int = 2) -> str:
     return text if float(text) == 0 else f"{'−' if value < 0 else '+'}{text}"
 
 
-def panels(titles: Sequence[str], stacked: bool = False) -> Figure:
-    """An empty figure with panels side by side, or stacked and sharing their x axis; titles are markup."""
+def panels(titles: Sequence[str], stacked: bool = False, **how: Any) -> Figure:
+    """An empty figure with panels side by side, or stacked and sharing their x axis; titles are markup.
+
+    how: what `make_subplots` is to be told otherwise: rows and cols for a grid, shared_yaxes, spacings …
+    """
     from plotly.subplots import make_subplots
 
-    shape = (len(titles), 1) if stacked else (1, len(titles))
-    figure = make_subplots(
-        *shape, subplot_titles=list(titles), shared_xaxes=stacked, horizontal_spacing=0.1, vertical_spacing=0.07,
-    )  # fmt: skip
+    usual = {
+        "rows": len(titles) if stacked else 1, "cols": 1 if stacked else len(titles), "shared_xaxes": stacked,
+        "horizontal_spacing": 0.1, "vertical_spacing": 0.07,
+    }  # fmt: skip
+    figure = make_subplots(subplot_titles=list(titles), **{**usual, **how})
     return figure.update_annotations(font={"size": 14, "color": INK})
 
 
-def guide(figure: Figure, x: Sequence[float], y: Sequence[float], column: int, line: dict[str, Any]) -> None:
+def guide(
+    figure: Figure, x: Sequence[float], y: Sequence[float], column: int, line: dict[str, Any], row: int = 1
+) -> None:
     """A line that only helps the eye. It is a trace, since shapes lie over all traces or under the grid."""
     figure.add_scatter(
         x=list(x),
@@ -71,7 +104,7 @@ def guide(figure: Figure, x: Sequence[float], y: Sequence[float], column: int, l
         hoverinfo="skip",
         showlegend=False,
         name="guide",
-        row=1,
+        row=row,
         col=column,
     )
 
@@ -92,6 +125,19 @@ def styled(figure: Figure, title: str, x: str, y: str, subtitle: str = "", heigh
         )
     figure.update_xaxes(title_font={"size": 14})
     return figure.update_yaxes(title_font={"size": 14})
+
+
+def legend_below(
+    figure: Figure, y: float, width: int, bottom: int, top: int = 22, sizes: Literal["trace", "constant"] = "trace"
+) -> Figure:
+    """A legend below the panels, entries so many pixels wide, and room for it and (top) for the panels' titles.
+
+    sizes: of marks in the legend, as they are drawn or all the same (for small ones).
+    """
+    return figure.update_layout(
+        margin={"t": figure.layout.margin.t + top, "b": bottom}, showlegend=True,
+        legend={"y": y, "yanchor": "top", "entrywidth": width, "tracegroupgap": 0, "itemsizing": sizes},
+    )  # fmt: skip
 
 
 def write_figure(figure: Figure, path: Path | str) -> Path:

@@ -16,6 +16,8 @@ from rnnlens.runs import Run, load
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from rnnlens.experiments.analyze import Analysis
+
 STYLE = """
 body { font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1a202c; max-width: 1080px; margin: 2rem auto;
   padding: 0 1rem }
@@ -31,7 +33,7 @@ td + td { text-align: right; font-variant-numeric: tabular-nums } .figure { over
 # Plotly's bar offers to send a chart to its makers: this page talks to nobody.
 CONFIG = {
     "responsive": True, "displaylogo": False, "modeBarButtonsToRemove": ["sendChartToCloud"], "plotlyServerURL": "",
-    "showSendToCloud": False, "showEditInChartStudio": False,
+    "showSendToCloud": False,
 }  # fmt: skip
 
 
@@ -70,20 +72,32 @@ def claim_html(claim: dict[str, Any]) -> str:
     return f'<li class="{shown}"><b>{mark}</b>{text}</li>'
 
 
-def report(run: Run | Path | str, out: Path | str | None = None) -> Path:
-    """Write a run's report, by default to `report.html` in its folder, and return where it is."""
-    run = run if isinstance(run, Run) else load(run)
-    if "claims" not in run.results.get("toy", {}):
-        raise RnnlensError(
-            f"the run {quoted(str(run.path))} has no toy study to report on: make one with `rnnlens toy --out RUN`"
-        )
-    from rnnlens.page.toy import toy_sections
-
-    title, sections = toy_sections(run)
-    path = Path(out) if out is not None else run.path / "report.html"
+def report(run: Run | Analysis | Path | str, out: Path | str | None = None) -> Path:
+    """Write the report of a run or an analysis, by default to `report.html` in the run's folder; return where it is."""
+    if isinstance(run, Path | str):
+        run = load(run)
+    title, sections = _sections(run)
+    folder = run.path if isinstance(run, Run) else None if run.run is None else run.run.path
+    if out is None and folder is None:
+        raise RnnlensError("this network has no run folder: say where to write, as in report(analysis, 'report.html')")
+    path = Path(out) if out is not None else folder / "report.html"  # type: ignore[operator]
     with atomic_file(path) as temporary:
         temporary.write_text(page_html(title, sections), encoding="utf-8")
     return path
+
+
+def _sections(run: Run | Analysis) -> tuple[str, list[Section]]:
+    from rnnlens.page.analysis import analysis_sections
+    from rnnlens.page.toy import toy_sections
+
+    if not isinstance(run, Run):
+        return analysis_sections(run.results, f"a {run.network.arch} of {run.network.size} dimensions")
+    if "claims" in run.results.get("toy", {}):
+        return toy_sections(run)
+    if "subspace" in run.results:
+        network = run.about["network"]
+        return analysis_sections(run.results, f"{run.path.name}, a {network['arch']} of {network['hidden']} units,")
+    raise RnnlensError(f"the run {quoted(str(run.path))} is not analysed yet: run `rnnlens analyze {run.path}` first")
 
 
 def page_html(title: str, sections: list[Section]) -> str:

@@ -1,0 +1,179 @@
+"""Figs. 5 and 8, Supp. D: how a modifier, or a direction of the modifier subspace, changes what valence words do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.figures.stored import among, part
+from rnnlens.figures.style import GREY, INK, Look, guide, look_of_component, look_of_kind, panels, shown, signed, styled
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+WORDS = ("the", "extremely", "not")
+GAP = 0.06  # between positive and negative words, as a share of all
+
+
+def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
+    """Fig. 5, from `barcodes`: a row for each word, a point for each probe word after it, positive ones on the left,
+    negative ones on the right; short lines are the means of the two."""
+    stored, probes = part(results, "barcodes"), probe_words(results)
+    chosen = among(stored, words, WORDS, "barcode")
+    figure = panels([""] * len(chosen), stacked=True, vertical_spacing=0.28 / max(2, len(chosen) + 1))
+    for row, word in enumerate(chosen, start=1):
+        draw_barcode(figure, stored[word], probes, look_of_kind(stored[word]["kind"]), shown(word), row=row)
+        figure.add_annotation(
+            x=0, xref="x domain", xanchor="left", y=1, yref=f"y{row if row > 1 else ''} domain", yanchor="bottom",
+            text=f"<b>“{shown(word)}”</b>: {kind_said(stored[word])}", showarrow=False, font={"size": 14, "color": INK},
+        )  # fmt: skip
+    same_scale(figure, [stored[word] for word in chosen], probes)
+    figure.update_xaxes(title_text=_sides(probes), row=len(chosen), col=1)
+    figure.update_yaxes(title_text="change of the logit")
+    figure = styled(
+        figure, "What a word does to the valence words after it", _sides(probes) if len(chosen) == 1 else "",
+        "change of the logit",
+        "A point is a valence word: how much more (above 0) or less it adds to the logit after the word than without "
+        "it.<br>Up on the left and down on the right stresses valence; the other way round weakens or flips it.",
+        height=170 + 165 * len(chosen),
+    )  # fmt: skip
+    return figure.update_layout(
+        margin={"t": figure.layout.margin.t + 22, "b": 90, "l": 75},
+        showlegend=True,
+        legend={"y": -0.24 / max(1, len(chosen)) - 0.04, "yanchor": "top"},
+    )
+
+
+def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> Figure:
+    """Fig. 8 and Supp. D, from `component_barcodes`: the same for h* moved along each component of the modifier
+    subspace by a standard deviation of the modifiers.
+
+    most: so many components at most. one_scale: all panels share it; else each has its own.
+    """
+    stored, probes = part(results, "component_barcodes"), probe_words(results)
+    if not isinstance(most, int) or most < 1:
+        raise RnnlensError(f"most is {quoted(most)}: expected a number of components, 1 or more")
+    if not stored:
+        raise RnnlensError("these results have no component in 'component_barcodes': the modifier subspace is empty")
+    stored = stored[:most]
+    scale = "All panels have one scale." if one_scale else "<b>Each panel has its own scale.</b>"
+    shares = part(results, "subspace", "explained_variance")
+    rows = (len(stored) + 1) // 2
+    titles = [
+        f"component {p} ({100 * share:.1f} % of variance): {signed(100 * found['share'], 0)} % of valence"
+        for p, (found, share) in enumerate(zip(stored, shares, strict=False), start=1)
+    ]
+    figure = panels(
+        titles, rows=rows, cols=min(2, len(stored)), shared_xaxes=True, shared_yaxes=one_scale,
+        horizontal_spacing=0.03 if one_scale else 0.08, vertical_spacing=0.3 / (rows + 1),
+    )  # fmt: skip
+    for p, found in enumerate(stored):
+        row, column = p // 2 + 1, p % 2 + 1
+        draw_barcode(figure, found, probes, look_of_component(p)[0], f"component {p + 1}", row, column, legend=p == 0)
+        _name_extremes(figure, found, probes, row, column)
+    same_scale(figure, stored, probes, room=1.35)
+    if not one_scale:
+        figure.update_yaxes(range=None, autorange=True)
+    for column in (1, 2)[: len(stored)]:
+        figure.update_xaxes(title_text=_sides(probes, short=True), showticklabels=False,
+                            row=rows if column <= len(stored) - 2 * (rows - 1) else rows - 1, col=column)  # fmt: skip
+    figure.update_yaxes(title_text="change of the logit", col=1)
+    figure = styled(
+        figure, "What each direction of the modifier subspace does to valence words",
+        _sides(probes, short=True) if rows == 1 else "", "change of the logit",
+        "h* is moved along a component by one standard deviation of the modifiers; a point is a valence word, and how "
+        f"much more or less<br>it then adds to the logit. {scale} Named: the words that each component changes most.",
+        height=190 + 155 * rows,
+    )  # fmt: skip
+    figure.update_annotations(font_size=13, selector={"yanchor": "bottom", "xref": "paper"})
+    return figure.update_layout(
+        margin={"t": figure.layout.margin.t + 26, "b": 90, "l": 75}, legend={"y": -60 / (155 * rows), "yanchor": "top"}
+    )
+
+
+# --- drawing one ------------------------------------------------------------------------------------------------------
+
+
+def probe_words(results: Any) -> tuple[list[str], list[str]]:
+    """The positive and the negative probe words, in the order of every barcode."""
+    return part(results, "probes", "positive"), part(results, "probes", "negative")
+
+
+def kind_said(found: Mapping[str, Any]) -> str:
+    """What a barcode is called, and by how much it changes valence."""
+    kind = "no clear modifier" if found["kind"] == "other" else found["kind"]
+    return f"{kind}, changes valence by {signed(100 * found['share'], 0)} %"
+
+
+def draw_barcode(
+    figure: Figure, found: Mapping[str, Any], probes: tuple[list[str], list[str]], look: Look, name: str,
+    row: int = 1, column: int = 1, legend: bool | None = None,
+) -> None:  # fmt: skip
+    """Points for all probe words, and the means of the positive and of the negative ones. name: markup."""
+    legend = row == column == 1 if legend is None else legend
+    places = _places(probes)
+    guide(figure, (0, places[1][-1] + 1), (0, 0), column, {"color": GREY, "width": 1}, row)
+    for side, words, at, symbol in zip(
+        ("positive", "negative"), probes, places, ("triangle-up", "triangle-down"), strict=True
+    ):
+        figure.add_scatter(
+            x=at, y=list(found[side]), mode="markers", name=name, showlegend=False,
+            marker={"symbol": symbol, "size": 6, "color": look.colour, "opacity": 0.75},
+            hovertext=[
+                f"{name}, then “{shown(word)}” ({side})<br>changes the logit by {signed(value, 3)}"
+                for word, value in zip(words, found[side], strict=True)
+            ],
+            hoverinfo="text", row=row, col=column,
+        )  # fmt: skip
+        mean = found[f"mean_{side}"]
+        figure.add_scatter(
+            x=[at[0], at[-1]], y=[mean, mean], mode="lines", name="mean of the words", legendgroup="mean",
+            line={"color": "black", "width": 2, "dash": "dash"}, showlegend=legend and side == "positive",
+            hovertext=[f"mean over {side} words: {signed(mean, 3)}"] * 2, hoverinfo="text", row=row, col=column,
+        )  # fmt: skip
+        if legend:
+            figure.add_scatter(
+                x=[None], y=[None], mode="markers", name=f"{side} valence words", row=row, col=column,
+                legendrank=1 if side == "positive" else 2, marker={"symbol": symbol, "size": 9, "color": GREY},
+            )  # fmt: skip
+
+
+def same_scale(
+    figure: Figure, all_: Sequence[Mapping[str, Any]], probes: tuple[list[str], list[str]], room: float = 1.12
+) -> None:
+    """One scale for all panels, 0 in the middle, so that what does nothing looks like nothing."""
+    reach = room * max(abs(value) for found in all_ for side in ("positive", "negative") for value in found[side])
+    places = _places(probes)
+    figure.update_yaxes(range=[-(reach or 1.0), reach or 1.0], zeroline=False, gridcolor="#edf2f7")
+    figure.update_xaxes(
+        range=[-1, places[1][-1] + 2], showgrid=False, zeroline=False, tickvals=[], showticklabels=False
+    )
+
+
+def _places(probes: tuple[list[str], list[str]]) -> tuple[list[float], list[float]]:
+    n, m = len(probes[0]), len(probes[1])
+    start = n + GAP * (n + m)
+    return [1.0 + i for i in range(n)], [start + 1 + i for i in range(m)]
+
+
+def _sides(probes: tuple[list[str], list[str]], short: bool = False) -> str:
+    n, m = len(probes[0]), len(probes[1])
+    if short:
+        return f"{n} positive, then {m} negative words"
+    return f"left: {n} positive valence words, right: {m} negative ones, each from strong to weak"
+
+
+def _name_extremes(
+    figure: Figure, found: Mapping[str, Any], probes: tuple[list[str], list[str]], row: int, column: int
+) -> None:
+    """The word on each side that is changed most."""
+    for side, words, at in zip(("positive", "negative"), probes, _places(probes), strict=True):
+        i = max(range(len(words)), key=lambda i: abs(found[side][i]))
+        value = found[side][i]
+        right = i > len(words) / 2
+        figure.add_annotation(
+            x=at[i], y=value, text=shown(words[i]), showarrow=False, xanchor="right" if right else "left",
+            xshift=-2 if right else 2, yshift=9 if value > 0 else -9, font={"size": 11, "color": INK},
+            row=row, col=column,
+        )  # fmt: skip

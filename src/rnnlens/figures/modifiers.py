@@ -1,0 +1,155 @@
+"""Fig. 3: how much words change what other words do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.figures.stored import part
+from rnnlens.figures.style import FAINT, GREY, INK, KINDS, legend_below, look_of_kind, shown, styled
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+MARKED = ("not", "never", "hardly", "very", "extremely", "definitely", "the", "movie")
+STRONGEST = 3  # so many of the strongest are named too
+WIDTH = 790.0  # of the panel, in pixels, near enough to place words
+STEP = 0.065  # from one level of words to the next, as a share of the histogram's height
+_MEASURES = {
+    "norm_fixed": "change of the input Jacobian by the word, ‖J<sub>inp</sub>(h<sub>mod</sub>) − J<sub>inp</sub>(h*)‖"
+    "<sub>F</sub> (log scale)",
+    "norm_nearest": "change of the input Jacobian by the word, against the nearest point of the line (log scale)",
+    "score": "|score|: change of the next word's valence, as a share of it (log scale)",
+}
+_NOTES = {
+    "norm_fixed": "Words with a valence of their own can change much too: they move the state along the line.",
+    "norm_nearest": "Each word is compared with the point of the line nearest to where it takes the state.",
+    "score": "At 1 the next word counts twice, or not at all. Less what words of like valence do; rare ones shrunk.",
+}
+
+
+def modifiers(results: Any, measure: str = "norm_fixed") -> Figure:
+    """Fig. 3, from `modifiers`: how many words change the input Jacobian by how much, with some words marked.
+
+    measure: norm_fixed (the paper's), norm_nearest, or score, which is what modifiers are chosen by.
+    """
+    import plotly.graph_objects as go
+
+    found = part(results, "modifiers")
+    stored = part(results, "modifiers", "histograms")
+    if measure not in stored:
+        raise RnnlensError(f"measure is {quoted(measure)}: expected one of {', '.join(stored)}")
+    edges, counts = _cropped(stored[measure]["edges"], stored[measure]["counts"])
+    figure = go.Figure()
+    _histogram(figure, edges, counts)
+    low, high = math.log10(edges[0]), math.log10(edges[-1])
+    view = [low - 0.02 * (high - low), high + 0.12 * (high - low)]
+    top = max(counts) or 1.0
+    if measure == "score":
+        _threshold(figure, found, 1.02 * top)
+    top *= 1.06 + STEP * _words(figure, found, measure, view, top)
+    strongest = ", ".join(f"“{shown(word)}”" for word in _strongest(found, measure))
+    figure = styled(
+        figure, f"How much each of {found['of']:,} words changes what other words do",
+        _MEASURES.get(measure, shown(measure)), "number of words",
+        f"Grey: how many words change it by how much; some well-known words by name. Strongest: {strongest}.<br>"
+        f"{_NOTES.get(measure, '')}",
+        height=580,
+    )  # fmt: skip
+    figure.update_xaxes(
+        type="log", range=view, zeroline=False, showgrid=False, tickvals=_ticks(*view), ticks="outside",
+        tickformat="~g", exponentformat="none",
+    )  # fmt: skip
+    figure.update_yaxes(range=[0, top], zeroline=False, gridcolor="#edf2f7")
+    return legend_below(figure, -0.17, 250, 110, top=4)
+
+
+def _cropped(edges: Sequence[float], counts: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Without the empty bins before the first word."""
+    first = next((i for i, count in enumerate(counts) if count), 0)
+    return list(edges[first:]), list(counts[first:])
+
+
+def _histogram(figure: Figure, edges: Sequence[float], counts: Sequence[float]) -> None:
+    """A stepped outline, since bars have no width of their own on a logarithmic axis."""
+    figure.add_scatter(
+        x=[edges[0], *edges], y=[0, *counts, 0], mode="lines", name="all words", fill="tozeroy",
+        line={"shape": "hv", "color": GREY, "width": 1.5}, fillcolor="rgba(160,174,192,0.35)", hoverinfo="skip",
+    )  # fmt: skip
+    middles = [math.sqrt(a * b) for a, b in pairwise(edges)]
+    figure.add_scatter(  # nothing to see, something to hover
+        x=middles, y=list(counts), mode="markers", name="words in the bin", marker={"size": 8, "opacity": 0},
+        showlegend=False, hoverinfo="text",
+        hovertext=[
+            f"{count:.0f} words<br>from {a:.3g} to {b:.3g}"
+            for (a, b), count in zip(pairwise(edges), counts, strict=True)
+        ],
+    )  # fmt: skip
+
+
+def _words(figure: Figure, found: Mapping[str, Any], measure: str, view: Sequence[float], top: float) -> int:
+    """Some words above the histogram, in as many levels as keep them apart; returns how many. From right to left, each
+    word is above all whose stems would cross it."""
+    rows = {row["word"]: row for row in found["words"]}
+    named = [
+        word for word in dict.fromkeys([*MARKED, *_strongest(found, measure)]) if word in rows and rows[word][measure]
+    ]
+    named.sort(key=lambda word: -abs(rows[word][measure]))
+    levels: dict[float, int] = {}  # by place in pixels
+    for word in named:
+        x = WIDTH * (math.log10(abs(rows[word][measure])) - view[0]) / (view[1] - view[0])
+        levels[x] = max((level + 1 for other, level in levels.items() if other < x + 20 + 7.5 * len(word)), default=0)
+        _word(figure, rows[word], measure, (1.06 + STEP * levels[x]) * top)
+    for kind in [kind for kind in KINDS if any(rows[word]["kind"] == kind for word in named)]:
+        look = look_of_kind(kind)
+        figure.add_scatter(
+            x=[None], y=[None], mode="markers", name=_NAMES.get(kind, kind),
+            marker={"symbol": look.symbol, "color": look.colour, "size": 10},
+        )  # fmt: skip
+    return 1 + max(levels.values(), default=0)
+
+
+def _strongest(found: Mapping[str, Any], measure: str) -> list[str]:
+    """The strongest words; by a norm they need not be among the words that have a row."""
+    if measure == "score":
+        return [row["word"] for row in found["words"]][:STRONGEST]
+    strongest = found["strongest_by_norm"].get(measure.removeprefix("norm_"), [])
+    return [word for word, _ in strongest[:STRONGEST]]
+
+
+_NAMES = {kind: f"{kind} in this network" for kind in KINDS if kind != "other"} | {"other": "none of these"}
+
+
+def _word(figure: Figure, row: Mapping[str, Any], measure: str, y: float) -> None:
+    look, value = look_of_kind(row["kind"]), abs(row[measure])
+    figure.add_scatter(
+        x=[value, value], y=[0, y], mode="lines", line={"color": FAINT, "width": 1}, hoverinfo="skip",
+        showlegend=False, name="guide",
+    )  # fmt: skip
+    count = "" if row.get("count") is None else f"<br>seen {row['count']:,} times"
+    figure.add_scatter(
+        x=[value], y=[y], mode="markers+text", text=[shown(row["word"])], textposition="middle right",
+        textfont={"color": INK, "size": 13}, name=shown(row["word"]), showlegend=False,
+        marker={"symbol": look.symbol, "color": look.colour, "size": 10}, hoverinfo="text",
+        hovertext=[
+            f"“{shown(row['word'])}” ({row['kind']})<br>‖ΔJ‖ against h* {row['norm_fixed']:.3g}, against the nearest "
+            f"point {row['norm_nearest']:.3g}<br>score {row['score']:+.3f}{count}"
+        ],
+    )  # fmt: skip
+
+
+def _threshold(figure: Figure, found: Mapping[str, Any], top: float) -> None:
+    at = found["threshold"]
+    figure.add_scatter(
+        x=[at, at], y=[0, top], mode="lines", line={"color": "black", "width": 1.5, "dash": "dash"},
+        name=f"threshold {at:.3g}, {found['n']:,} words above it", hoverinfo="name",
+    )  # fmt: skip
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Few enough to be read: 1, 2, 5 within two decades, 1 alone beyond."""
+    first = (1, 2, 5) if high - low < 2.2 else (1,)
+    return [m * 10.0**k for k in range(math.floor(low), math.ceil(high) + 1) for m in first]

@@ -1,0 +1,106 @@
+"""Fig. 6: modifiers in their subspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.figures.labels import Pixel, spread
+from rnnlens.figures.stored import part, two_coordinates
+from rnnlens.figures.style import FAINT, INK, KINDS, legend_below, look_of_kind, shown, signed, styled
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+EXAMPLES = ("not", "never", "no", "hardly", "very", "extremely", "definitely", "absolutely")
+NAMED = 25
+PANEL = (810.0, 420.0)  # its size in pixels, near enough to place names
+
+
+def subspace(results: Any) -> Figure:
+    """Fig. 6, from `subspace`: where each modifier takes the state, in the first two components of the modifier
+    subspace; kinds by colour and mark, the strongest by name."""
+    import plotly.graph_objects as go
+
+    found = part(results, "subspace")
+    at = two_coordinates(found["coordinates"])
+    figure = go.Figure()
+    kinds = [kind if kind in KINDS else "other" for kind in found["kinds"]]
+    for kind in KINDS:
+        rows = [i for i, one in enumerate(kinds) if one == kind]
+        look = look_of_kind(kind)
+        if rows:
+            figure.add_scatter(
+                x=[at[i][0] for i in rows], y=[at[i][1] for i in rows], mode="markers",
+                name=f"{'others' if kind == 'other' else kind + 's'} ({len(rows)})",
+                marker={"symbol": look.symbol, "color": look.colour, "size": 6, "opacity": 0.55},
+                hovertext=[f"“{shown(found['words'][i])}” ({kind})<br>component 1: {signed(at[i][0])}<br>component 2: "
+                           f"{signed(at[i][1])}" for i in rows],
+                hoverinfo="text",
+            )  # fmt: skip
+    figure.add_scatter(
+        x=[0], y=[0], mode="markers", name="h*, before the word", hovertext=["h*"], hoverinfo="text",
+        marker={"symbol": "cross-thin", "size": 16, "line": {"width": 2.5, "color": "black"}},
+    )  # fmt: skip
+    view = _view(at)
+    _name(figure, found["words"], kinds, at, view)
+    shares = [100 * share for share in found["explained_variance"][:2]]
+    axes = [f"modifier component {i} ({share:.1f} % of variance)" for i, share in enumerate(shares, start=1)]
+    by_norm = ""
+    if found.get("by_norm"):  # the paper's choice of words
+        by_norm = f", of words of largest ‖ΔJ<sub>inp</sub>‖ {100 * sum(found['by_norm'][:2]):.1f} %"
+    figure = styled(
+        figure, "Where modifiers take the state: the modifier subspace", axes[0], axes[1],
+        f"{found['n']:,} words, read at h*: where they deflect the state off the line. The two components hold "
+        f"{sum(shares):.1f} % of the variance{by_norm}<br>(96.2 % in the paper's network). Named are well-known "
+        "modifiers and the strongest of each kind, as far as there is room.",
+        height=640,
+    )  # fmt: skip
+    figure.update_xaxes(range=view[0], zerolinecolor=FAINT, gridcolor="#edf2f7")
+    figure.update_yaxes(range=view[1], zerolinecolor=FAINT, gridcolor="#edf2f7", scaleanchor="x")
+    return legend_below(figure, -0.14, 125, 105, top=4, sizes="constant")
+
+
+def _name(
+    figure: Figure, words: Sequence[str], kinds: Sequence[str], at: Sequence[tuple[float, float]],
+    view: Sequence[Sequence[float]],
+) -> None:  # fmt: skip
+    def pixel(point: Sequence[float]) -> Pixel:
+        x, y = ((point[i] - view[i][0]) / (view[i][1] - view[i][0]) * PANEL[i] for i in (0, 1))
+        return x, y
+
+    pixels = [pixel(point) for point in at]
+    order = _order(words, kinds)
+    sizes = [(6.0 + 7 * len(words[i]), 15.0) for i in order]
+    for k, shift in spread([pixels[i] for i in order], sizes, pixels, PANEL, most=NAMED).items():
+        i = order[k]
+        look = look_of_kind(kinds[i])
+        figure.add_annotation(
+            x=at[i][0], y=at[i][1], text=shown(words[i]), ax=shift[0], ay=-shift[1], arrowhead=0, arrowwidth=0.8,
+            arrowcolor=INK, standoff=6, font={"size": 12, "color": INK}, bgcolor="rgba(255,255,255,0.65)", borderpad=0,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=[at[i][0]], y=[at[i][1]], mode="markers", showlegend=False, hoverinfo="skip", name=shown(words[i]),
+            marker={"symbol": look.symbol, "color": look.colour, "size": 10, "line": {"width": 1.2, "color": "black"}},
+        )  # fmt: skip
+
+
+def _order(words: Sequence[str], kinds: Sequence[str]) -> list[int]:
+    """Well-known modifiers, then the strongest of every kind in turn (words come strongest first)."""
+    known = [words.index(word) for word in EXAMPLES if word in words]
+    by_kind = [[i for i, one in enumerate(kinds) if one == kind][:NAMED] for kind in KINDS if kind != "other"]
+    turns = [rows[k] for k in range(NAMED) for rows in by_kind if k < len(rows)]
+    return list(dict.fromkeys([*known, *turns]))
+
+
+def _view(at: Sequence[tuple[float, float]]) -> list[list[float]]:
+    """Ranges of both components that hold all and h*, with units of one length."""
+    middles, spans = [], []
+    for i in (0, 1):
+        values = [0.0, *(point[i] for point in at)]
+        middles.append((min(values) + max(values)) / 2)
+        spans.append(1.12 * ((max(values) - min(values)) or 1.0))
+    unit = max(span / pixels for span, pixels in zip(spans, PANEL, strict=True))
+    return [
+        [middle - unit * pixels / 2, middle + unit * pixels / 2] for middle, pixels in zip(middles, PANEL, strict=True)
+    ]

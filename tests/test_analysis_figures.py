@@ -1,0 +1,482 @@
+"""The figures of the analysis: drawn from stored results alone, with the stored numbers, for any words."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rnnlens import figures
+from rnnlens.errors import RnnlensError
+from rnnlens.figures.labels import apart, spread
+from rnnlens.figures.style import KINDS, look_of_kind, shown, told_apart
+
+ODD = '<b>x</b> & "q" %{x} 🙂 ليس'  # markup, an entity, quotes, a template, an emoji, letters from right to left
+EXACT = 0.123456  # six digits, as stored
+
+
+def difference(accuracy: float, before: float, recentred: bool = True) -> dict[str, Any]:
+    change = accuracy - before
+    found = {
+        "accuracy": accuracy, "before": before, "interval": [change - 0.01, change + 0.02], "p": 0.04, "lost": 9,
+        "won": 3, "n": 300, "difference": change,
+    }  # fmt: skip
+    return {**found, "recentred": difference(accuracy + 0.005, before + 0.001, False)} if recentred else found
+
+
+def barcode(kind: str, share: float) -> dict[str, Any]:
+    positive, negative = [share, 0.5 * share], [-share, EXACT]
+    return {
+        "kind": kind, "share": share, "mean_positive": 0.75 * share, "mean_negative": (EXACT - share) / 2,
+        "positive": positive, "negative": negative,
+    }  # fmt: skip
+
+
+def impulse(start: float, fit: bool = True) -> dict[str, Any]:
+    return {
+        "logit": [0.1, 0.2, 0.25], "coordinates": [[start, 0.3, 0.1], [start / 2, 0.2, 0.0], [start / 4, 0.05, 0.0]],
+        "distance": [2.0, 1.0, EXACT], "tau": 1.5 if fit else None, "fit": [1.9, 1.1, 0.2] if fit else None, "r2": 0.97,
+    }  # fmt: skip
+
+
+def row(word: str, kind: str, score: float, norm: float) -> dict[str, Any]:
+    return {
+        "word": word, "count": 120, "kind": kind, "score": score, "norm_fixed": norm, "norm_nearest": norm / 2,
+        "relative": norm / 100, "interaction": score, "on_positive": score, "on_negative": -score, "share": score,
+    }  # fmt: skip
+
+
+def review(middle: str) -> list[list[Any]]:
+    return [["it", 0.1], ["is", 0.2], [middle, -0.3], ["good", EXACT]]
+
+
+def stored(word: str = "not") -> dict[str, Any]:
+    """A small results.json; `word` is the negator."""
+    reviews = {"plain": review("<pad>"), "intensified": review("extremely"), "negated": review(word)}
+    phrases = {"extremely good": 2.0, "good": 1.0, f"{word} good": -EXACT, "bad": -1.0, f"{word} bad": 0.5}
+    path = [[0.0, 0.1, 0.0], [0.2, 0.3, 0.1], [0.1, -0.2, 0.0], [0.5, 0.4, 0.0], [1.0, EXACT, 0.0]]
+    histogram = {"edges": [0.01, 0.1, 1.0, 10.0], "counts": [0.0, 7.0, 3.0]}
+    transients = [[1.0, 0.9, 0.8], [0.5, 0.45, EXACT], [-1.0, -1.1, -1.2], [-0.5, -0.4, -0.3]]
+    return {
+        "fixed_points": {"n": 2, "of": 2},
+        "line_attractor": {
+            "pc1_variance": 0.916, "explained_variance": 0.995, "range": [-6.1, 6.2], "is_line": True, "bend": 0.2,
+            "readout_alignment": 0.9, "thickness": 0.1, "integration_eigenvalue": [1.002, 0.0],
+        },
+        "state_space": {
+            "variance": [0.386, 0.076, 0.04],
+            "line": {"path": [[-3.0, -1.0, 0.0], [0.0, 0.0, 0.0], [3.0, 1.0, 0.0]], "logits": [-6.1, 0.0, 6.2]},
+            "slow_points": {"at": [[1.0, 0.4, 0.0], [-2.0, -0.5, 0.0]], "logits": [2.0, -4.0]},
+            "visited": {"at": [[1.5, -2.0, 0.0], [0.3, EXACT, 0.0]], "logits": [1.0, 0.3]},
+            "h0": [0.0, 0.1, 0.0],
+            "h_star": [-0.05, -0.1, 0.0],
+            "reviews": {
+                name: {"words": [w for w, _ in words], "path": path, "logits": [0.0, *(x for _, x in words)]}
+                for name, words in reviews.items()
+            },
+        },
+        "probes": {
+            "reviews": reviews,
+            "phrases": phrases,
+            "without_subspace": {"reviews": reviews, "phrases": {name: x / 2 for name, x in phrases.items()}},
+            "without_random": {"reviews": reviews, "phrases": phrases},
+            "positive": ["great", f"{word} 1"],
+            "negative": ["awful", "worst"],
+            "source": "given",
+        },
+        "modifiers": {
+            "n": 3, "threshold": 0.0882308, "of": 10, "reference": "fixed", "networks": 1, "scale": 100.0,
+            "words": [
+                row(word, "negator", -0.7, 5.5), row("very", "intensifier", 0.4, 2.5), row("the", "other", 0.02, 0.2),
+            ],
+            "strongest_by_norm": {"fixed": [["waste", 0.5], [word, 0.4]], "nearest": [[word, 0.3]]},
+            "histograms": dict.fromkeys(("norm_fixed", "norm_nearest", "score"), histogram),
+        },
+        "impulse": {"extremely": impulse(1.2), word: impulse(-1.8), "the": impulse(0.1, fit=False)},
+        "barcodes": {
+            "the": barcode("other", 0.01), "extremely": barcode("intensifier", 0.9), word: barcode("negator", -0.8),
+        },
+        "component_barcodes": [barcode("intensifier", 0.5), barcode("diminisher", -0.1), barcode("other", 0.02)],
+        "subspace": {
+            "rank": 3, "explained_variance": [0.7, 0.2, 0.05], "sizes": [1.5, 0.5, 0.4], "n": 4,
+            "words": [word, "very", "hardly", "odd"], "kinds": ["negator", "intensifier", "diminisher", "other"],
+            "coordinates": [[-2.0, 0.1, 0.0], [1.5, EXACT, 0.1], [-1.0, -0.4, 0.0], [0.2, 0.3, 0.1]],
+        },
+        "timescales": {
+            "mean": [2.4, 3.4, None], "median": [2.3, 2.5, None], "decaying": [2, 1, 0], "words": [word, "very"],
+            "tau": [[2.0, 3.4, None], [2.8, None, None]],
+        },
+        "bilinear": {
+            "rank": 3, "n": 40, "explained_variance": [0.68, 0.74, 0.78], "held_out": [0.67, 0.7, EXACT],
+            "bound": [0.69, 0.75, 0.79],
+        },
+        "beginning": {
+            "barcode": barcode("intensifier", 0.6), "distance": [2.06, 0.5],
+            "path": [[0.5, 0.4, 0.1], [0.2, EXACT, 0.0]],
+            "test": {"h0_projected": difference(0.9, 0.9017), "h0_random": []},
+        },
+        "ending": {
+            "words": ["great", f"{word} 1", "awful", "worst"], "transients": transients,
+            "ratio": [0.8, 0.25, 1.2, 0.6], "ratio_median": 0.7, "settled_median": 40.0,
+            "modes": {
+                "timescales": [None, 8.66, 7.54, 0.5], "change": [0.418, 0.105, EXACT, 0.33],
+                "eigenvalues": [[1.002, 0.0], [0.89, 0.0], [0.87, 0.05], [0.1, 0.0]],
+                "eligible": [False, True, True, False], "strongest": [1, 2], "strongest_timescales": [8.66, 7.54],
+                "course": [[0.104, 0.09, 0.08], [0.12, 0.1, 0.09]], "words": ["good", word],
+                "transients": [[0.5, 0.6, 0.55], [-0.4, -0.3, -0.35]], "without": [[0.4, 0.5, 0.5], [-0.3, -0.2, -0.3]],
+            },
+            "test": {"padded": difference(0.899, 0.9)},
+        },
+        "accuracy": {
+            "validation": 0.91, "test": 0.9, "test_shuffled": difference(0.86, 0.9),
+            "test_subspace_removed": {"1": difference(0.89, 0.9), "2": difference(0.85, 0.9)},
+            "test_random_removed": {"1": [difference(0.9, 0.9), difference(0.901, 0.9)], "2": [difference(0.898, 0.9)]},
+        },
+    }  # fmt: skip
+
+
+NEEDS: dict[Callable[..., Any], str] = {  # the part each figure cannot do without
+    figures.line_attractor: "state_space",
+    figures.probe_reviews: "probes",
+    figures.probe_phrases: "probes",
+    figures.modifiers: "modifiers",
+    figures.impulse: "impulse",
+    figures.timescales: "timescales",
+    figures.barcodes: "barcodes",
+    figures.component_barcodes: "component_barcodes",
+    figures.subspace: "subspace",
+    figures.bilinear: "bilinear",
+    figures.perturbation: "accuracy",
+    figures.beginning: "beginning",
+    figures.ending: "ending",
+    figures.ending_modes: "ending",
+}
+WORDLESS = (figures.bilinear, figures.perturbation)
+every_figure = pytest.mark.parametrize("draw", list(NEEDS), ids=lambda draw: draw.__name__)
+
+
+@cache
+def drawn(draw: Callable[..., Any], word: str = "not", *asked: Any) -> Any:
+    """A figure, drawn once for all tests; none changes it, and drawing it changes no result. With the odd word, from an
+    object that has results, as an analysis or a run has."""
+    result = stored(word)
+    before = copy.deepcopy(result)
+    figure = draw(SimpleNamespace(results=result) if word == ODD else result, *asked)
+    assert result == before
+    return figure
+
+
+def points(figure: Any) -> set[tuple[Any, Any]]:
+    return {point for trace in figure.data for point in zip(trace.x, trace.y, strict=True)}
+
+
+def curves(figure: Any) -> list[tuple[Any, ...]]:
+    return [tuple(trace.y) for trace in figure.data]
+
+
+def texts(figure: Any) -> list[str]:
+    """All that Plotly takes for markup."""
+    found = [figure.layout.title.text, *(note.text for note in figure.layout.annotations)]
+    for trace in figure.data:
+        found += [trace.name or "", *(trace.hovertext or ()), *(trace.text or ())]
+    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+        found += [axis.title.text or "", *(axis.ticktext or ())]
+    return found
+
+
+# --- every figure -----------------------------------------------------------------------------------------------------
+
+
+@every_figure
+def test_a_figure_leaves_its_result_as_it_was_and_is_plain_json(draw):
+    assert json.loads(drawn(draw).to_json())["data"]
+
+
+@every_figure
+def test_a_figure_says_what_to_see_and_names_its_axes_and_marks(draw):
+    figure = drawn(draw)
+    assert len(figure.layout.title.text) > 100, "a title and how to read it"
+    assert any(axis.title.text for axis in figure.select_xaxes())
+    assert figure.layout.yaxis.title.text or figure.layout.yaxis.ticktext
+    assert any(trace.showlegend is not False and trace.name for trace in figure.data)
+    assert any(trace.hovertext for trace in figure.data)
+
+
+@every_figure
+def test_words_are_never_read_as_markup_whether_results_are_plain_or_of_an_analysis(draw):
+    figure = drawn(draw, ODD, *([ODD] if draw is figures.impulse else []))
+    assert not any("<b>x" in text for text in texts(figure))
+    assert all(trace.hovertemplate is None and trace.texttemplate is None for trace in figure.data)
+    if draw not in WORDLESS:
+        assert any(shown(ODD) in text for text in texts(figure)), "and still are shown whole"
+
+
+@every_figure
+def test_what_is_not_stored_is_named_in_one_line(draw):
+    without = stored()
+    del without[NEEDS[draw]]
+    with pytest.raises(RnnlensError, match=NEEDS[draw]) as error:
+        draw(without)
+    assert "\n" not in str(error.value)
+    with pytest.raises(RnnlensError, match="analyze"):
+        draw({})
+
+
+@every_figure
+def test_figures_are_told_apart_by_more_than_colour(draw):
+    """No two entries of a legend differ in colour alone."""
+    looks = set()
+    for trace in drawn(draw).data:
+        if trace.showlegend is False or not trace.name:
+            continue
+        symbol = trace.marker.symbol if "markers" in (trace.mode or "") else None
+        symbol = symbol[0] if isinstance(symbol, tuple) else symbol
+        dash = trace.line.dash or "solid" if "lines" in trace.mode else None
+        look = (symbol, dash, trace.mode, trace.fill, trace.marker.line.width, trace.yaxis)
+        assert look not in looks, trace.name
+        looks.add(look)
+
+
+# --- one by one -------------------------------------------------------------------------------------------------------
+
+
+def test_the_line_attractor_shows_every_stored_state_and_both_shares():
+    space, figure = stored()["state_space"], drawn(figures.line_attractor)
+    for part in (space["line"]["path"], space["slow_points"]["at"], space["visited"]["at"], [space["h0"]]):
+        assert {(at[0], at[1]) for at in part} <= points(figure)
+    for found in space["reviews"].values():
+        assert {(at[0], at[1]) for at in found["path"]} <= points(figure)
+    title = figure.layout.title.text
+    assert "99.5 %" in title and "91.6 %" in title and "not a line" not in title
+
+
+def test_slow_points_that_are_no_line_are_not_called_one():
+    result = stored()
+    result["line_attractor"] |= {"is_line": False, "explained_variance": 0.7}
+    title = figures.line_attractor(result).layout.title.text
+    assert "not a line" in title and "70.0 %" in title
+
+
+def test_a_curve_that_does_not_reach_0_says_so():
+    result = stored()
+    result["line_attractor"]["range"] = [-5.5, -3.2]
+    assert "does not reach a logit of 0" in figures.line_attractor(result).layout.title.text
+
+
+def test_searches_that_found_no_slow_point_are_not_called_slow_points():
+    result = stored()
+    result["fixed_points"] = {"n": 1, "of": 4}
+    assert any("25 % slow" in trace.name for trace in figures.line_attractor(result).data)
+
+
+def test_probe_reviews_have_a_panel_for_every_network_stored():
+    figure = drawn(figures.probe_reviews)
+    assert curves(figure).count((0.1, 0.2, -0.3, EXACT)) == 9
+    result = stored()
+    del result["probes"]["without_subspace"], result["probes"]["without_random"]
+    assert curves(figures.probe_reviews(result)).count((0.1, 0.2, -0.3, EXACT)) == 3
+
+
+def test_where_probe_reviews_differ_the_axis_names_both_words():
+    ticks = drawn(figures.probe_reviews).layout.xaxis.ticktext
+    assert ticks[0] == "it" and ticks[3] == "good"
+    assert "extremely" in ticks[2] and "not" in ticks[2] and "pad" not in ticks[2]
+
+
+def test_probe_phrases_have_a_row_each_with_and_without_the_subspace():
+    figure, phrases = drawn(figures.probe_phrases), stored()["probes"]["phrases"]
+    ends = [trace.x[-1] for trace in figure.data if trace.y[-1] is not None]
+    assert sorted(ends) == sorted([*phrases.values(), *(x / 2 for x in phrases.values())])
+    assert figure.layout.yaxis.ticktext == tuple(phrases)
+
+
+def test_the_histogram_of_modifiers_is_the_stored_one_and_words_are_where_they_score():
+    figure = drawn(figures.modifiers)
+    assert figure.layout.xaxis.type == "log"
+    assert figure.data[0].x == (0.1, 0.1, 1.0, 10.0) and figure.data[0].y == (0, 7.0, 3.0, 0), "empty bins left out"
+    marked = {trace.name: trace.x[0] for trace in figure.data if trace.mode == "markers+text"}
+    assert marked == {"not": 5.5, "very": 2.5, "the": 0.2}
+    assert "“waste”" in figure.layout.title.text, "the strongest, though it has no row"
+    assert not any("threshold" in (trace.name or "") for trace in figure.data)
+
+
+def test_the_threshold_is_drawn_for_the_score_it_is_of():
+    figure = drawn(figures.modifiers, "not", "score")
+    (line,) = (trace for trace in figure.data if "threshold" in (trace.name or ""))
+    assert line.x == (0.0882308, 0.0882308)
+    assert {trace.x[0] for trace in figure.data if trace.mode == "markers+text"} == {0.7, 0.4, 0.02}
+    with pytest.raises(RnnlensError, match="'loudness'.*norm_fixed, norm_nearest, score"):
+        figures.modifiers(stored(), "loudness")
+
+
+def test_impulse_responses_carry_path_distance_and_fit():
+    figure = drawn(figures.impulse)
+    found = stored()["impulse"]["not"]
+    assert set(zip(found["logit"], (at[0] for at in found["coordinates"]), strict=True)) <= points(figure)
+    assert curves(figure).count((2.0, 1.0, EXACT)) == curves(figure).count((1.9, 1.1, 0.2)) == 2
+    assert any("τ = 1.5" in trace.name for trace in figure.data)
+    alone = figures.impulse(stored(), "the")
+    assert (1.9, 1.1, 0.2) not in curves(alone) and any("no exponential" in trace.name for trace in alone.data)
+
+
+def test_words_asked_for_must_be_stored_but_the_usual_ones_need_not():
+    with pytest.raises(RnnlensError, match="'nicht'.*extremely"):
+        figures.impulse(stored(), ["nicht"])
+    with pytest.raises(RnnlensError, match="'nicht'.*the"):
+        figures.barcodes(stored(), ["not", "nicht"])
+    result = stored()
+    result["barcodes"] = {"nicht": barcode("negator", -0.8)}
+    assert any("nicht" in text for text in texts(figures.barcodes(result)))
+
+
+def test_timescales_count_every_word_that_decays_and_mark_the_stored_means():
+    figure = drawn(figures.timescales)
+    for p, n in enumerate((2, 1, 0)):
+        (outline,) = (t for t in figure.data if t.name.startswith(f"component {p + 1}:"))
+        assert sum(outline.y) == n
+    assert {trace.x[0] for trace in figure.data if trace.name.startswith("mean of")} == {2.4, 3.4}
+    assert any("none decays" in trace.name for trace in figure.data)
+    assert (-1.8, 0.3) in points(figure)
+
+
+def test_barcodes_have_positive_words_left_of_negative_ones_and_name_each():
+    figure, found = drawn(figures.barcodes), stored()["barcodes"]
+    for word in ("the", "extremely", "not"):
+        left, right = (
+            next(t for t in figure.data if t.name == word and t.y == tuple(found[word][side]))
+            for side in ("positive", "negative")
+        )
+        assert max(left.x) < min(right.x)
+        assert "great" in left.hovertext[0] and "worst" in right.hovertext[1]
+    assert len({axis.range for axis in figure.select_yaxes()}) == 1, "one scale"
+    assert any("negator" in note.text and "−80 %" in note.text for note in figure.layout.annotations)
+
+
+def test_component_barcodes_show_as_many_as_asked_on_one_scale_or_each_on_its_own():
+    figure = drawn(figures.component_barcodes)
+    assert sum(note.text.startswith("component ") for note in figure.layout.annotations) == 3
+    assert "70.0 %" in figure.layout.annotations[0].text
+    assert len({axis.range for axis in figure.select_yaxes()}) == 1
+    assert len(list(figures.component_barcodes(stored(), most=1).select_yaxes())) == 1
+    own = figures.component_barcodes(stored(), one_scale=False)
+    assert all(axis.range is None for axis in own.select_yaxes()) and "its own scale" in own.layout.title.text
+    with pytest.raises(RnnlensError, match="most is '0'"):
+        figures.component_barcodes(stored(), most=0)
+
+
+def test_the_subspace_shows_kinds_by_colour_and_mark_and_names_words_without_overlap():
+    figure = drawn(figures.subspace)
+    assert {tuple(at[:2]) for at in stored()["subspace"]["coordinates"]} <= points(figure)
+    kinds = {t.name.split("s (")[0]: (t.marker.color, t.marker.symbol) for t in figure.data if " (" in t.name}
+    assert kinds == {kind: tuple(look_of_kind(kind)) for kind in KINDS}
+    assert {"not", "very", "hardly"} <= {note.text for note in figure.layout.annotations}
+    assert "70.0 %" in figure.layout.xaxis.title.text and "20.0 %" in figure.layout.yaxis.title.text
+    assert figure.layout.yaxis.scaleanchor == "x", "distances mean the same both ways"
+
+
+def test_two_components_are_needed_for_a_plane():
+    result = stored()
+    result["subspace"]["coordinates"] = [at[:1] for at in result["subspace"]["coordinates"]]
+    with pytest.raises(RnnlensError, match="1 component"):
+        figures.subspace(result)
+
+
+def test_bilinear_draws_all_three_curves_the_paper_and_zero():
+    figure = drawn(figures.bilinear)
+    for key, values in stored()["bilinear"].items():
+        if isinstance(values, list):
+            assert any(y == pytest.approx([100 * x for x in values]) for y in curves(figure)), key
+    assert (83, 96, 98) in curves(figure)
+    assert figure.layout.yaxis.range[0] == 0
+
+
+def test_bilinear_shows_both_choices_of_words_where_both_are_stored():
+    result = stored()
+    result["bilinear"]["recommended"] = {**result["bilinear"], "n": 7, "held_out": [0.5, 0.55, -0.2]}
+    figure = figures.bilinear(result)
+    assert any(y == pytest.approx((50, 55, -20)) for y in curves(figure))
+    assert [note.text.split()[0] for note in figure.layout.annotations] == ["40", "7"]
+    assert figure.layout.yaxis.range[0] < -20
+    result["subspace"]["by_norm"] = [0.8, 0.1]
+    assert "90.0 %" in figures.subspace(result).layout.title.text
+
+
+def test_perturbation_draws_accuracies_with_the_intervals_of_their_differences():
+    figure = drawn(figures.perturbation)
+    (plain, recentred) = (t for t in figure.data if t.name == "modifier subspace removed")
+    assert plain.y == pytest.approx((89, 85)) and recentred.y == pytest.approx((89.5, 85.5))
+    assert plain.error_y.array == pytest.approx((2, 2)) and plain.error_y.arrayminus == pytest.approx((1, 1))
+    (random, _) = (t for t in figure.data if t.name == "random subspace removed")
+    assert random.y == pytest.approx((90, 90.1, 89.8))
+    assert "300 test reviews" in figure.layout.yaxis.title.text
+    assert "90.00 %" in figure.layout.annotations[0].text
+
+
+def test_perturbation_without_a_corpus_says_that_it_needs_one():
+    result = stored()
+    result["accuracy"] = {"validation": 0.9}
+    with pytest.raises(RnnlensError, match="corpus"):
+        figures.perturbation(result)
+
+
+def test_perturbation_on_a_validation_split_without_recentring_has_one_panel():
+    plain = {key: difference(0.85, 0.9, recentred=False) for key in ("1", "2")}
+    figure = figures.perturbation({"accuracy": {"validation": 0.9, "validation_subspace_removed": plain}})
+    assert "validation" in figure.layout.yaxis.title.text
+    assert len(list(figure.select_xaxes())) == 1
+
+
+def test_the_beginning_is_shown_among_the_modifiers():
+    figure = drawn(figures.beginning)
+    assert {(0.5, 0.4), (0.2, EXACT)} <= points(figure)
+    assert {tuple(at[:2]) for at in stored()["subspace"]["coordinates"]} <= points(figure)
+    assert "−0.17" in figure.layout.title.text and "+60 %" in figure.layout.title.text
+
+
+def test_the_ending_draws_each_word_at_once_against_later():
+    figure = drawn(figures.ending)
+    assert {(1.0, 0.8), (0.5, EXACT), (-1.0, -1.2), (-0.5, -0.3)} <= points(figure)
+    assert (0.5, 0.6, 0.55) in curves(figure)
+    assert "70 %" in figure.layout.title.text and "−0.10" in figure.layout.title.text
+
+
+def test_ending_modes_keep_those_set_aside_hollow_and_the_endless_one_beyond_all():
+    figure, found = drawn(figures.ending_modes), stored()["ending"]["modes"]
+    at = {y: x for x, y in points(figure) if y in found["change"]}
+    assert at[0.105] == 8.66 and at[EXACT] == 7.54 and at[0.418] > 8.66
+    (aside,) = (trace for trace in figure.data if trace.name == "modes set aside")
+    assert set(aside.y) == {0.418, 0.33} and aside.marker.symbol == "circle-open"
+    for course in (*found["course"], *found["transients"], *found["without"]):
+        assert tuple(course) in curves(figure)
+
+
+def test_a_network_without_slow_modes_has_none_to_show():
+    result = stored()
+    result["ending"]["modes"] |= {
+        "eligible": [False] * 4, "strongest": [], "strongest_timescales": [], "course": [],
+    }  # fmt: skip
+    assert any("no mode" in note.text for note in figures.ending_modes(result).layout.annotations)
+
+
+# --- their parts ------------------------------------------------------------------------------------------------------
+
+
+def test_looks_that_are_alike_are_told_apart_by_mark_and_dash():
+    found = told_apart([look_of_kind("negator"), look_of_kind("negator"), look_of_kind("intensifier")])
+    assert len({(look.symbol, dash) for look, dash in found}) == 3
+    assert look_of_kind("unheard of") == look_of_kind("other")
+
+
+def test_labels_do_not_overlap_and_those_without_room_are_left_out():
+    at, size, room = [(20.0 + 7 * (k % 9), 50.0) for k in range(40)], (30.0, 12.0), (100.0, 100.0)
+    found = spread(at, [size] * 40, [], room)
+    centres = [(at[i][0] + dx, at[i][1] + dy) for i, (dx, dy) in found.items()]
+    assert 3 <= len(centres) < 40
+    assert all(apart(a, size, b, size) for k, a in enumerate(centres) for b in centres[:k])
+    assert all(15 <= x <= 85 and 6 <= y <= 94 for x, y in centres)
+    assert len(spread(at, [size] * 40, [], room, most=2)) == 2
