@@ -72,4 +72,5 @@ def test_the_tree_is_the_tree():
     for part in ("corpora", "networks", "training", "dynamics"):
         missing = {path.name for path in (folder / part).glob("[!_]*.py")} - listed
         assert not missing, f"{part} holds {missing}"
-    assert {path.name for path in folder.iterdir() if not path.name.startswith("__")} <= listed
+    there = {path.name for path in folder.iterdir() if not path.name.startswith("__")} - {"py.typed"}
+    assert there <= listed
