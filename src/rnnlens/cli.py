@@ -246,8 +246,8 @@ def _analyze(run: Run, corpus: Any, top: int, seed: int, device: str | None, tab
     analysis.save()
     results, words = analysis.results, analysis.modifiers
     shown = _table("negators and diminishers", "share", "intensifiers", "share", title="the strongest modifiers")
-    fewer = [word for word in words.strongest(len(words)) if words[word]["kind"] in ("negator", "diminisher")][:20]
-    for less, more in zip_longest(fewer, words.strongest(20, "intensifier")):
+    both = words.strongest(20, ("negator", "diminisher")), words.strongest(20, "intensifier")
+    for less, more in zip_longest(*both):
         shown.add_row(less or "", f"{words[less]['share']:+.2f}" if less else "",
                       more or "", f"{words[more]['share']:+.2f}" if more else "")  # fmt: skip
     _print(shown)

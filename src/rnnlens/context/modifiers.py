@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -104,27 +105,32 @@ class Modifiers:
         """The 100 strongest words: what the subspace is fitted to."""
         return self.order[:100]
 
-    def strongest(self, n: int = 20, kind: str | None = None, by: str = "score") -> list[str]:
-        """The n strongest words by `score`, `norm` or `interaction`, of one kind if named."""
+    def strongest(self, n: int = 20, kind: str | Sequence[str] | None = None, by: str = "score") -> list[str]:
+        """The n strongest words by `score`, `norm` or `interaction`, of one kind, or some kinds, if named."""
+        kinds = {kind} if isinstance(kind, str) else set(self.kinds if kind is None else kind)
         order = getattr(self, by).abs().argsort(descending=True).tolist()
-        return [self.words[i] for i in order if kind is None or self.kinds[i] == kind][:n]
+        return [self.words[i] for i in order if self.kinds[i] in kinds][:n]
 
     def rank(self, word: str, by: str = "score") -> int:
         """The place of a word, from 1, by the size of a measure."""
         size = getattr(self, by).abs()
         return 1 + int((size > size[self.row(word)]).sum())
 
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
+
     def row(self, word: str) -> int:
-        if word not in self.words:
+        if word not in self._rows:
             raise RnnlensError(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
-        return self.words.index(word)
+        return self._rows[word]
 
     def __getitem__(self, word: str) -> dict[str, Any]:
         """A word's row of the table."""
-        return {name: values[self.row(word)] for name, values in self.columns().items()}
+        return {name: values[self.row(word)] for name, values in self._columns.items()}
 
-    def columns(self) -> dict[str, list[Any]]:
-        """The table's columns, in the words' own order."""
+    @cached_property
+    def _columns(self) -> dict[str, list[Any]]:
         return {
             "word": self.words,
             "count": [None] * len(self) if self.counts is None else self.counts.tolist(),
@@ -139,6 +145,10 @@ class Modifiers:
             "share": self.share.tolist(),
             "valence": self.valence.tolist(),
         }
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table's columns, in the words' own order."""
+        return dict(self._columns)
 
     def table(self, **more: Sequence[Any]) -> DataFrame:
         """A polars DataFrame, strongest first; more columns (in the words' order) may be added."""
@@ -295,8 +305,6 @@ def _threshold(score: Tensor) -> float:
 
 def _consensus(found: list[Modifiers], threshold: float | None) -> Modifiers:
     """One table for several networks: scores and barcodes averaged."""
-    from dataclasses import replace
-
     first = found[0]
     for other in found[1:]:
         if other.words != first.words:

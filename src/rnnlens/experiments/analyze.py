@@ -41,6 +41,7 @@ from rnnlens.errors import RnnlensError, exit_code_of
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
+from rnnlens.training.loop import threads_for
 
 SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
 MOST = 400  # modifiers by the paper's own norm, as many as its baselines have
@@ -133,7 +134,8 @@ def analyze(
         )
     vocab = network.vocab
     network = network.to(device) if device else network
-    with progress_bar("analysing", 14 if corpus is not None and accuracy else 10, shown=progress) as advance:
+    steps = 14 if corpus is not None and accuracy else 10
+    with threads_for(network, None), progress_bar("analysing", steps, shown=progress) as advance:
         told = _Steps(advance)
         told("slow points")
         if states is None:

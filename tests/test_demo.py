@@ -1,0 +1,86 @@
+"""The packaged network works at once: loaded by name, analysed by `rnnlens demo`, read without its subspace too."""
+
+import pytest
+
+import rnnlens
+from rnnlens import RnnlensError
+from rnnlens.cli import main
+from rnnlens.zoo import names, packaged, unpack
+
+
+def run_cli(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    return stop.value.code, *capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What `rnnlens demo` leaves."""
+    return tmp_path_factory.mktemp("demo") / "run"
+
+
+def test_the_package_is_small_and_has_a_card():
+    assert "imdb-gru" in names()
+    folder = packaged("imdb-gru")
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 3.5e6
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    run = rnnlens.load("zoo:imdb-gru")
+    assert run.about["corpus"]["fingerprint"] in card and "rnnlens train" in card
+    assert len(run.vocab) <= 20_000 and run.results["accuracy"]["test"] > 0.89
+
+
+def test_the_packaged_network_negates():
+    network = rnnlens.load("zoo:imdb-gru").network
+    good, not_good, very_good = (network.read(text)[-1][1] for text in ("great", "not great", "very great"))
+    assert not_good < good < very_good
+
+
+def test_unknown_names_and_foreign_folders_are_told(tmp_path):
+    with pytest.raises(RnnlensError, match="'elmo'.*imdb-gru"):
+        rnnlens.load("zoo:elmo")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    with pytest.raises(RnnlensError, match="no run"):
+        unpack("imdb-gru", tmp_path / "mine")
+    assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
+
+
+def test_the_demo_says_what_is_most_worth_knowing(capsys, demo):
+    code, out, err = run_cli(capsys, "demo", "--out", demo)
+    assert code == 0, err
+    for told in ("very", "not", "subspace", "timescales", "bilinear model", "report:", "line attractor"):
+        assert told in out
+    text = (demo / "report.html").read_text(encoding="utf-8")
+    assert text.count('class="plotly-graph-div"') >= 14 and 'src="http' not in text
+    results = rnnlens.load(demo).results
+    shuffled = results["accuracy"]["test_shuffled"]
+    assert shuffled["difference"] < 0 and shuffled["interval"][1] < 0  # measured once, kept since
+    assert {"not", "never", "very"} <= set(results["barcodes"])
+    code, _, err = run_cli(capsys, "demo", "--out", demo)  # again, over what is there
+    assert code == 0, err
+
+
+def test_probing_with_and_without_the_subspace(capsys, demo):
+    code, out, err = run_cli(capsys, "probe", demo, "not great")
+    assert code == 0, err
+    assert "without modifiers" in out
+    run = rnnlens.load(demo)
+    quiet = run.without_subspace()
+
+    def change(network):
+        return network.read("not great")[-1][1] - network.read("great")[-1][1]
+
+    assert abs(change(quiet)) < 0.6 * abs(change(run.network))
+    assert rnnlens.load("zoo:imdb-gru").without_subspace() is None
+
+
+def test_report_and_table(capsys, demo, tmp_path):
+    code, _, err = run_cli(capsys, "report", demo, "--out", tmp_path / "page.html")
+    assert code == 0 and (tmp_path / "page.html").exists(), err
+    code, _, err = run_cli(capsys, "analyze", demo, "--top", 2000, "--table", tmp_path / "words.csv")
+    assert code == 0, err
+    head, *rows = (tmp_path / "words.csv").read_text(encoding="utf-8").splitlines()
+    assert head.startswith("word,count,kind,score") and len(rows) == 2000
+    code, _, err = run_cli(capsys, "analyze", demo, "--table", tmp_path / "words.txt")
+    assert code == 1 and "csv or parquet" in err
