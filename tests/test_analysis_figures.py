@@ -268,10 +268,10 @@ def test_a_curve_that_does_not_reach_0_says_so():
     assert "does not reach a logit of 0" in figures.line_attractor(result).layout.title.text
 
 
-def test_searches_that_found_no_slow_point_are_not_called_slow_points():
+def test_how_many_searches_found_a_slow_point_is_told():
     result = stored()
     result["fixed_points"] = {"n": 1, "of": 4}
-    assert any("25 % slow" in trace.name for trace in figures.line_attractor(result).data)
+    assert any("25 % of the searches" in trace.name for trace in figures.line_attractor(result).data)
 
 
 def test_probe_reviews_have_a_panel_for_every_network_stored():

@@ -197,6 +197,8 @@ def analyze(
                 kept = folder.results.get(edge, {})
                 results[edge].update({part: kept[part] for part in ("train", "validation", "test") if part in kept})
         perturbations = None
+        if folder is not None and "accuracy" in folder.results:
+            results["accuracy"] = folder.results["accuracy"]
         if corpus is not None and accuracy:
             perturbations = _accuracy(network, folder, wide, subspace, corpus, results, seed, told)
         advance(1, "done")
@@ -216,14 +218,22 @@ def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: i
 
 
 def _line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int, str]:
-    """Slow points and the curve through them, after as many pads as leave half of the spread along the readout.
+    """Slow points and the curve through them, after as many pads as leave half of the spread along the readout, and
+    half of the states in its middle.
 
-    Pads take away transients, but where the line leaks they take away the line too. A network whose slow points are all
-    one has no line at all: the curve is then through the visited states themselves, and `is_line` tells."""
-    spread = network.logit(states).std()
+    Pads take away transients, but where the line leaks, or drifts to its ends, they take the line away too. A network
+    whose slow points are all one has no line at all: the curve is then through the visited states themselves, and
+    `is_line` tells."""
+    logits = network.logit(states)
+    middle, spread = logits.median(), logits.std()
+
+    def inside(at: Tensor) -> Tensor:
+        return ((at - middle).abs() <= 0.5 * spread).double().mean()
+
     for settled in SETTLE:
         rested = settle(network, states, settled)
-        if network.logit(rested).std() >= 0.5 * spread:
+        left = network.logit(rested)
+        if left.std() >= 0.5 * spread and inside(left) >= 0.5 * inside(logits):
             break
     points = find_fixed_points(network, rested, mode="slow")
     try:

@@ -67,7 +67,7 @@ def _searched(results: Any) -> str:
     """What the slow points are called: some of the searches for them may have ended elsewhere."""
     found = perhaps(results, "fixed_points") or {"n": 1, "of": 1}
     share = 100 * found["n"] / found["of"]
-    return "slow points" if share == 100 else f"ends of searches, {share:.0f} % slow"
+    return "slow points" if share == 100 else f"slow points ({share:.0f} % of the searches)"
 
 
 def _states(figure: Figure, found: Mapping[str, Any], name: str, marker: Mapping[str, Any], column: int) -> None:

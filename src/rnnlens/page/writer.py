@@ -25,7 +25,8 @@ h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2.5rem }
 ul.claims { list-style: none; padding: 0 } ul.claims li { margin: .4rem 0; padding-left: 7.2rem; position: relative }
 ul.claims b { position: absolute; left: 0 } .shown b { color: #22543d } .missed b { color: #9c4221 }
 .measured { color: #4a5568 } table { border-collapse: collapse } td, th { padding: .2rem .8rem; text-align: left }
-td + td { text-align: right; font-variant-numeric: tabular-nums } .figure { overflow-x: auto }
+td { vertical-align: top }
+td.number { text-align: right; font-variant-numeric: tabular-nums } .figure { overflow-x: auto }
 .figure > div { min-width: 760px } code { font-size: .95em; background: #f1f5f9; padding: 0 .2em }
 """
 
@@ -50,7 +51,7 @@ class Section:
     def html(self) -> str:
         parts = [f"<section><h2>{escape(self.title)}</h2><p>{marked(self.text)}</p>"]
         if self.table:
-            rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.table[1:])
+            rows = "".join(f"<tr>{''.join(map(cell_html, row))}</tr>" for row in self.table[1:])
             head = "".join(f"<th>{escape(cell)}</th>" for cell in self.table[0])
             parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
         if self.claims:
@@ -64,6 +65,10 @@ class Section:
 def marked(text: str) -> str:
     """Escaped text, with what stands in backticks as code."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
+def cell_html(cell: str) -> str:
+    return f"<td{' class=number' if re.match(r'[+−-]?[0-9]', cell) else ''}>{escape(cell)}</td>"
 
 
 def claim_html(claim: dict[str, Any]) -> str:
