@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import fixed_points, networks, prepare, toy
+from benchmarks import context, fixed_points, networks, prepare, toy
 
 Row = tuple[str, float, str, float]
 
@@ -18,6 +18,7 @@ def rows(imdb: Path | None) -> Iterator[Row]:
     yield from toy.rows()
     yield from networks.rows()
     yield from fixed_points.rows()
+    yield from context.rows()
     yield from prepare.rows(imdb)
 
 
