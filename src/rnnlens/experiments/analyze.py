@@ -37,7 +37,7 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.dynamics.view import principal_view
-from rnnlens.errors import RnnlensError, exit_code_of
+from rnnlens.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
@@ -78,10 +78,11 @@ class Analysis:
             raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
         path.mkdir(parents=True, exist_ok=True)
+        slow = self.points.take(self.points.converged.nonzero()[:, 0])
         write_tensors(
             path / "analysis.safetensors",
             {
-                "slow_points": self.points.states, "slow_points_q": self.points.q, "line": self.line.knots,
+                "slow_points": slow.states, "slow_points_q": slow.q, "line": self.line.knots,
                 "line_logits": self.line.logits, "h_star": self.line.h_star, "subspace": self.subspace.components,
                 "line_directions": self.subspace.line, "bilinear_m": self.bilinear.m,
             },
@@ -240,6 +241,18 @@ def _line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor,
         return points, fit_line_attractor(network, points), settled, "slow points"
     except RnnlensError:
         return points, fit_line_attractor(network, rested), settled, "visited states"
+
+
+def stored_line(run: Run) -> LineAttractor:
+    """The line attractor of an analysed run, from the slow points it stored."""
+    path = run.path / "analysis.safetensors"
+    if not path.exists():
+        raise RnnlensError(
+            f"the run {quoted(str(run.path))} is not analysed yet: run `rnnlens analyze {run.path}` first"
+        )
+    tensors, _ = read_tensors(path)
+    slow = torch.from_numpy(tensors["slow_points"].copy())
+    return fit_line_attractor(run.network, slow)
 
 
 def _probes(run: Run | None, network: Network, line: LineAttractor, corpus: Any) -> Probes:
