@@ -1,0 +1,1 @@
+"""Baselines: bags of words that read like a sentence."""
