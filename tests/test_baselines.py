@@ -2,9 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
+from rnnlens import RnnlensError
+from rnnlens.baselines import BASELINES, BagOfWords, ModifierConvolution
 from rnnlens.baselines.convolution import Convolution, Shape
 
 W, M, P = 30, 7, 3
@@ -94,3 +97,112 @@ def test_gradients_are_those_of_the_equation():
         step = 1e-6
         moved = [total({**parameters, name: value + sign * step * nudge}).item() for sign in (1, -1)]
         assert (moved[0] - moved[1]) / (2 * step) == pytest.approx((gradient[name] * nudge).sum().item(), rel=1e-5)
+
+
+# --- estimators -------------------------------------------------------------------------------------------------------
+
+
+def reviews(n=600, seed=0):
+    """Texts whose label needs `not`: it flips the word after it."""
+    generator = np.random.default_rng(seed)
+    texts, labels = [], []
+    for _ in range(n):
+        total, words = 0, []
+        for _ in range(int(generator.integers(2, 6))):
+            valence = int(generator.choice([-1, 1]))
+            words += ["the"] * int(generator.integers(3, 9))
+            negated = bool(generator.integers(2))
+            before = ["not"] if negated else ["so"] if generator.integers(2) else []
+            words += [*before, "good" if valence > 0 else "bad"]
+            total += -valence if negated else valence
+        if total:
+            texts.append(" ".join(words))
+            labels.append("pos" if total > 0 else "neg")
+    return texts, labels
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    options = {"epochs": 30, "learning_rate": 0.05, "word_dropout": 0.0, "min_count": 1, "l2": 1e-5}
+    texts, labels = reviews()
+    words = ModifierConvolution(["not", "so"], **options).fit(texts, labels)
+    return words, BagOfWords(**options).fit(texts, labels), options
+
+
+def test_a_modifier_is_learnt_where_a_bag_of_words_fails(fitted):
+    words, bag, _ = fitted
+    texts, labels = reviews(seed=1)
+    assert words.score(texts, labels) > 0.95 and bag.score(texts, labels) < 0.75
+    table = {row["word"]: row for row in words.modifiers_.to_dicts()}
+    assert table["not"]["strength"] < -1 < 0 < table["not"]["tau"] and abs(table["so"]["strength"]) < 1
+
+
+def test_probabilities_and_classes_agree(fitted):
+    words, _, _ = fitted
+    texts = ["so good", "not good", "nothing known here", ""]
+    probabilities = words.predict_proba(texts)
+    np.testing.assert_allclose(probabilities.sum(1), 1)
+    assert words.predict(texts)[:2].tolist() == ["pos", "neg"]
+    assert ((probabilities[:, 1] > 0.5) == (words.decision_function(texts) > 0)).all()
+    assert words.decision_function(texts)[2] == pytest.approx(words.decision_function(texts)[3])
+
+
+def test_explanations_sum_to_the_logit(fitted):
+    words, _, _ = fitted
+    text = "the the not good so bad"
+    found = words.explain(text)
+    assert found.logit == pytest.approx(float(words.decision_function([text])[0]), abs=1e-4)
+    good = found.words[3]
+    assert good.base > 0 > good.total and good.changes[0].by == "not" and good.changes[0].distance == 1
+    assert "by not 1 before" in str(found)
+    hostile = words.explain("<script>alert(1)</script> not good")._repr_html_()
+    assert "<script>" not in hostile
+
+
+def test_learnt_modifiers_are_those_that_matter():
+    texts, labels = reviews()
+    model = ModifierConvolution(
+        "learn", epochs=30, learning_rate=0.05, word_dropout=0.0, min_count=1, sparsity=3e-3, l2=1e-5
+    ).fit(texts, labels)
+    strengths = {row["word"]: abs(row["strength"]) for row in model.modifiers_.to_dicts()}
+    assert max(strengths, key=strengths.get) == "not" and strengths["not"] > 5 * strengths["the"]
+
+
+def test_saved_models_are_the_same(fitted, tmp_path):
+    words, _, _ = fitted
+    words.save(tmp_path / "model")
+    again = ModifierConvolution.load(tmp_path / "model")
+    texts = reviews(20, seed=2)[0]
+    np.testing.assert_array_equal(again.decision_function(texts), words.decision_function(texts))
+    assert again.predict(texts).tolist() == words.predict(texts).tolist()
+    words.save(tmp_path / "model")  # over what is there
+
+
+def test_scikit_learns_tools_take_them():
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import Pipeline
+
+    texts, labels = reviews(120)
+    model = ModifierConvolution(["not"], epochs=2, min_count=1)
+    assert clone(model).get_params() == model.get_params()
+    assert len(cross_val_score(model, texts, labels, cv=2)) == 2
+    search = GridSearchCV(Pipeline([("model", model)]), {"model__learning_rate": [0.01, 0.1]}, cv=2)
+    assert search.fit(texts, labels).best_params_["model__learning_rate"] in (0.01, 0.1)
+    assert model.set_params(epochs=3).epochs == 3
+
+
+def test_the_six_models_fit_and_bad_input_is_told():
+    texts, labels = reviews(60)
+    for name, options in BASELINES.items():
+        words = {} if "modifiers" in options else {"modifiers": ["not"]}
+        model = ModifierConvolution(**options, **words, epochs=1, min_count=1).fit(texts, labels)
+        assert model.predict(texts).shape == (len(texts),), name
+    with pytest.raises(RnnlensError, match="two"):
+        BagOfWords(epochs=1).fit(texts, range(len(texts)))
+    with pytest.raises(RnnlensError, match="no labels"):
+        BagOfWords(epochs=1).fit(texts)
+    with pytest.raises(RnnlensError, match="list of texts"):
+        BagOfWords(epochs=1, min_count=1).fit(texts, labels).predict("one text")
+    with pytest.raises(RnnlensError, match="'all'"):
+        ModifierConvolution("all", epochs=1).fit(texts, labels)
