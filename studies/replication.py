@@ -183,7 +183,8 @@ def rows(results: list[Results]) -> dict[str, str]:
         "21: 50 pads appended, test points": edge("ending", "test", "padded"),
         "21: 50 pads appended, train points": edge("ending", "train", "padded"),
         "22: τ of the two strongest modes": "<br>".join(
-            ", ".join(f"{tau:.1f}" for tau in r["ending"]["modes"]["strongest_timescales"]) for r in results
+            ", ".join("∞" if tau is None else f"{tau:.1f}" for tau in r["ending"]["modes"]["strongest_timescales"])
+            for r in results
         ),
         **{
             f"24: bilinear, P = {p}, %": each(lambda r, p=p: r["bilinear"]["explained_variance"][p - 1], 1, 100)

@@ -84,3 +84,23 @@ def test_report_and_table(capsys, demo, tmp_path):
     assert head.startswith("word,count,kind,score") and len(rows) == 2000
     code, _, err = run_cli(capsys, "analyze", demo, "--table", tmp_path / "words.txt")
     assert code == 1 and "csv or parquet" in err
+
+
+def test_the_package_is_never_written_to():
+    run = rnnlens.load("zoo:imdb-gru")
+    before = sorted(path.name for path in run.path.iterdir())
+    with pytest.raises(RnnlensError, match="part of the package"):
+        rnnlens.analyze(run, top=300, starts=200).save()
+    assert sorted(path.name for path in run.path.iterdir()) == before
+
+
+def test_the_demo_does_not_take_over_another_run(tmp_path):
+    import shutil
+
+    shutil.copytree(packaged("imdb-gru"), tmp_path / "mine")
+    history = tmp_path / "mine" / "weights.safetensors"
+    run = rnnlens.load(tmp_path / "mine")
+    weights = {name: tensor + 1 for name, tensor in run.network.state_dict().items()}
+    rnnlens.artifacts.write_tensors(history, weights)
+    with pytest.raises(RnnlensError, match="another run"):
+        unpack("imdb-gru", tmp_path / "mine")

@@ -353,3 +353,52 @@ def test_the_toy_networks_modifiers_are_its_modifiers(tmp_path):
     quiet = project_out(network, fit_subspace(network, line, modifiers, rank=2, rows=rows))
     h_quiet = after(quiet, line.h_star, ["not"])[-1]
     assert effects(network, h, e).item() < -0.9 and effects(quiet, h_quiet, e).item() > 0.5
+
+
+def test_projecting_out_leaves_a_network_that_is_being_trained_alone():
+    network = rnnlens.Network(["a", "b"], hidden=4, embedding=2)
+    V = random_subspace(network.size, 1, torch.Generator().manual_seed(0)).float()
+    quiet = project_out(network, V)
+    assert all(parameter.requires_grad for parameter in network.parameters())
+    assert not any(parameter.requires_grad for parameter in quiet.parameters())
+    with torch.no_grad():
+        network.cell.W.add_(1)
+    assert not torch.equal(quiet.cell.cell.W, network.cell.W)
+
+
+def test_a_corpus_with_other_words_is_refused(known):
+    class Corpus:
+        vocab = rnnlens.Vocab(["other", "words"])
+
+    with pytest.raises(RnnlensError, match="other words"):
+        rnnlens.analyze(known[0], Corpus)
+
+
+def test_fewer_words_than_examples_and_no_counts_are_no_obstacle():
+    torch.manual_seed(0)
+    words = sorted(["not", "very", "the", *(f"a{i}" for i in range(300))])
+    network = rnnlens.from_torch(torch.nn.GRU(4, 10), torch.nn.Embedding(len(words), 4), torch.nn.Linear(10, 1), words)
+    analysis = rnnlens.analyze(network, top=100, starts=100)
+    assert len(analysis.modifiers) == 100 and "not" in analysis.barcodes
+
+
+def test_reports_of_foreign_networks_stand_alone(known, tmp_path):
+    analysis = rnnlens.analyze(known[0], probes=PROBES, rank=2, starts=200)
+    text = rnnlens.report(analysis, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "needs a corpus" in text or "need a corpus" in text
+    assert text.count('class="plotly-graph-div"') > 8
+    with pytest.raises(RnnlensError, match="say where"):
+        rnnlens.report(analysis)
+
+
+def test_doubtful_networks_are_told(known):
+    from rnnlens.experiments.analyze import _warnings
+
+    network, _, line, *_ = known
+    assert _warnings(0.01, line, network) == []
+    assert any("strays by 5.0" in warning for warning in _warnings(5.0, line, network))
+
+
+def test_rising_series_have_no_timescale():
+    t = torch.arange(30).double()
+    assert fit_exponential(1.1 - torch.exp(-t / 5)).tau.isnan()

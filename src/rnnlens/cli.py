@@ -256,6 +256,8 @@ def _analyze(run: Run, corpus: Any, top: int, seed: int, device: str | None, tab
     def percent(shares: list[float]) -> str:
         return ", ".join(f"{100 * share:.1f} %" for share in shares[:3])
 
+    for warning in results["warnings"]:
+        print(f"warning: {warning}")
     drift, line = results["pad_drift"], results["line_attractor"]
     facts = [
         ("drift under 50 pads", f"{drift:.2f} logits"),
@@ -277,7 +279,7 @@ def _analyze(run: Run, corpus: Any, top: int, seed: int, device: str | None, tab
         table_of_facts.add_row(*fact)
     _print(table_of_facts)
     if table is not None:
-        print(f"table: {words.write(table)}")
+        print(f"table: {words.write(table, **analysis.timescales.columns(words.words))}")
     print(f"report: {write_report(analysis)}")
 
 

@@ -51,7 +51,8 @@ class Ending:
     words        (V,)
     transients   (V, T+1)  the logit after the word and then pads, less the logit after pads alone
     ratio        (V,)      steady over initial effect: below 1, words at the end count more
-    settled      (V,)      steps until the transient is within 5 % of its whole way from the steady value
+    settled      (V,)      steps until the transient is within 5 % of its whole way from the last value
+    growth                 |λ|^T of the integration mode: by how much alone everything grows or fades under these pads
     modes        the linear modes behind it
     """
 
@@ -59,6 +60,7 @@ class Ending:
     transients: Tensor
     ratio: Tensor
     settled: Tensor
+    growth: float
     modes: EndingModes
 
     def results(self) -> dict[str, Any]:
@@ -68,6 +70,8 @@ class Ending:
             "transients": self.transients.tolist(),
             "ratio": self.ratio.tolist(),
             "ratio_median": float(self.ratio.median()),
+            "growth": self.growth,
+            "ratio_over_growth": float(self.ratio.median()) / self.growth,
             "settled_median": float(self.settled.double().median()),
             "modes": self.modes.results(),
         }
@@ -104,7 +108,9 @@ class EndingModes:
             "change": self.change.tolist(),
             "eligible": self.eligible.tolist(),
             "strongest": self.strongest,
-            "strongest_timescales": self.timescales[self.strongest].tolist(),
+            "strongest_timescales": [
+                value if value != float("inf") else None for value in self.timescales[self.strongest].tolist()
+            ],
             "course": self.course.tolist(),
             "words": self.words,
             "transients": self.transients.tolist(),
@@ -128,6 +134,7 @@ def ending(
     settled = (off * torch.arange(1, steps + 2, device=off.device)).amax(1)
     return Ending(
         probes.words, transients, last / torch.where(first == 0, torch.ones_like(first), first), settled,
+        abs(line.integration_eigenvalue) ** steps,
         _ending_modes(network, line, probes, steps, fastest, examples),
     )  # fmt: skip
 

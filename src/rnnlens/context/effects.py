@@ -53,7 +53,12 @@ def effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
 @torch.no_grad()
 def linear_effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
     """wᵀ J_inp(h) v, the effects to first order, for states h (..., N) and embedded words e (V, D) → (..., V)."""
-    return linearise(network, h).inp_T(network.w.expand(*h.shape[:-1], -1)) @ e.t()
+    flat = h.reshape(-1, network.size)
+    slopes = [
+        linearise(network, states).inp_T(network.w.expand(len(states), -1))
+        for states in flat.split(max(1, BLOCK // (8 * network.size)))
+    ]
+    return (torch.cat(slopes) @ e.t()).reshape(*h.shape[:-1], len(e))
 
 
 @torch.no_grad()

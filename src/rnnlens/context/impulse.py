@@ -34,7 +34,8 @@ def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = No
     """Fit y(t) ≈ a·exp(−t/τ) + c to series (..., T) at t = 0 … T−1.
 
     For each τ of a fine logarithmic grid a and c are a linear regression in closed form; the best τ is kept. Where the
-    best is the shortest or longest on the grid, or explains less than half of the series, there is none to tell.
+    best is the shortest or longest on the grid, explains less than half of the series, or leaves more than goes, there
+    is none to tell.
     """
     T = y.shape[-1]
     grid = torch.logspace(
@@ -52,7 +53,8 @@ def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = No
     a = (around * centred[k]).sum(1) / centred[k].square().sum(1)
     c = flat.mean(1) - a * basis[k].mean(1)
     r2 = torch.where(spread > 0, best.values / spread.clamp(min=1e-300), torch.zeros_like(spread))
-    tau = torch.where((k > 0) & (k < steps - 1) & (r2 >= 0.5), grid[k], torch.nan)
+    falls = a.abs() > c.abs()  # it goes down from a + c to c: most of it goes
+    tau = torch.where((k > 0) & (k < steps - 1) & (r2 >= 0.5) & falls, grid[k], torch.nan)
     return ExponentialFit(*(x.reshape(y.shape[:-1]).to(y.dtype) for x in (tau, a, c, r2)))
 
 
@@ -135,6 +137,12 @@ class Timescales:
 
     def median(self) -> list[float | None]:
         return [_plain(column.nanmedian()) for column in self.tau.t()]
+
+    def columns(self, words: list[str]) -> dict[str, list[float | None]]:
+        """τ along each component for the rows of a table of words; None where there is none."""
+        known = {word: [_plain(x) for x in row] for word, row in zip(self.words, self.tau, strict=True)}
+        none: list[float | None] = [None] * self.tau.shape[1]
+        return {f"tau_{p + 1}": [known.get(word, none)[p] for word in words] for p in range(self.tau.shape[1])}
 
     def results(self) -> dict[str, Any]:
         """For results.json, under `timescales`."""

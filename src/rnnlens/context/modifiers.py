@@ -4,8 +4,9 @@ Three measures of a word, at h_mod = F(h*, word):
 
 norm         ‖J_inp(h_mod) − J_inp(reference)‖_F, the paper's. With reference `fixed` (h*, the paper's) strong valence
              words score high, because they move far along the line; with `nearest` the change along it is left out.
-interaction  needs no linearisation: by how much the full effects of probe words differ from those at the reference,
-             positive probes less negative ones. More than 0 stresses valence, less than 0 weakens or flips it.
+interaction  needs no linearisation: by how much the full effects of probe words differ from those at the point of the
+             line nearest to h_mod, positive probes less negative ones. Above 0 it stresses valence, below 0 it weakens
+             or flips it.
 score        the recommended one: the interaction as a share of valence, less what words of the same valence show on
              average (after a strong word every word counts less), and shrunk by how little the network has seen of the
              word: n/(n + prior) of it for a word seen n times, since rare words have large random interactions. Over
@@ -180,7 +181,9 @@ class Modifiers:
     def results(self, most: int = 300, also: Sequence[str] = ()) -> dict[str, Any]:
         """For results.json, under `modifiers`: the strongest words, and some more by name."""
         columns = self.columns()
-        rows = list(dict.fromkeys([*self.order[:most].tolist(), *(self.row(word) for word in also)]))
+        rows = list(
+            dict.fromkeys([*self.order[:most].tolist(), *(self.row(word) for word in also if word in self._rows)])
+        )
         return {
             "n": len(self.selected),
             "threshold": self.threshold,
@@ -201,8 +204,8 @@ class Modifiers:
         }
 
     def asymmetry(self) -> dict[str, Any]:
-        """§11: how many negators and intensifiers there are among the modifiers, and how strong they are on average."""
-        rows = self.selected.tolist()
+        """§11: how many negators and intensifiers there are among the strongest, and how strong they are on average."""
+        rows = self.strong.tolist()
         found: dict[str, Any] = {}
         for kind in ("negator", "intensifier", "diminisher", "other"):
             of_kind = [i for i in rows if self.kinds[i] == kind]

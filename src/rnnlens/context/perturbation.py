@@ -6,7 +6,8 @@ over reviews and McNemar's exact p for "the perturbation changes nothing".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
@@ -30,9 +31,14 @@ class Reviews:
     batches: list[tuple[np.ndarray, Tensor, Tensor]]
 
     @classmethod
-    def of(cls, split: Any, device: torch.device | str, max_words: int | None = None) -> Reviews:
-        # On a GPU few large batches, since every step of a scan costs a launch; on a CPU what fits its cache.
-        tokens, most = (2**21, 16384) if torch.device(device).type == "cuda" else (2**15, 256)
+    def of(cls, split: Any, device: torch.device | str, max_words: int | None = None, width: int = 1024) -> Reviews:
+        """width: how many numbers a network keeps for a word, as gates and state."""
+        # On a GPU few large batches, since every step of a scan costs a launch, in a sixth of its memory at most; on a
+        # CPU what fits its cache.
+        tokens, most = 2**15, 256
+        if torch.device(device).type == "cuda":
+            memory = torch.cuda.get_device_properties(device).total_memory
+            tokens, most = max(2**15, min(2**21, memory // (6 * 4 * max(1, width)))), 16384
         lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
         batches = []
         for rows in token_batches(lengths, tokens, most):
@@ -52,10 +58,13 @@ def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = No
     shuffle: a seed; each review's words in random order. pads: zero inputs appended to each review.
     """
     found = np.zeros(len(reviews), dtype=np.float32)
-    generator = torch.Generator().manual_seed(shuffle or 0)
     for rows, ids, n in reviews.batches:
         if shuffle is not None:
-            keys = torch.rand(ids.shape, generator=generator).to(ids.device)
+            # Keys by review, so that the order does not depend on how reviews are batched.
+            drawn = np.zeros(ids.shape, dtype=np.float32)
+            for k, (row, length) in enumerate(zip(rows.tolist(), n.tolist(), strict=True)):
+                drawn[k, :length] = np.random.default_rng([shuffle, row]).random(length, dtype=np.float32)
+            keys = torch.from_numpy(drawn).to(ids.device)
             keys[torch.arange(ids.shape[1], device=ids.device) >= n.unsqueeze(1)] = 2  # what is behind stays behind
             ids = ids.gather(1, keys.argsort(1))
         if pads:
@@ -70,8 +79,8 @@ class Difference:
 
     interval  95 %, by bootstrap over reviews      p  McNemar's exact test of no change
     lost, won  reviews that were right and are no longer, and the other way round
-    recentred  the same with each network's median logit as its threshold: a perturbation that only shifts all logits
-               alike, and costs accuracy by that alone, costs nothing here (for splits with as many positive reviews)
+    recentred  the same with the threshold that calls as many reviews positive as there are: a perturbation that only
+               shifts all logits alike, and costs accuracy by that alone, costs nothing here
     """
 
     accuracy: float
@@ -117,7 +126,8 @@ def compare(before: np.ndarray, after: np.ndarray, draws: int = 10_000, seed: in
 
 def compare_logits(before: np.ndarray, after: np.ndarray, labels: np.ndarray) -> Difference:
     """Final logits (n,) of the same reviews before and after a perturbation, and which are positive."""
-    centred = compare(*((logits > np.median(logits)) == labels for logits in (before, after)))
+    # The threshold that calls as many reviews positive as there are.
+    centred = compare(*((logits > np.quantile(logits, 1 - labels.mean())) == labels for logits in (before, after)))
     return replace(compare((before > 0) == labels, (after > 0) == labels), recentred=centred)
 
 
@@ -140,6 +150,8 @@ class Perturbations:
     shuffled           words in random order
     removed            by rank: the modifier subspace projected out at every step
     random             by rank: as many random directions (orthogonal to the line), several draws
+    words              by rank: the subspace of as many other words, common but no modifiers, several draws: is it the
+                       modifiers' subspace that matters, or any that words move the state in?
     """
 
     accuracy: float
@@ -147,6 +159,7 @@ class Perturbations:
     shuffled: Difference
     removed: dict[int, Difference]
     random: dict[int, list[Difference]]
+    words: dict[int, list[Difference]]
 
     def results(self) -> dict[str, Any]:
         return {
@@ -155,6 +168,7 @@ class Perturbations:
             "shuffled": self.shuffled.results(),
             "removed": {str(rank): d.results() for rank, d in self.removed.items()},
             "random": {str(rank): [d.results() for d in found] for rank, found in self.random.items()},
+            "words": {str(rank): [d.results() for d in found] for rank, found in self.words.items()},
         }
 
 
@@ -165,10 +179,12 @@ def perturb(
     *,
     ranks: tuple[int, ...] = (1, 2, 3, 4, 5),
     draws: Callable[[int], int] = lambda rank: 20 if rank == 3 else 5,
+    others: Sequence[Subspace] = (),
     seed: int = 0,
     told: Callable[[str], None] = lambda note: None,
 ) -> Perturbations:
-    """Shuffle; remove the first components of the subspace, for each rank; remove random subspaces of the same rank."""
+    """Shuffle; remove the first components of the subspace, for each rank; remove random subspaces of the same rank,
+    and those of other words."""
     before = final_logits(network, reviews)
 
     def compared(other: Network, **how: Any) -> Difference:
@@ -178,6 +194,7 @@ def perturb(
     shuffled = compared(network, shuffle=seed)
     removed: dict[int, Difference] = {}
     random: dict[int, list[Difference]] = {}
+    words: dict[int, list[Difference]] = {}
     generator = torch.Generator().manual_seed(seed)
     for rank in (rank for rank in ranks if rank <= subspace.rank):
         told(f"rank {rank}")
@@ -186,7 +203,8 @@ def perturb(
         for _ in range(draws(rank)):
             V = random_subspace(network.size, rank, generator, subspace.line).to(network.h0)
             random[rank].append(compared(project_out(network, V, subspace.h_star)))
-    return Perturbations(shuffled.before, len(reviews), shuffled, removed, random)
+        words[rank] = [compared(project_out(network, other.take(rank))) for other in others if other.rank >= rank]
+    return Perturbations(shuffled.before, len(reviews), shuffled, removed, random, words)
 
 
 def initial_state_without(network: Network, V: Tensor, at: Tensor) -> Network:
@@ -196,5 +214,11 @@ def initial_state_without(network: Network, V: Tensor, at: Tensor) -> Network:
     h0 = h0 - ((h0 - at) @ V.t()) @ V
     E = None if network.E is None else network.E.detach()
     return Network.assemble(
-        network.cell, E, network.readout_w.detach(), network.readout_b.detach(), h0, network.vocab, network.arch
+        copy.deepcopy(network.cell),
+        E,
+        network.readout_w.detach(),
+        network.readout_b.detach(),
+        h0,
+        network.vocab,
+        network.arch,
     )

@@ -56,9 +56,13 @@ class Probes:
     def from_corpus(cls, corpus: Any, n: int = 100, seed: int = 0) -> Probes:
         """The n words of largest and of smallest weight in a logistic regression on the words of the training reviews
         (the paper's choice), which knows nothing of the network."""
+        if np.ndim(corpus.train.labels) != 1:
+            raise RnnlensError("this corpus has a target at every word: probes need one label a review")
         weights = bag_of_words(corpus, seed)
-        order = np.argsort(weights, kind="stable")
         words = corpus.vocab.words
+        order = np.argsort(weights, kind="stable")
+        order = order[order != corpus.vocab.unk]
+        n = min(n, len(order) // 2)
         return cls(
             tuple(words[i] for i in order[::-1][:n]), tuple(words[i] for i in order[:n]),
             "logistic regression on the training reviews",

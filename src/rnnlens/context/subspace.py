@@ -17,14 +17,15 @@ from rnnlens.networks.projected import projected
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
-    """Principal components of the modifiers' deflections h_mod − h*, orthogonal to the line attractor.
+    """Principal components of the modifiers' deflections h_mod − h*, orthogonal to the line attractor, the readout and
+    the integration mode: the paper takes the line out "to ensure that the subspace does not have any valence effects".
 
     components  (R, N)  orthonormal, the one with most variance first; each points towards intensifiers
     explained   (K,)    share of variance of every component that was fitted (K ≥ R)
     sizes       (K,)    standard deviation of the deflections along each
     mean        (N,)    the deflections' mean, which PCA takes away (it is centred)
     h_star      (N,)    the origin
-    line        (k, N)  the line's own directions, to which all of this is orthogonal
+    line        (k, N)  the line's own directions and what reads and sums up valence, orthogonal to all of this
     words, coordinates (M, R)  the modifiers it was fitted to, and where they are
     """
 
@@ -84,7 +85,7 @@ def fit_subspace(
             f"{len(rows)} modifiers above the threshold {modifiers.threshold:g}: expected at least 2 to fit a subspace "
             "to (lower `threshold`)"
         )
-    span = line.span.double()
+    span = line.valence.double()
     deflections = (modifiers.h_mod[rows] - line.h_star).double()
     deflections = deflections - (deflections @ span.t()) @ span
     mean = deflections.mean(0)
@@ -102,7 +103,7 @@ def fit_subspace(
     dtype = line.h_star.dtype
     return Subspace(
         axes[:rank].to(dtype), (variance / variance.sum()).to(dtype), (size / len(rows) ** 0.5).to(dtype),
-        mean.to(dtype), line.h_star, line.span, [modifiers.words[i] for i in rows.tolist()],
+        mean.to(dtype), line.h_star, line.valence, [modifiers.words[i] for i in rows.tolist()],
         (deflections @ axes[:rank].t()).to(dtype), [modifiers.kinds[i] for i in rows.tolist()],
     )  # fmt: skip
 

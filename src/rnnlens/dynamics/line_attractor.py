@@ -32,7 +32,7 @@ class LineAttractor:
     explained          share of the slow points' variance that the curve explains
     pc1_variance       share that the best straight line explains
     bend               how far, at most, the curve leaves its chord, as a share of the chord's length
-    readout_alignment  |cos| between the slow points' first principal component and the readout w
+    readout_alignment  |cos| between the slow points' first principal component and the readout w, over what it sees
     thickness          root mean square distance of the slow points from the curve
     """
 
@@ -91,6 +91,17 @@ class LineAttractor:
         _, size, axes = torch.linalg.svd(knots, full_matrices=False)
         share = size.square().cumsum(0) / size.square().sum()
         return axes[: int((share < 0.999).sum()) + 1].to(self.knots.dtype)
+
+    @cached_property
+    def valence(self) -> Tensor:
+        """Orthonormal directions (k, N) along which valence is kept and read: the curve's own, the readout, and the
+        left eigenvector of the integration mode at h_star. Taking anything orthogonal to them out of a state changes
+        neither what is read nor, to first order, what is summed up."""
+        left = self.modes.left[self.modes.integration].real.to(self.knots.dtype)
+        rows = torch.cat([self.span, torch.stack([self.network.w.detach(), left]).to(self.knots)]).double()
+        rows = rows / rows.norm(dim=1, keepdim=True)
+        _, size, axes = torch.linalg.svd(rows, full_matrices=False)
+        return axes[size > 1e-6 * size[0]].to(self.knots.dtype)
 
     @cached_property
     def modes(self) -> Modes:
@@ -162,9 +173,15 @@ def fit_line_attractor(
         explained=float(1 - apart.square().sum() / spread),
         pc1_variance=float(((h - centre) @ first).square().sum() / spread),
         bend=float(off.norm(dim=1).max() / chord.norm()),
-        readout_alignment=float((first @ network.w.double()).abs() / network.w.double().norm()),
+        readout_alignment=_alignment(network, first),
         thickness=float(apart.square().mean().sqrt()),
     )
+
+
+def _alignment(network: Network, direction: Tensor) -> float:
+    """|cos| with w over the part of the state that the readout sees (of an LSTM, h and not c)."""
+    seen, w = direction[network.cell.output], network.readout_w.detach().double()
+    return float((seen @ w).abs() / (seen.norm() * w.norm()).clamp(min=1e-300))
 
 
 def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:

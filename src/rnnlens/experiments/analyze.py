@@ -7,6 +7,7 @@ the keys of results.json; the records they come from are on the `Analysis`.
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
 from rnnlens.training.loop import threads_for
 
+ZOO = Path(__file__).parent.parent.resolve() / "zoo"
 SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
 MOST = 400  # modifiers by the paper's own norm, as many as its baselines have
 EXAMPLES = (
@@ -77,6 +79,8 @@ class Analysis:
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
+        if path.resolve().is_relative_to(ZOO):
+            raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
         path.mkdir(parents=True, exist_ok=True)
         slow = self.points.take(self.points.converged.nonzero()[:, 0])
         write_tensors(
@@ -134,14 +138,21 @@ def analyze(
             "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
         )
     vocab = network.vocab
-    network = network.to(device) if device else network
+    if corpus is not None and corpus.vocab != vocab:
+        raise RnnlensError(
+            f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "
+            "pass the corpus that it was trained on"
+        )
+    network = copy.deepcopy(network).to(device) if device else network
     steps = 14 if corpus is not None and accuracy else 10
     with threads_for(network, None), progress_bar("analysing", steps, shown=progress) as advance:
         told = _Steps(advance)
         told("slow points")
         if states is None:
             states = _states(network, folder, corpus, starts, seed)
+        states = states.half().float()  # as they are stored: a second analysis begins where the first did
         points, line, settled, through = _line(network, states.to(network.h0))
+        drift = _pad_drift(network)
         told("probe words")
         probes = (probes or _probes(folder, network, line, corpus)).known_to(network)
         told("modifiers")
@@ -176,7 +187,8 @@ def analyze(
                 "slow_ratio": float(points.slowness.median()),
             },
             "line_attractor": {**line.results(), "through": through, "h_star_logit": float(network.logit(line.h_star))},
-            "pad_drift": _pad_drift(network),
+            "pad_drift": drift,
+            "warnings": _warnings(drift, line, network),
             "state_space": _state_space(network, states, points, line, readings["reviews"]),
             "probes": {**readings, "positive": list(probes.positive), "negative": list(probes.negative),
                        "source": probes.source},
@@ -201,7 +213,8 @@ def analyze(
         if folder is not None and "accuracy" in folder.results:
             results["accuracy"] = folder.results["accuracy"]
         if corpus is not None and accuracy:
-            perturbations = _accuracy(network, folder, wide, subspace, corpus, results, seed, told)
+            others = _other_words(network, line, modifiers, seed)
+            perturbations = _accuracy(network, folder, wide, subspace, others, corpus, results, seed, told)
         advance(1, "done")
     return Analysis(
         network, points, line, probes, modifiers, barcodes, subspace, components, impulses, scales, bilinear,
@@ -303,32 +316,72 @@ def _rounded(content: Any) -> Any:
     return [_rounded(value) for value in content] if isinstance(content, list | tuple) else content
 
 
+def _warnings(drift: float, line: LineAttractor, network: Network) -> list[str]:
+    """What makes every analysis at zero input doubtful, in words."""
+    low, high = line.range
+    found = []
+    if drift > 0.1 * (high - low):
+        found.append(
+            f"without input the reading strays by {drift:.1f} in 50 steps, {100 * drift / (high - low):.0f} % of the "
+            "line's range: zero input is strange to this network, and all that is expanded there is doubtful"
+        )
+    if not line.is_line:
+        found.append(f"the slow points are not one-dimensional: a curve explains {100 * line.explained:.0f} %")
+    at = float(network.logit(line.h_star))
+    if abs(at) > 0.1 * (high - low):
+        found.append(f"no slow point reads near 0: h* reads {at:+.1f}, so words are measured in a one-sided place")
+    return found
+
+
 def _pad_drift(network: Network, steps: int = 50) -> float:
     """How far the logit strays from that of h0 under 50 pads."""
     logits = network.logit(responses(network, network.h0.detach(), steps))
     return float((logits - logits[0]).abs().max())
 
 
+def _other_words(
+    network: Network, line: LineAttractor, modifiers: Modifiers, seed: int, draws: int = 5, common: int = 2_000
+) -> list[Subspace]:
+    """Subspaces of as many words that are common but not among the strongest modifiers, several draws."""
+    strong = set(modifiers.strong.tolist())
+    rest = torch.tensor([i for i in range(min(common, len(modifiers))) if i not in strong])
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for _ in range(draws if len(rest) > len(strong) else 0):
+        rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.h_mod.device)
+        found.append(fit_subspace(network, line, modifiers, rank=None, rows=rows))
+    return found
+
+
 def _accuracy(
-    network: Network, run: Run | None, wide: Subspace, subspace: Subspace, corpus: Any, results: dict[str, Any],
-    seed: int, told: Callable[[str], None],
-) -> Perturbations:  # fmt: skip
+    network: Network,
+    run: Run | None,
+    wide: Subspace,
+    subspace: Subspace,
+    others: list[Subspace],
+    corpus: Any,
+    results: dict[str, Any],
+    seed: int,
+    told: Callable[[str], None],
+) -> Perturbations:
     """The experiments on reviews: every difference paired, with its interval and p."""
     longest = None if run is None else run.config.max_words
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
     told("accuracy without the subspace")
-    reviews = {name: Reviews.of(split, network.h0.device, longest)}
-    found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], seed=seed)
+    width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
+    reviews = {name: Reviews.of(split, network.h0.device, longest, width)}
+    found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], others=others, seed=seed)
     results["accuracy"] = {
         **({} if run is None else run.results.get("accuracy", {})),
         name: found.accuracy,
         f"{name}_shuffled": found.shuffled.results(),
         f"{name}_subspace_removed": {str(rank): d.results() for rank, d in found.removed.items()},
         f"{name}_random_removed": {str(rank): [d.results() for d in some] for rank, some in found.random.items()},
+        f"{name}_words_removed": {str(rank): [d.results() for d in some] for rank, some in found.words.items()},
     }
     generator = torch.Generator().manual_seed(seed)
     two = subspace.take(min(2, subspace.rank))
-    reviews["train"] = Reviews.of(corpus.train, network.h0.device, longest)
+    reviews["train"] = Reviews.of(corpus.train, network.h0.device, longest, width)
     for part, some in reviews.items():
         told(f"edges of documents, {part}")
         before = final_logits(network, some)

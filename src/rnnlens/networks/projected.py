@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -65,7 +66,8 @@ class Projected(nn.Module):
 def projected(network: Network, V: Tensor, at: Tensor) -> Network:
     """A new network with the same weights whose state, from the start on, has the coordinates `at` (R,) along the
     orthonormal rows of V (R, N)."""
-    cell = Projected(network.cell, V.to(network.h0), at.to(network.h0))
+    inner = copy.deepcopy(network.cell)  # a network of its own: freezing or moving it leaves the other alone
+    cell = Projected(inner, V.to(network.h0), at.to(network.h0))
     E = None if network.E is None else network.E.detach()
     h0 = cell.project(network.h0.detach().unsqueeze(0))[0]
     quiet = Network.assemble(

@@ -5,11 +5,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from rnnlens.artifacts import atomic_folder
+from rnnlens.artifacts import atomic_folder, file_fingerprint
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.runs import Run, load
 
 HERE = Path(__file__).parent
+
+
+def _same_weights(run: Run, source: Path) -> bool:
+    return file_fingerprint(run.path / "weights.safetensors") == file_fingerprint(source / "weights.safetensors")
 
 
 def names() -> list[str]:
@@ -35,6 +39,6 @@ def unpack(name: str, out: Path | str) -> Run:
                 if path.suffix in (".json", ".jsonl", ".safetensors", ".md"):
                     shutil.copy(path, temporary / path.name)
     run = load(out)
-    if run.about["corpus"]["fingerprint"] != load(source).about["corpus"]["fingerprint"]:
+    if run.about != load(source).about or not _same_weights(run, source):
         raise RnnlensError(f"{quoted(str(out))} holds another run: choose another folder with --out")
     return run
