@@ -90,28 +90,34 @@ def spread(values: Iterable[float | None], digits: int = 2, scale: float = 1.0) 
 
 
 def differences(results: list[Results], find: Callable[[Results], Results | None]) -> str:
-    """Differences of accuracy in points, with the 95 % interval of each network."""
+    """Differences of accuracy in points, with the 95 % interval of each network; a dash where it was not measured."""
     shown = []
     for result in results:
-        try:
-            found = find(result)
-        except KeyError:
-            continue
+        found = perhaps(result, find)
         if found is None:
+            shown.append("–")
             continue
         low, high = (signed(100 * x) for x in found["interval"])
         shown.append(f"{signed(100 * found['difference'])} [{low}, {high}]")
-    return "<br>".join(shown) or "–"
+    return "<br>".join(shown) if set(shown) != {"–"} else "–"
 
 
-def random_controls(results: list[Results], rank: str = "3") -> str:
+def perhaps(result: Results, find: Callable[[Results], Any]) -> Any:
+    """What is found, or None."""
+    try:
+        return find(result)
+    except (KeyError, TypeError):
+        return None
+
+
+def controls(results: list[Results], kind: str, rank: str = "3") -> str:
+    """The median and range of a control's draws in each network."""
     shown = []
     for result in results:
-        draws = result.get("accuracy", {}).get("test_random_removed", {}).get(rank)
-        if draws:
-            sizes = sorted(100 * draw["difference"] for draw in draws)
-            shown.append(f"{signed(median(sizes))} ({signed(sizes[0])} … {signed(sizes[-1])})")
-    return "<br>".join(shown) or "–"
+        draws = result.get("accuracy", {}).get(f"test_{kind}_removed", {}).get(rank)
+        sizes = sorted(100 * draw["difference"] for draw in draws or [])
+        shown.append(f"{signed(median(sizes))} ({signed(sizes[0])} … {signed(sizes[-1])})" if sizes else "–")
+    return "<br>".join(shown) if set(shown) != {"–"} else "–"
 
 
 def cells(results: list[Results]) -> tuple[int, int, list[str]]:
@@ -157,6 +163,8 @@ def rows(results: list[Results]) -> dict[str, str]:
         "4: variance of slow points on a curve %": each(lambda r: r["line_attractor"]["explained_variance"], 1, 100),
         "4: … on a straight line %": each(lambda r: r["line_attractor"]["pc1_variance"], 1, 100),
         "4: integration eigenvalue": each(lambda r: r["line_attractor"]["integration_eigenvalue"][0], 4),
+        "drift of the reading under 50 pads": each(lambda r: r["pad_drift"]),
+        "reading at h*": each(lambda r: r["line_attractor"]["h_star_logit"]),
         "4: alignment with the readout": each(lambda r: r["line_attractor"]["readout_alignment"]),
         "6: words shuffled, points": differences(results, lambda r: r["accuracy"]["test_shuffled"]),
         "14: way back after `not`, τ words": each(lambda r: r["impulse"]["not"]["tau"], 1),
@@ -175,11 +183,13 @@ def rows(results: list[Results]) -> dict[str, str]:
         "19: the same, thresholds recentred": differences(
             results, lambda r: r["accuracy"]["test_subspace_removed"]["3"]["recentred"]
         ),
-        "19: random rank 3, median (range) of 20": random_controls(results),
+        "19: rank 3 of other common words, median (range) of 5": controls(results, "words"),
+        "19: random rank 3, median (range) of 20": controls(results, "random"),
         "20: h0 as a modifier, share of valence": each(lambda r: r["beginning"]["barcode"]["share"]),
         "20: h0 projected out, test points": edge("beginning", "test", "h0_projected"),
         "20: h0 projected out, train points": edge("beginning", "train", "h0_projected"),
         "21: steady / initial effect, median": each(lambda r: r["ending"]["ratio_median"]),
+        "21: the same, without the growth of the line itself": each(lambda r: r["ending"]["ratio_over_growth"]),
         "21: 50 pads appended, test points": edge("ending", "test", "padded"),
         "21: 50 pads appended, train points": edge("ending", "train", "padded"),
         "22: τ of the two strongest modes": "<br>".join(
@@ -191,6 +201,9 @@ def rows(results: list[Results]) -> dict[str, str]:
             for p in (1, 2, 3)
         },
         "24: bilinear, P = 3, held-out words %": each(lambda r: r["bilinear"]["held_out"][2], 1, 100),
+        "24: bilinear, P = 3, recommended modifiers, held out %": each(
+            lambda r: r["bilinear"]["recommended"]["held_out"][2], 1, 100
+        ),
         "27: negators and diminishers / intensifiers": each(ratio_of_kinds),
         "27: additive fits better, share of negators %": each(
             lambda r: r["modifiers"]["negation_form"].get("additive_better"), 0, 100
@@ -242,10 +255,73 @@ def page(groups: dict[Group, list[rnnlens.Run]]) -> list[str]:
     ]
     for name in next(iter(columns.values())):
         lines.append(f"| {name} | {PAPER.get(name, '')} | " + " | ".join(c[name] for c in columns.values()) + " |")
+    lines += ["", "## What holds, and what does not", "", *verdicts(groups)]
     lines += ["", "## Which words are modifiers", ""]
     for (corpus, _), runs in merged(groups).items():
         lines += modifiers_of(corpus, runs)
     return lines
+
+
+def verdicts(groups: dict[Group, list[rnnlens.Run]]) -> list[str]:
+    """Each claim with the number of networks, of those in which it was measured, that show it."""
+
+    def cost(result: Results) -> float:
+        return -result["accuracy"]["test_shuffled"]["difference"]
+
+    def removed(result: Results) -> float:
+        return -result["accuracy"]["test_subspace_removed"]["3"]["difference"]
+
+    def control(result: Results, kind: str) -> float:
+        return -median(draw["difference"] for draw in result["accuracy"][f"test_{kind}_removed"]["3"])
+
+    claims: dict[str, Callable[[Results], bool]] = {
+        "one curve of slow points (at least 90 % of their variance)": lambda r: r["line_attractor"]["is_line"],
+        "zero input is familiar: no warning": lambda r: not r["warnings"],
+        "shuffling words costs at least 3 points": lambda r: cost(r) >= 0.03,
+        "removing the modifier subspace (rank 3) costs at least half of that": lambda r: removed(r) >= 0.5 * cost(r),
+        "… and random subspaces, in the median, less than a tenth": lambda r: control(r, "random") < 0.1 * cost(r),
+        "… and those of other common words, in the median, less than it": lambda r: control(r, "words") < removed(r),
+        "at least 90 % of the barcodes of known modifiers have the right signs": lambda r: right_share(r) >= 0.9,
+        "`the`, `a`, `of`, `movie` change words by less than a fifth as much": lambda r: (
+            strength(r, NEUTRAL) < 0.2 * strength(r, NEGATORS + INTENSIFIERS)
+        ),
+        "two components hold 90 % of the paper's modifiers' variance (96.2 % there)": lambda r: (
+            sum(r["subspace"]["by_norm"][:2]) >= 0.9
+        ),
+        "three bilinear terms explain 95 % of the paper's modifiers (98 % there)": lambda r: (
+            r["bilinear"]["explained_variance"][2] >= 0.95
+        ),
+        "the second component of the subspace is slower than the first": lambda r: (
+            r["timescales"]["mean"][1] > r["timescales"]["mean"][0]
+        ),
+        "the initial state is an intensifier": lambda r: r["beginning"]["barcode"]["kind"] == "intensifier",
+        "projecting it out costs accuracy (test, interval below 0)": lambda r: (
+            r["beginning"]["test"]["h0_projected"]["interval"][1] < 0
+        ),
+        "words count more at once than in the long run (the line's own growth taken out)": lambda r: (
+            r["ending"]["ratio_over_growth"] < 1
+        ),
+        "50 pads cost accuracy (test, interval below 0)": lambda r: r["ending"]["test"]["padded"]["interval"][1] < 0,
+        "50 pads cost accuracy (train, interval below 0)": lambda r: r["ending"]["train"]["padded"]["interval"][1] < 0,
+        "negation is additive rather than multiplicative": lambda r: (
+            r["modifiers"]["negation_form"]["additive_better"] > 0.5
+        ),
+    }
+    names = [f"{corpus} {arch}" for corpus, arch in groups]
+    lines = ["| claim | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for claim, holds in claims.items():
+        counts = []
+        for runs in groups.values():
+            found = [perhaps(run.results, holds) for run in runs]
+            known = [x for x in found if x is not None]
+            counts.append(f"{sum(known)} of {len(known)}" if known else "–")
+        lines.append(f"| {claim} | " + " | ".join(counts) + " |")
+    return lines
+
+
+def right_share(result: Results) -> float:
+    right, total, _ = cells([result])
+    return right / total
 
 
 def merged(groups: dict[Group, list[rnnlens.Run]]) -> dict[Group, list[rnnlens.Run]]:
