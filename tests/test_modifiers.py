@@ -108,6 +108,8 @@ def test_the_subspace_is_spanned_by_what_modifiers_leave(known):
     torch.testing.assert_close(inside[1, 2].item(), 1.0, atol=1e-9, rtol=0)
     assert subspace.explained[:2].sum().item() == pytest.approx(1)
     assert (subspace.components @ line.tangent(line.h_star)).abs().max() < 1e-9
+    alone = [set(words) for words in subspace.one_component()]
+    assert alone == [{"not", "so", "never", "very"}, {"hardly", "really"}]
     where = dict(zip(subspace.words, subspace.coordinates.tolist(), strict=True))
     assert where["not"] == pytest.approx([-2, 0], abs=1e-9) and where["really"] == pytest.approx([0, 0.7], abs=1e-9)
 

@@ -58,6 +58,8 @@ class Modifiers:
     score         (M,)    the interaction as a share of valence, corrected and shrunk; over several networks, their mean
     kinds                 negator, intensifier, diminisher, or other
     threshold             of `score`: modifiers are above it in size
+    split_half            correlation of the interactions measured with every other probe word with those of the rest:
+                          how little depends on the choice of probes
     """
 
     network: Network = field(repr=False)
@@ -78,6 +80,7 @@ class Modifiers:
     score: Tensor
     kinds: list[str]
     threshold: float
+    split_half: float | None = None
     networks: int = 1
 
     @property
@@ -187,6 +190,8 @@ class Modifiers:
         return {
             "n": len(self.selected),
             "threshold": self.threshold,
+            "split_half": self.split_half,
+            "norm_threshold": {name: _outlying(norm) for name, norm in self.norms.items()},
             "of": len(self),
             "reference": self.reference,
             "networks": self.networks,
@@ -251,8 +256,14 @@ def find_modifiers(
     e, h_star = probes.inputs(network), line.h_star
     h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
     nearest = line.nearest(h_mod)
-    along = probes.contrast(effects(network, line.knots, e))  # what changes along the line, interpolated
-    interaction = probes.contrast(effects(network, h_mod, e)) - line.interpolate(along, h_mod)
+    on_line, after = effects(network, line.knots, e), effects(network, h_mod, e)
+
+    def interact(some: Probes, columns: Tensor) -> Tensor:
+        along = some.contrast(on_line[:, columns])  # what changes along the line, interpolated
+        return some.contrast(after[:, columns]) - line.interpolate(along, h_mod)
+
+    interaction = interact(probes, torch.arange(len(e), device=e.device))
+    halves = [interact(*half) for half in _halves(probes, e.device)]
     base = linear_effects(network, h_star, e)
     barcode = linear_effects(network, h_mod, e) - base
     positive, negative = (part.mean(-1) for part in probes.split(barcode))
@@ -266,7 +277,21 @@ def find_modifiers(
         {"fixed": input_change(network, h_mod, h_star), "nearest": input_change(network, h_mod, nearest)},
         float(input_size(network, h_star)), interaction, positive, negative, share, valence, score,
         _kinds(share, positive, negative), _threshold(score) if threshold is None else threshold,
+        float(torch.corrcoef(torch.stack(halves).double())[0, 1]) if halves else None,
     )  # fmt: skip
+
+
+def _halves(probes: Probes, device: torch.device) -> list[tuple[Probes, Tensor]]:
+    """Every other probe word, and the rest, each with its columns; nothing where there are too few."""
+    if min(len(probes.positive), len(probes.negative)) < 4:
+        return []
+    n = len(probes.positive)
+    found = []
+    for start in (0, 1):
+        half = Probes(probes.positive[start::2], probes.negative[start::2], probes.source)
+        columns = [*range(start, n, 2), *range(n + start, n + len(probes.negative), 2)]
+        found.append((half, torch.tensor(columns, device=device)))
+    return found
 
 
 def kind_of(share: float, positive: float, negative: float) -> str:
@@ -299,6 +324,15 @@ def _histogram(size: Tensor, bins: int = 60) -> dict[str, list[float]]:
     edges = torch.linspace(low, high, bins + 1, dtype=torch.float64) if high > low else torch.tensor([low, low + 1])
     counts = torch.histc(size.clamp(min=10**low).log10(), len(edges) - 1, low, float(edges[-1]))
     return {"edges": (10**edges).tolist(), "counts": counts.tolist()}
+
+
+def _outlying(norm: Tensor) -> dict[str, float]:
+    """Three robust standard deviations above the median, in the logarithm: the paper's threshold of 0.1 depends on the
+    scale of inputs; and how many words are above it."""
+    size = norm.double().clamp(min=1e-300).log()
+    middle = size.median()
+    level = middle + 3 * (size - middle).abs().median() / 0.6745
+    return {"threshold": float(level.exp()), "n": int((size > level).sum())}
 
 
 def _threshold(score: Tensor) -> float:

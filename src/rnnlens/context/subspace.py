@@ -55,6 +55,18 @@ class Subspace:
             raise RnnlensError(f"rank is {rank}: expected 1 … {self.rank}")
         return replace(self, components=self.components[:rank], coordinates=self.coordinates[:, :rank])
 
+    def one_component(self, times: float = 5.0, most: int = 10) -> list[list[str]]:
+        """Words that load on one of the first two components only (at least so many times as much), strongest first:
+        the paper's are `zero` and `five`, before `stars`."""
+        if self.rank < 2:
+            return []
+        found = []
+        for this, other in ((0, 1), (1, 0)):
+            size, rest = self.coordinates[:, this].abs(), self.coordinates[:, other].abs()
+            order = size.argsort(descending=True).tolist()
+            found.append([self.words[i] for i in order if size[i] >= times * rest[i]][:most])
+        return found
+
     def results(self) -> dict[str, Any]:
         """For results.json, under `subspace`."""
         return {
@@ -64,6 +76,7 @@ class Subspace:
             "n": len(self.words),
             "words": self.words,
             "kinds": self.kinds,
+            "one_component": self.one_component(),
             "coordinates": self.coordinates.tolist(),
         }
 
