@@ -338,6 +338,7 @@ def modifiers_of(corpus: str, runs: list[rnnlens.Run]) -> list[str]:
     stored = runs[0].results["probes"]
     probes = Probes(tuple(stored["positive"]), tuple(stored["negative"]))
     both = rnnlens.find_modifiers(networks, lines, probes=probes)
+    unshrunk = rnnlens.find_modifiers(networks, lines, probes=probes, prior=0.0)
     first = rnnlens.find_modifiers(networks[0], lines[0], probes=probes)
     nearest = rnnlens.find_modifiers(networks[0], lines[0], probes=probes, reference="nearest")
     name = runs[0].path.name
@@ -346,6 +347,7 @@ def modifiers_of(corpus: str, runs: list[rnnlens.Run]) -> list[str]:
         f"norm, nearest ({name})": (nearest, "norm"),
         f"interaction ({name})": (first, "interaction"),
         f"recommended score ({name})": (first, "score"),
+        f"consensus of {len(runs)} networks, without shrinking rare words": (unshrunk, "score"),
         f"recommended score, consensus of {len(runs)} networks": (both, "score"),
     }
     words = [word for word in ("not", "never", "very", "extremely") if word in first.words]
