@@ -1,8 +1,11 @@
 """What holds on the CPU holds on a GPU. Needs one; also runs alone, as `python tests/test_gpu.py`."""
 
+import numpy as np
 import torch
 
-from rnnlens import Network
+from rnnlens import Network, analyze, load
+from rnnlens.context import Reviews, final_logits, project_out
+from rnnlens.context.subspace import random_subspace
 from rnnlens.dynamics import find_fixed_points, jacobians
 from rnnlens.networks import CELLS, scan, step_by_step
 
@@ -69,6 +72,50 @@ def test_fixed_points_and_jacobians_agree_with_the_cpu():
             len(expected) == len(there.unique)
             and torch.cdist(there.unique.states.cpu(), expected).min(1).values.max() < 1e-4
         )
+
+
+class Split:
+    """A few reviews of random words."""
+
+    def __init__(self, words, n=40):
+        generator = np.random.default_rng(0)
+        self.lengths = generator.integers(3, 30, n)
+        self.labels = generator.integers(0, 2, n)
+        self.rows = [generator.integers(0, words, length) for length in self.lengths]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def batch(self, rows, max_words=None):
+        ids = np.full((len(rows), self.lengths[rows].max()), -1)
+        for k, row in enumerate(rows):
+            ids[k, : self.lengths[row]] = self.rows[row]
+        return ids, self.lengths[rows]
+
+
+def test_perturbed_passes_agree_with_the_cpu():
+    for arch in CELLS:
+        network = Network([f"w{i}" for i in range(50)], arch=arch, hidden=32, embedding=8).requires_grad_(False)
+        V = random_subspace(network.size, 3, torch.Generator().manual_seed(0)).float()
+        found = {}
+        for device in ("cpu", "cuda"):
+            here = network.to(device)
+            reviews = Reviews.of(Split(50), device)
+            quiet = project_out(here, V.to(device))
+            found[device] = [
+                final_logits(here, reviews), final_logits(quiet, reviews), final_logits(here, reviews, shuffle=1),
+                final_logits(quiet, reviews, pads=5),
+            ]  # fmt: skip
+        for ours, reference in zip(found["cuda"], found["cpu"], strict=True):
+            np.testing.assert_allclose(ours, reference, atol=2e-5)
+
+
+def test_the_analysis_agrees_with_the_cpu():
+    run = load("zoo:imdb-gru")
+    here, there = (analyze(run, top=2_000, device=device).results for device in ("cpu", "cuda"))
+    for word in ("not", "very"):
+        assert abs(here["barcodes"][word]["share"] - there["barcodes"][word]["share"]) < 0.05
+    assert abs(here["bilinear"]["explained_variance"][0] - there["bilinear"]["explained_variance"][0]) < 0.02
 
 
 if __name__ == "__main__":
