@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 
 from rnnlens import adapt
@@ -45,3 +46,20 @@ def handmade(size: int = 8, seed: int = 0):
     w = Q[:, 0] + Q[:, 3]
     network = adapt(step, E, (w, torch.zeros((), dtype=torch.float64)), Vocab(words, counts), Q @ z0)
     return network.requires_grad_(False), Q
+
+
+class Documents:
+    """Rows of ids in the shape of a split."""
+
+    def __init__(self, rows, labels):
+        self.rows, self.labels = rows, labels
+        self.lengths = np.array([len(row) for row in rows])
+
+    def __len__(self):
+        return len(self.rows)
+
+    def batch(self, rows, max_words=None):
+        ids = np.full((len(rows), self.lengths[rows].max()), -1)
+        for k, row in enumerate(rows):
+            ids[k, : self.lengths[row]] = self.rows[row]
+        return ids, self.lengths[rows]

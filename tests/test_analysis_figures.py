@@ -135,6 +135,7 @@ def stored(word: str = "not") -> dict[str, Any]:
         "accuracy": {
             "validation": 0.91, "test": 0.9, "test_shuffled": difference(0.86, 0.9),
             "test_subspace_removed": {"1": difference(0.89, 0.9), "2": difference(0.85, 0.9)},
+            "test_words_removed": {"1": [difference(0.893, 0.9)], "2": [difference(0.892, 0.9)]},
             "test_random_removed": {"1": [difference(0.9, 0.9), difference(0.901, 0.9)], "2": [difference(0.898, 0.9)]},
         },
     }  # fmt: skip
@@ -413,6 +414,8 @@ def test_perturbation_draws_accuracies_with_the_intervals_of_their_differences()
     assert plain.error_y.array == pytest.approx((2, 2)) and plain.error_y.arrayminus == pytest.approx((1, 1))
     (random, _) = (t for t in figure.data if t.name == "random subspace removed")
     assert random.y == pytest.approx((90, 90.1, 89.8))
+    (words, _) = (t for t in figure.data if t.name == "subspace of other common words removed")
+    assert words.y == pytest.approx((89.3, 89.2))
     assert "300 test reviews" in figure.layout.yaxis.title.text
     assert "90.00 %" in figure.layout.annotations[0].text
 

@@ -154,7 +154,7 @@ def test_explanations_sum_to_the_logit(fitted):
     assert found.logit == pytest.approx(float(words.decision_function([text])[0]), abs=1e-4)
     good = found.words[3]
     assert good.base > 0 > good.total and good.changes[0].by == "not" and good.changes[0].distance == 1
-    assert "by not 1 before" in str(found)
+    assert "by not at distance 1" in str(found)
     hostile = words.explain("<script>alert(1)</script> not good")._repr_html_()
     assert "<script>" not in hostile
 

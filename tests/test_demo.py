@@ -98,9 +98,9 @@ def test_the_demo_does_not_take_over_another_run(tmp_path):
     import shutil
 
     shutil.copytree(packaged("imdb-gru"), tmp_path / "mine")
-    history = tmp_path / "mine" / "weights.safetensors"
+    stored = tmp_path / "mine" / "weights.safetensors"
     run = rnnlens.load(tmp_path / "mine")
     weights = {name: tensor + 1 for name, tensor in run.network.state_dict().items()}
-    rnnlens.artifacts.write_tensors(history, weights)
+    rnnlens.artifacts.write_tensors(stored, weights)
     with pytest.raises(RnnlensError, match="another run"):
         unpack("imdb-gru", tmp_path / "mine")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from handmade import Documents
 
 from rnnlens import Network, analyze, load
 from rnnlens.context import Reviews, final_logits, project_out
@@ -74,23 +75,11 @@ def test_fixed_points_and_jacobians_agree_with_the_cpu():
         )
 
 
-class Split:
+def documents(words, n=40):
     """A few reviews of random words."""
-
-    def __init__(self, words, n=40):
-        generator = np.random.default_rng(0)
-        self.lengths = generator.integers(3, 30, n)
-        self.labels = generator.integers(0, 2, n)
-        self.rows = [generator.integers(0, words, length) for length in self.lengths]
-
-    def __len__(self):
-        return len(self.rows)
-
-    def batch(self, rows, max_words=None):
-        ids = np.full((len(rows), self.lengths[rows].max()), -1)
-        for k, row in enumerate(rows):
-            ids[k, : self.lengths[row]] = self.rows[row]
-        return ids, self.lengths[rows]
+    generator = np.random.default_rng(0)
+    rows = [generator.integers(0, words, length) for length in generator.integers(3, 30, n)]
+    return Documents(rows, generator.integers(0, 2, n))
 
 
 def test_perturbed_passes_agree_with_the_cpu():
@@ -100,7 +89,7 @@ def test_perturbed_passes_agree_with_the_cpu():
         found = {}
         for device in ("cpu", "cuda"):
             here = network.to(device)
-            reviews = Reviews.of(Split(50), device)
+            reviews = Reviews.of(documents(50), device)
             quiet = project_out(here, V.to(device))
             found[device] = [
                 final_logits(here, reviews), final_logits(quiet, reviews), final_logits(here, reviews, shuffle=1),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from handmade import FAST, H0, LATE, MODIFIERS, NEUTRAL, SLOW, TRANSIENT, VALENCE, handmade
+from handmade import FAST, H0, LATE, MODIFIERS, NEUTRAL, SLOW, TRANSIENT, VALENCE, Documents, handmade
 
 import rnnlens
 from rnnlens import RnnlensError
@@ -37,7 +37,7 @@ def known():
     """The handmade network, its line from slow points along the sum, its modifiers and their subspace."""
     network, Q = handmade()
     along = torch.linspace(-4, 4, 200, dtype=torch.float64)
-    line = rnnlens.fit_line_attractor(network, along.unsqueeze(1) * Q[:, 0] + 0.3 * Q[:, 0] * 0)
+    line = rnnlens.fit_line_attractor(network, along.unsqueeze(1) * Q[:, 0])
     modifiers = find_modifiers(network, line, probes=PROBES)
     rows = torch.tensor([modifiers.row(word) for word in MODIFIERS])
     return network, Q, line, modifiers, rows, fit_subspace(network, line, modifiers, rank=2, rows=rows)
@@ -222,33 +222,22 @@ def test_negation_here_is_a_factor(known):
 # --- accuracy ---------------------------------------------------------------------------------------------------------
 
 
-class Split:
+def reviews_of(network, n=60):
     """Reviews `pads word`, or `pads not word`: their label needs the modifier."""
-
-    def __init__(self, network, n=60):
-        generator = np.random.default_rng(0)
-        self.rows, self.labels = [], []
-        for _ in range(n):
-            word = str(generator.choice(list(VALENCE)))
-            negated = bool(generator.integers(2))
-            fill = ["<pad>"] * int(generator.integers(40, 60))
-            self.rows.append(network.vocab.encode([*fill, *(["not"] if negated else ["w1"]), word]))
-            self.labels.append((VALENCE[word] > 0) != negated)
-        self.lengths = np.array([len(row) for row in self.rows])
-
-    def __len__(self):
-        return len(self.rows)
-
-    def batch(self, rows, max_words=None):
-        ids = np.full((len(rows), self.lengths[rows].max()), -1)
-        for k, row in enumerate(rows):
-            ids[k, : self.lengths[row]] = self.rows[row]
-        return ids, self.lengths[rows]
+    generator = np.random.default_rng(0)
+    rows, labels = [], []
+    for _ in range(n):
+        word = str(generator.choice(list(VALENCE)))
+        negated = bool(generator.integers(2))
+        fill = ["<pad>"] * int(generator.integers(40, 60))
+        rows.append(network.vocab.encode([*fill, *(["not"] if negated else ["w1"]), word]))
+        labels.append((VALENCE[word] > 0) != negated)
+    return Documents(rows, labels)
 
 
 def test_what_accuracy_hangs_on(known):
     network, _, _, _, _, subspace = known
-    split = Split(network)
+    split = reviews_of(network)
     reviews = Reviews.of(split, "cpu")
     found = perturb(network, subspace, reviews, ranks=(1, 2, 3), draws=lambda rank: 4)
     assert found.accuracy == 1 and set(found.removed) == {1, 2}
@@ -261,7 +250,7 @@ def test_what_accuracy_hangs_on(known):
 
 def test_batches_do_not_change_logits_and_shuffling_keeps_words(known):
     network = known[0]
-    split = Split(network, n=20)
+    split = reviews_of(network, n=20)
     reviews = Reviews.of(split, "cpu")
     one_by_one = [network(torch.as_tensor(row).unsqueeze(0)).item() for row in split.rows]
     np.testing.assert_allclose(final_logits(network, reviews), one_by_one, atol=1e-5)
@@ -303,7 +292,7 @@ def test_probes_are_what_separates_the_reviews(known):
     network = known[0]
 
     class Corpus:
-        vocab, train = network.vocab, Split(network, 400)
+        vocab, train = network.vocab, reviews_of(network, 400)
 
     Corpus.train.labels = [VALENCE[network.vocab.words[row[-1]]] > 0 for row in Corpus.train.rows]
     probes = Probes.from_corpus(Corpus, n=2)

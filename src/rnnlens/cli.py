@@ -204,13 +204,15 @@ def analyze(
 
 
 @app.command
-def demo(*, out: Path = Path("runs/demo"), device: Device | None = None) -> None:
+def demo(*, out: Path = Path("runs/demo"), seed: int = 0, device: Device | None = None) -> None:
     """Analyse the packaged IMDB GRU, and write the report: no download, well under a minute.
 
     Parameters
     ----------
     out
         The run folder to write; it may be there already.
+    seed
+        Of random controls.
     device
         Where to compute.
     """
@@ -218,7 +220,7 @@ def demo(*, out: Path = Path("runs/demo"), device: Device | None = None) -> None
     from rnnlens.zoo import unpack
 
     check_device(device)
-    _analyze(unpack("imdb-gru", out), None, 10_000, 0, device, None)
+    _analyze(unpack("imdb-gru", out), None, 10_000, seed, device, None)
 
 
 @app.command

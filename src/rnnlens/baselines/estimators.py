@@ -237,7 +237,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             write_json(
                 temporary / "baseline.json",
                 {
-                    "options": options, "learnt": isinstance(self.modifiers, str), "classes": self.classes_.tolist(),
+                    "options": options, "classes": self.classes_.tolist(),
                     "words": list(self.vocab_.words), "counts": self.vocab_.counts,
                 },
             )  # fmt: skip

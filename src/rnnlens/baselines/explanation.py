@@ -50,7 +50,7 @@ class Explanation:
         lines = [f"logit {self.logit:+.2f} (bias {self.bias:+.2f})"]
         for word in self.words:
             changes = ", ".join(
-                f"{change.amount:+.2f} by {change.by} {change.distance} before"
+                f"{change.amount:+.2f} by {change.by} at distance {change.distance}"
                 for change in sorted(word.changes, key=lambda change: -abs(change.amount))[:3]
                 if abs(change.amount) >= 0.005
             )
@@ -75,7 +75,7 @@ class Explanation:
             share = abs(word.total) / most
             colour = f"rgba({'43,108,176' if word.total > 0 else '192,86,33'},{0.15 + 0.6 * share:.2f})"
             about = f"{word.base:+.2f}" + "".join(
-                f"; {change.amount:+.2f} by {change.by}, {change.distance} before" for change in word.changes
+                f"; {change.amount:+.2f} by {change.by} at distance {change.distance}" for change in word.changes
             )
             parts.append(
                 f'<span style="background:{colour if share > 0.05 else "none"};padding:0 .2em" '

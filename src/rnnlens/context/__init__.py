@@ -4,7 +4,7 @@ from rnnlens.context.barcodes import Barcode, barcode, component_barcodes, state
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.effects import after, effects, linear_effects, word_inputs
-from rnnlens.context.impulse import Impulse, Timescales, fit_exponential, impulse, timescales
+from rnnlens.context.impulse import Impulse, Timescales, fit_exponential, impulse, pad_drift, timescales
 from rnnlens.context.linear_quality import LinearQuality, linear_quality
 from rnnlens.context.mode_removal import ModeRemoval, mode_removal
 from rnnlens.context.modifiers import Modifiers, find_modifiers
@@ -18,6 +18,6 @@ __all__ = [
     "Barcode", "Beginning", "Bilinear", "Difference", "Ending", "Impulse", "LinearQuality", "ModeRemoval", "Modifiers",
     "Perturbations", "Probes", "Reviews", "Subspace", "Timescales", "after", "barcode", "beginning", "compare_logits",
     "component_barcodes", "effects", "ending", "final_logits", "find_modifiers", "fit_bilinear", "fit_exponential",
-    "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal", "negation_form", "perturb",
-    "probe_phrases", "probe_reviews", "project_out", "state_barcode", "timescales", "word_inputs",
+    "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal", "negation_form", "pad_drift",
+    "perturb", "probe_phrases", "probe_reviews", "project_out", "state_barcode", "timescales", "word_inputs",
 ]  # fmt: skip

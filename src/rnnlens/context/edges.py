@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.barcodes import Barcode, state_barcode
+from rnnlens.context.effects import word_inputs
 from rnnlens.context.impulse import responses
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace
@@ -177,8 +178,6 @@ def _ending_modes(
         course.append((at_once[:, unit] @ powers).real.abs().mean(0))
     known = [word for word in examples if network.vocab is not None and word in network.vocab]
     known = known or [*probes.positive[:2], *probes.negative[:2]]
-    from rnnlens.context.effects import word_inputs
-
     shown = word_inputs(network, known)
     rows = [a for i in strongest for a in modes.units[i]]
     keep = torch.eye(len(modes), dtype=modes.J.dtype, device=modes.J.device)

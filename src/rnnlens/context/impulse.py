@@ -75,6 +75,13 @@ def settle(network: Network, h: Tensor, steps: int) -> Tensor:
     return h
 
 
+@torch.no_grad()
+def pad_drift(network: Network, steps: int = 50) -> float:
+    """The furthest the logit strays from that of h0 under so many zero inputs: whether zero input is familiar."""
+    logits = network.logit(responses(network, network.h0.detach(), steps))
+    return float((logits - logits[0]).abs().max())
+
+
 @dataclass(frozen=True, eq=False)
 class Impulse:
     """The way back after one word.

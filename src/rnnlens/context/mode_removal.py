@@ -32,7 +32,6 @@ class ModeRemoval:
     remaining      (R+1,)   ‖effects − effects at h*‖ / ‖the same, nothing removed‖: 1 at first, 0 with nothing left
     effects        (R+1, V) the words' effects after each removal, those of the untouched h_mod first
     reference      (V,)     their effects at h*, without the modifier
-    single         (U,)     what is left when one unit alone is removed
     random         (draws, R+1)  `remaining` for random units in their place
     rotated        (draws, R+1)  `remaining` for the modes of a randomly rotated network, Q J Qᵀ, chosen in the same
                             way: as oblique as the true ones, but pointing anywhere. What choosing alone achieves
@@ -48,7 +47,6 @@ class ModeRemoval:
     remaining: Tensor
     effects: Tensor
     reference: Tensor
-    single: Tensor
     random: Tensor
     rotated: Tensor
     size: Tensor
@@ -144,7 +142,7 @@ def mode_removal(
     shorter = _without(deflection, modes, [chosen[:k] for k in range(len(chosen) + 1)], kind)
     return ModeRemoval(
         modes, kind, order, what, chosen, remaining, found, reference,
-        left(modes, [[i] for i in range(len(modes.units))])[1], torch.stack(random), torch.stack(rotated),
+        torch.stack(random), torch.stack(rotated),
         shorter.flatten(1).norm(dim=1) / deflection.norm(),
     )  # fmt: skip
 

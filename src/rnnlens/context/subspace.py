@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -49,8 +49,6 @@ class Subspace:
 
     def take(self, rank: int) -> Subspace:
         """The first components only."""
-        from dataclasses import replace
-
         if not 1 <= rank <= self.rank:
             raise RnnlensError(f"rank is {rank}: expected 1 … {self.rank}")
         return replace(self, components=self.components[:rank], coordinates=self.coordinates[:, :rank])

@@ -22,23 +22,17 @@ from rnnlens.artifacts import read_tensors, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
-from rnnlens.context.impulse import Impulse, Timescales, impulse, responses, settle, timescales
+from rnnlens.context.impulse import Impulse, Timescales, impulse, pad_drift, settle, timescales
 from rnnlens.context.modifiers import Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
-from rnnlens.context.perturbation import (
-    Perturbations,
-    Reviews,
-    compare_logits,
-    final_logits,
-    initial_state_without,
-    perturb,
-)
+from rnnlens.context.perturbation import Perturbations
 from rnnlens.context.probe import probe_results
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.dynamics.view import principal_view
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.experiments.accuracy import accuracy_experiments, other_words
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
@@ -152,7 +146,7 @@ def analyze(
             states = _states(network, folder, corpus, starts, seed)
         states = states.half().float()  # as they are stored: a second analysis begins where the first did
         points, line, settled, through = _line(network, states.to(network.h0))
-        drift = _pad_drift(network)
+        drift = pad_drift(network)
         told("probe words")
         probes = (probes or _probes(folder, network, line, corpus)).known_to(network)
         told("modifiers")
@@ -213,8 +207,8 @@ def analyze(
         if folder is not None and "accuracy" in folder.results:
             results["accuracy"] = folder.results["accuracy"]
         if corpus is not None and accuracy:
-            others = _other_words(network, line, modifiers, seed)
-            perturbations = _accuracy(network, folder, wide, subspace, others, corpus, results, seed, told)
+            others = other_words(network, line, modifiers, seed)
+            perturbations = accuracy_experiments(network, folder, wide, subspace, others, corpus, results, seed, told)
         advance(1, "done")
     return Analysis(
         network, points, line, probes, modifiers, barcodes, subspace, components, impulses, scales, bilinear,
@@ -330,72 +324,6 @@ def _warnings(drift: float, line: LineAttractor, network: Network) -> list[str]:
     at = float(network.logit(line.h_star))
     if abs(at) > 0.1 * (high - low):
         found.append(f"no slow point reads near 0: h* reads {at:+.1f}, so words are measured in a one-sided place")
-    return found
-
-
-def _pad_drift(network: Network, steps: int = 50) -> float:
-    """How far the logit strays from that of h0 under 50 pads."""
-    logits = network.logit(responses(network, network.h0.detach(), steps))
-    return float((logits - logits[0]).abs().max())
-
-
-def _other_words(
-    network: Network, line: LineAttractor, modifiers: Modifiers, seed: int, draws: int = 5, common: int = 2_000
-) -> list[Subspace]:
-    """Subspaces of as many words that are common but not among the strongest modifiers, several draws."""
-    strong = set(modifiers.strong.tolist())
-    rest = torch.tensor([i for i in range(min(common, len(modifiers))) if i not in strong])
-    generator = torch.Generator().manual_seed(seed)
-    found = []
-    for _ in range(draws if len(rest) > len(strong) else 0):
-        rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.h_mod.device)
-        found.append(fit_subspace(network, line, modifiers, rank=None, rows=rows))
-    return found
-
-
-def _accuracy(
-    network: Network,
-    run: Run | None,
-    wide: Subspace,
-    subspace: Subspace,
-    others: list[Subspace],
-    corpus: Any,
-    results: dict[str, Any],
-    seed: int,
-    told: Callable[[str], None],
-) -> Perturbations:
-    """The experiments on reviews: every difference paired, with its interval and p."""
-    longest = None if run is None else run.config.max_words
-    name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
-    told("accuracy without the subspace")
-    width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
-    reviews = {name: Reviews.of(split, network.h0.device, longest, width)}
-    found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], others=others, seed=seed)
-    results["accuracy"] = {
-        **({} if run is None else run.results.get("accuracy", {})),
-        name: found.accuracy,
-        f"{name}_shuffled": found.shuffled.results(),
-        f"{name}_subspace_removed": {str(rank): d.results() for rank, d in found.removed.items()},
-        f"{name}_random_removed": {str(rank): [d.results() for d in some] for rank, some in found.random.items()},
-        f"{name}_words_removed": {str(rank): [d.results() for d in some] for rank, some in found.words.items()},
-    }
-    generator = torch.Generator().manual_seed(seed)
-    two = subspace.take(min(2, subspace.rank))
-    reviews["train"] = Reviews.of(corpus.train, network.h0.device, longest, width)
-    for part, some in reviews.items():
-        told(f"edges of documents, {part}")
-        before = final_logits(network, some)
-        other = initial_state_without(network, two.components, two.h_star)
-        without = compare_logits(before, final_logits(other, some), some.labels)
-        controls = []
-        for _ in range(5):
-            V = random_subspace(network.size, two.rank, generator, two.line).to(network.h0)
-            control = initial_state_without(network, V, two.h_star)
-            controls.append(compare_logits(before, final_logits(control, some), some.labels).results())
-        padded = compare_logits(before, final_logits(network, some, pads=50), some.labels)
-        results["beginning"][part] = {"h0_projected": without.results(), "h0_random": controls}
-        results["ending"][part] = {"padded": padded.results()}
-        results["accuracy"].setdefault(part, without.before)
     return found
 
 

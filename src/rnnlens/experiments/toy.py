@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from rnnlens.artifacts import write_tensors
-from rnnlens.context import after, effects, linear_quality, mode_removal, word_inputs
+from rnnlens.context import after, effects, linear_quality, mode_removal, pad_drift, word_inputs
 from rnnlens.corpora.toy import Modifier, ToyLanguage, toy_corpus
-from rnnlens.corpora.vocab import PAD, PAD_WORD
+from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.dynamics import (
     FixedPoints,
     LineAttractor,
@@ -84,14 +84,6 @@ def read_phrases(network: Network, language: ToyLanguage, phrases: tuple[str, ..
         logit = network.logits(torch.as_tensor(ids).unsqueeze(0))[0, -1].item()
         found.append({"phrase": phrase, "logit": logit, "target": float(language.targets(ids[None])[0, -1])})
     return found
-
-
-@torch.no_grad()
-def pad_drift(network: Network, steps: int = 50) -> float:
-    """The furthest the logit strays from its start under `steps` zero inputs."""
-    ids = torch.full((1, steps), PAD, device=network.h0.device)
-    logits = network.logits(ids)[0]
-    return float((logits - logits[0]).abs().max())
 
 
 # --- the study --------------------------------------------------------------------------------------------------------

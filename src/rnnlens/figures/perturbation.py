@@ -13,23 +13,25 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 NEEDS = "they need a corpus; run `rnnlens analyze RUN --corpus CORPUS`"
-_PLAIN, _RECENTRED = "threshold at 0, as trained", "threshold at the median logit"
+_PLAIN, _RECENTRED = "threshold at 0, as trained", "threshold with as many positive as there are"
 
 
 def perturbation(results: Any) -> Figure:
     """Supp. F c, from `accuracy`: accuracy as it is, with the words of each review shuffled, and with the state kept
-    out of the first components of the modifier subspace or out of random subspaces of the same rank.
+    out of the first components of the modifier subspace, of the subspaces of other common words, or of random ones.
 
-    On the right, if stored, with each network's median logit as its threshold: there a perturbation that only shifts
-    all logits alike costs nothing.
+    On the right, if stored, with the threshold that calls as many reviews positive as there are: there a perturbation
+    that only shifts all logits alike costs nothing.
     """
     accuracy = part(results, "accuracy", needs=f"accuracy experiments are missing, {NEEDS}")
     split = next((name for name in ("test", "validation") if f"{name}_subspace_removed" in accuracy), None)
     if split is None:
         raise RnnlensError(f"these results have no accuracy experiments: {NEEDS}")
     removed, random = accuracy[f"{split}_subspace_removed"], accuracy.get(f"{split}_random_removed", {})
+    words = accuracy.get(f"{split}_words_removed", {})
     shuffled = accuracy.get(f"{split}_shuffled")
-    every = [*removed.values(), *(one for some in random.values() for one in some), *([shuffled] if shuffled else [])]
+    draws = [one for control in (random, words) for some in control.values() for one in some]
+    every = [*removed.values(), *draws, *([shuffled] if shuffled else [])]
     views = [_PLAIN, *([_RECENTRED] if all("recentred" in one for one in every) else [])]
     titles = [f"{view}: {100 * _seen(view)(every[0])['before']:.2f} % as it is" for view in views]
     figure = panels(titles, shared_yaxes=True, horizontal_spacing=0.04)
@@ -38,7 +40,13 @@ def perturbation(results: Any) -> Figure:
     for column, view in enumerate(views, start=1):
         seen = _seen(view)
         _as_it_is(figure, seen(every[0])["before"], ends, column)
-        _random(figure, {rank: [seen(one) for one in random.get(str(rank), [])] for rank in ranks}, column)
+        for control, name, symbol, place in (
+            (random, "random subspace removed", "circle-open", 0.2),
+            (words, "subspace of other common words removed", "x-thin-open", -0.32),
+        ):
+            found = {rank: [seen(one) for one in control.get(str(rank), [])] for rank in ranks}
+            if any(found.values()):
+                _control(figure, found, name, symbol, place, column)
         if shuffled:
             _measured(figure, [0], [seen(shuffled)], "words shuffled", INK, "square-open", column)
         _measured(
@@ -55,11 +63,11 @@ def perturbation(results: Any) -> Figure:
         figure, "What accuracy hangs on: word order, and the modifier subspace", "dimensions removed from the state",
         f"accuracy on {n:,} {split} reviews (%)",
         "Whiskers: 95 % intervals of the difference from the network as it is (the dashed line), over the same "
-        "reviews. Circles: one random<br>subspace each, of the same rank. The axis does not start at 0.",
+        "reviews. Circles and<br>crosses: one control each, of the same rank. The axis does not start at 0.",
         height=540,
     )  # fmt: skip
     figure.update_yaxes(zeroline=False, gridcolor="#edf2f7")
-    return legend_below(figure, -0.26, 180, 120)
+    return legend_below(figure, -0.26, 270, 120)
 
 
 def _seen(view: str) -> Any:
@@ -94,18 +102,20 @@ def _measured(
     )  # fmt: skip
 
 
-def _random(figure: Figure, found: Mapping[int, Sequence[Mapping[str, Any]]], column: int) -> None:
-    """A circle for each draw, side by side."""
+def _control(
+    figure: Figure, found: Mapping[int, Sequence[Mapping[str, Any]]], name: str, symbol: str, place: float, column: int
+) -> None:
+    """A mark for each draw, side by side around a place beside the rank."""
     x, y, hover = [], [], []
     for rank, draws in found.items():
         for k, one in enumerate(draws):
-            x.append(rank + 0.06 + 0.3 * (k + 0.5) / len(draws))
+            x.append(rank + place + 0.28 * ((k + 0.5) / len(draws) - 0.5))
             y.append(100 * one["accuracy"])
-            hover.append(f"random subspace, rank {rank}<br>{_said(one)}")
+            hover.append(f"{name}, rank {rank}<br>{_said(one)}")
     figure.add_scatter(
-        x=x, y=y, mode="markers", name="random subspace removed", legendgroup="random", showlegend=column == 1,
-        marker={"symbol": "circle-open", "size": 6, "color": "#4a5568", "line": {"width": 1.2}}, hovertext=hover,
-        hoverinfo="text", row=1, col=column,
+        x=x, y=y, mode="markers", name=name, legendgroup=name, showlegend=column == 1,
+        marker={"symbol": symbol, "size": 6, "color": "#4a5568", "line": {"width": 1.2, "color": "#4a5568"}},
+        hovertext=hover, hoverinfo="text", row=1, col=column,
     )  # fmt: skip
 
 

@@ -44,7 +44,11 @@ def analysis_sections(results: dict[str, Any], name: str) -> tuple[str, list[Sec
          f"above the threshold of the recommended score ({modifiers['threshold']:.3f}); the paper's norm beside it.",
          lambda: figures.modifiers(results, "score"), strongest),
         ("The paper's norm",
-         "‖ΔJ_inp‖ of the paper: strong valence words and rare names score high as well.",
+         "‖ΔJ_inp‖ of the paper: strong valence words and rare names score high as well. Three robust deviations above "
+         f"the median, at {modifiers['norm_threshold']['fixed']['threshold']:.3g}, there are "
+         f"{modifiers['norm_threshold']['fixed']['n']} words."
+         + ("" if modifiers["split_half"] is None else " Interactions measured with half of the probe "
+            f"words correlate by {modifiers['split_half']:.3f} with those of the other half."),
          lambda: figures.modifiers(results, "norm_fixed"), []),
         ("Impulse responses", "After a modifier the state is off the line, and comes back under pads.",
          lambda: figures.impulse(results), []),
@@ -55,7 +59,9 @@ def analysis_sections(results: dict[str, Any], name: str) -> tuple[str, list[Sec
         ("The modifier subspace",
          f"Where modifiers take the state, off the line. Two components explain "
          f"{percent(sum(subspace['explained_variance'][:2]))} of the variance of the {subspace['n']} strongest "
-         f"modifiers, {percent(sum(subspace['by_norm'][:2]))} of those the paper's norm chooses (paper: 96.2 %).",
+         f"modifiers, {percent(sum(subspace['by_norm'][:2]))} of those the paper's norm chooses (paper: 96.2 %)."
+         + "".join(f" On component {k} only: {', '.join(words)}." for k, words in
+                   enumerate(subspace["one_component"], start=1) if words),
          lambda: figures.subspace(results), []),
         ("Timescales", f"How fast modifiers decay along each component: on average {means} words (paper: 2.6 and 4.3).",
          lambda: figures.timescales(results), []),

@@ -1,0 +1,85 @@
+"""The experiments of `analyze` that read reviews: what accuracy hangs on, and the edges of documents (§5.3.4, §6).
+
+Every difference is paired, with its interval and McNemar's p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from rnnlens.context.modifiers import Modifiers
+from rnnlens.context.perturbation import (
+    Perturbations,
+    Reviews,
+    compare_logits,
+    final_logits,
+    initial_state_without,
+    perturb,
+)
+from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
+from rnnlens.dynamics import LineAttractor
+from rnnlens.networks import Network
+from rnnlens.runs import Run
+
+
+def other_words(
+    network: Network, line: LineAttractor, modifiers: Modifiers, seed: int, draws: int = 5, common: int = 2_000
+) -> list[Subspace]:
+    """Subspaces of as many words that are common but not among the strongest modifiers, several draws."""
+    strong = set(modifiers.strong.tolist())
+    rest = torch.tensor([i for i in range(min(common, len(modifiers))) if i not in strong])
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for _ in range(draws if len(rest) > len(strong) else 0):
+        rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.h_mod.device)
+        found.append(fit_subspace(network, line, modifiers, rank=None, rows=rows))
+    return found
+
+
+def accuracy_experiments(
+    network: Network,
+    run: Run | None,
+    wide: Subspace,
+    subspace: Subspace,
+    others: list[Subspace],
+    corpus: Any,
+    results: dict[str, Any],
+    seed: int,
+    told: Callable[[str], None],
+) -> Perturbations:
+    """The experiments on reviews: every difference paired, with its interval and p."""
+    longest = None if run is None else run.config.max_words
+    name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
+    told("accuracy without the subspace")
+    width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
+    reviews = {name: Reviews.of(split, network.h0.device, longest, width)}
+    found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], others=others, seed=seed)
+    results["accuracy"] = {
+        **({} if run is None else run.results.get("accuracy", {})),
+        name: found.accuracy,
+        f"{name}_shuffled": found.shuffled.results(),
+        f"{name}_subspace_removed": {str(rank): d.results() for rank, d in found.removed.items()},
+        f"{name}_random_removed": {str(rank): [d.results() for d in some] for rank, some in found.random.items()},
+        f"{name}_words_removed": {str(rank): [d.results() for d in some] for rank, some in found.words.items()},
+    }
+    generator = torch.Generator().manual_seed(seed)
+    two = subspace.take(min(2, subspace.rank))
+    reviews["train"] = Reviews.of(corpus.train, network.h0.device, longest, width)
+    for part, some in reviews.items():
+        told(f"edges of documents, {part}")
+        before = final_logits(network, some)
+        other = initial_state_without(network, two.components, two.h_star)
+        without = compare_logits(before, final_logits(other, some), some.labels)
+        controls = []
+        for _ in range(5):
+            V = random_subspace(network.size, two.rank, generator, two.line).to(network.h0)
+            control = initial_state_without(network, V, two.h_star)
+            controls.append(compare_logits(before, final_logits(control, some), some.labels).results())
+        padded = compare_logits(before, final_logits(network, some, pads=50), some.labels)
+        results["beginning"][part] = {"h0_projected": without.results(), "h0_random": controls}
+        results["ending"][part] = {"padded": padded.results()}
+        results["accuracy"].setdefault(part, without.before)
+    return found
