@@ -7,6 +7,7 @@ that is left has one product a step, and the gradient of U is a single product a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +28,58 @@ def scan(cell: Cell, e: Tensor, h0: Tensor) -> Tensor:
     if not e.shape[1]:
         return h0.unsqueeze(1).clone()
     drives = cell.drive(e.transpose(0, 1))  # time first: every step reads and writes one block of memory
-    dtype = cell.U.dtype
+    d, h0, c = (part.to(cell.U.dtype) for part in (drives, h0, cell.c))
     with _no_autocast(e.device.type):
-        # A function's context says which inputs need gradients even where none are taken: only here is it known.
-        keep = torch.is_grad_enabled()
-        states = _Scan.apply(drives.to(dtype), h0.to(dtype), cell.U, cell.c.to(dtype), cell, keep)
-    return states.transpose(0, 1)
+        if wants_gradient(d, h0, cell.U, c):
+            return _Scan.apply(d, h0, cell.U, c, cell).transpose(0, 1)
+        U_t = cell.U.t().contiguous()
+
+        def advance(h: Tensor, d: Tensor) -> Tensor:
+            return cell.combine(h, d, torch.addmm(c, h[:, cell.output], U_t))
+
+        return repeat(advance, d, h0).transpose(0, 1)
+
+
+def wants_gradient(*tensors: Tensor) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+@torch.no_grad()
+def repeat(advance: Callable[[Tensor, Tensor], Tensor], d: Tensor, h0: Tensor, *, record: bool = True) -> Tensor:
+    """States (T+1, B, N), h0 (B, N) first, of h' = advance(h, d[t]) for drives d (T, B, ·), without gradients.
+
+    On a GPU a step of a small network is a dozen kernels of a few microseconds, and launching each takes longer than
+    running it. So a few steps are recorded once as a CUDA graph, which is launched as a whole (`record`: not where
+    `advance` is a user's own, which may do what a graph cannot hold)."""
+    T, few = len(d), 8
+    states = h0.new_empty(T + 1, *h0.shape)
+    states[0] = h0
+
+    def some(states: Tensor, d: Tensor) -> None:
+        for t in range(len(d)):
+            states[t + 1] = advance(states[t], d[t])
+
+    if not (record and d.is_cuda) or 4 * few > T:
+        some(states, d)
+        return states
+    here, aside = torch.cuda.current_stream(), torch.cuda.Stream()
+    aside.wait_stream(here)
+    graph, part, drive = torch.cuda.CUDAGraph(), states.new_empty(few + 1, *h0.shape), torch.empty_like(d[:few])
+    with torch.cuda.stream(aside):
+        some(states[: few + 1], d[:few])  # also lets libraries allocate what they need, which a recording may not
+        graph.capture_begin(capture_error_mode="thread_local")
+        try:
+            some(part, drive)
+        finally:
+            graph.capture_end()
+    here.wait_stream(aside)
+    for t in range(few, T, few):
+        stop = min(t + few, T)
+        part[0] = states[t]
+        drive[: stop - t] = d[t:stop]
+        graph.replay()
+        states[t + 1 : stop + 1] = part[1 : stop - t + 1]
+    return states
 
 
 def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
@@ -45,19 +92,17 @@ def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
 
 class _Scan(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, d: Tensor, h0: Tensor, U: Tensor, c: Tensor, cell: Cell, keep: bool) -> Tensor:
+    def forward(ctx: Any, d: Tensor, h0: Tensor, U: Tensor, c: Tensor, cell: Cell) -> Tensor:
         T, B, _ = d.shape
         hs = d.new_empty(T + 1, B, cell.size)
-        keep = keep and any(ctx.needs_input_grad)  # for a backward pass: all recurrent inputs, else the last one
-        us = torch.empty_like(d) if keep else d.new_empty(1, *d.shape[1:]).expand_as(d)
+        us = torch.empty_like(d)
         hs[0] = h0
         U_t = U.t().contiguous()
         for t in range(T):
             torch.addmm(c, hs[t, :, cell.output], U_t, out=us[t])
             hs[t + 1] = cell.combine(hs[t], d[t], us[t])
-        if keep:
-            ctx.save_for_backward(d, hs, us, U)
-            ctx.cell = cell
+        ctx.save_for_backward(d, hs, us, U)
+        ctx.cell = cell
         return hs
 
     @staticmethod
@@ -68,7 +113,7 @@ class _Scan(torch.autograd.Function):
                 "use step_by_step(cell.step, e, h0) of rnnlens.networks"
             )
         with _no_autocast(grad.device.type):
-            return *_backward(ctx.cell, grad, *ctx.saved_tensors), None, None
+            return *_backward(ctx.cell, grad, *ctx.saved_tensors), None
 
 
 def _backward(cell: Cell, grad: Tensor, d: Tensor, hs: Tensor, us: Tensor, U: Tensor) -> tuple[Tensor, ...]:
