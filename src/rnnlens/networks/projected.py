@@ -55,9 +55,9 @@ class Projected(nn.Module):
             return step_by_step(self.step, e, h0)
         e = e.transpose(0, 1)
         if not isinstance(cell, Cell):
-            return repeat(self.step, e, h0, record=False).transpose(0, 1)
+            return repeat(self.step, (e,), h0, record=False).transpose(0, 1)
         d = cell.drive(e)
-        return repeat(lambda h, d: self.project(cell.combine(h, d, cell.recur(h))), d, h0).transpose(0, 1)
+        return repeat(lambda h, d: self.project(cell.combine(h, d, cell.recur(h))), (d,), h0).transpose(0, 1)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         return self.sequence(e, h0)[:, 1:, self.output]
