@@ -259,7 +259,7 @@ def stored_line(run: Run) -> LineAttractor:
         )
     tensors, _ = read_tensors(path)
     slow = torch.from_numpy(tensors["slow_points"].copy())
-    return fit_line_attractor(run.network, slow)
+    return fit_line_attractor(run.network, slow.to(run.network.h0))
 
 
 def _probes(run: Run | None, network: Network, line: LineAttractor, corpus: Any) -> Probes:

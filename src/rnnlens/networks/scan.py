@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -63,13 +64,13 @@ def repeat(
     blocks = (
         [(max(0, t - few), t) for t in range(T, 0, -few)] if back else [(t, min(t + few, T)) for t in range(0, T, few)]
     )
-    here, aside = torch.cuda.current_stream(), torch.cuda.Stream()
+    here, (aside, pool, _) = torch.cuda.current_stream(), _recorder(h0.device)
     aside.wait_stream(here)
     graph, room, held = torch.cuda.CUDAGraph(), h0.new_empty(few + 1, *h0.shape), [torch.empty_like(x[:few]) for x in d]
     with torch.cuda.stream(aside):
         first, last = blocks[0]  # by hand: it also lets libraries allocate what they need, which a recording may not
         some(states[first : last + 1], [part[first:last] for part in d])
-        graph.capture_begin(capture_error_mode="thread_local")
+        graph.capture_begin(pool, capture_error_mode="thread_local")
         try:
             some(room, held)
         finally:
@@ -86,6 +87,18 @@ def repeat(
         new = slice(0, last - first) if back else slice(1, last - first + 1)
         states[first : last + 1][new] = room[at : at + last - first + 1][new]
     return states
+
+
+@cache
+def _recorder(device: torch.device) -> tuple[torch.cuda.Stream, Any, torch.cuda.CUDAGraph]:
+    """One stream and one pool of memory for all recordings: each new one would keep what it took to itself."""
+    aside, pool, first = torch.cuda.Stream(device), torch.cuda.graph_pool_handle(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(aside):
+        room = torch.zeros(1, device=device)
+        first.capture_begin(pool, capture_error_mode="thread_local")
+        room += 1
+        first.capture_end()
+    return aside, pool, first  # a pool lives as long as one of its graphs
 
 
 def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
