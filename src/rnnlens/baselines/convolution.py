@@ -4,7 +4,8 @@
 
 with f^m[s] = α^m exp(−s/τ^m). A modifier's trace is a recurrence, z_m[t] = λ_m z_m[t−1] + μ_m[t] with λ = exp(−1/τ), so
 the cost is linear in the length of a document: time is cut into blocks, inside which words meet directly, and from one
-block to the next only the traces of the M modifiers are carried, by one matrix product.
+block to the next only the traces of the M modifiers are carried. All blocks are computed at once; the only loop has one
+product and sum a block.
 
 Shapes: B documents, T words, W vocabulary, M modifiers, P components.
 """
@@ -12,8 +13,10 @@ Shapes: B documents, T words, W vocabulary, M modifiers, P components.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 BLOCK = 16  # words that meet directly; what is further apart meets through the traces
@@ -91,48 +94,41 @@ class Convolution(nn.Module):
         """What each word adds to the logit, (B, T); zero behind a document's end."""
         there = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
         ids = ids.long().masked_fill(~there, -1)
-        known = ids >= 0
-        safe = ids.clamp(min=0)
-        total = self.beta[safe]
-        if len(self.shape.modifiers):
-            gains = self.gains(ids)  # (B, T, P)
-            if self.shape.own_weights:
-                total = total + (gains * self.beta_mod.t()[safe]).sum(-1)
-            else:
-                total = total + gains[..., 0] * self.beta[safe]
-        if self.shape.edges:
-            edge = self.edge_gains(lengths, ids.shape[1])  # (B, T, 2)
-            weights = self.beta_edges.t()[safe] if self.shape.own_edges else self.beta[safe].unsqueeze(-1)
-            total = total + (edge * weights).sum(-1)
-        return total * known
+        shape = self.shape
+        # One look at a table of all weights, β first: a look, and above all its gradient, costs the same for each word.
+        kinds = [self.beta.unsqueeze(0)]
+        kinds += [self.beta_mod] if shape.modifiers and shape.own_weights else []
+        kinds += [self.beta_edges] if shape.edges and shape.own_edges else []
+        table = torch.cat(kinds).t().contiguous() if len(kinds) > 1 else self.beta.unsqueeze(1)
+        weights = F.embedding(ids.clamp(min=0), table)  # (B, T, 1 + P + 2)
+        own, total = weights[..., :1], weights[..., 0]
+        if shape.modifiers:
+            scaled = weights[..., 1 : 1 + shape.components] if shape.own_weights else own
+            total = total + (self.gains(ids) * scaled).sum(-1)
+        if shape.edges:
+            scaled = weights[..., -2:] if shape.own_edges else own
+            total = total + (self.edge_gains(lengths, ids.shape[1]) * scaled).sum(-1)
+        return total * (ids >= 0)
 
     def gains(self, ids: Tensor) -> Tensor:
         """Σ_m (f^{m,p} ∗ μ^m)[t], (B, T, P): what modifiers so far do to the word at t."""
-        B, T = ids.shape
-        P = self.shape.components if self.shape.own_weights else 1
+        (B, T), C = ids.shape, BLOCK
+        P, blocks = (self.shape.components if self.shape.own_weights else 1), -(-T // C)
         log_decay = -torch.exp(-self.log_tau)  # log λ, (M,)
         alpha = self.alpha.expand(-1, P)
-        modifier = self.which[ids]  # (B, T), −1: none
-        active = (modifier >= 0).to(alpha.dtype)
-        m = modifier.clamp(min=0)
-        traces = alpha.new_zeros(B, len(log_decay))
-        lag = torch.arange(BLOCK, device=ids.device)
+        m = self.which[F.pad(ids, (0, blocks * C - T), value=-1)].view(B, blocks, C).transpose(0, 1)
+        on, m = m >= 0, m.clamp(min=0)  # (blocks, B, C)
+        lag = torch.arange(C, device=ids.device)
         apart = lag.unsqueeze(1) - lag  # [t, s]: how far back s is
-        reach = (apart >= self.shape.first_lag).to(alpha.dtype)
-        # What a trace at the end of the block before is worth at each place of this one, for every component.
-        ahead = torch.exp(log_decay.unsqueeze(1) * (lag + 1)).unsqueeze(2) * alpha.unsqueeze(1)  # (M, BLOCK, P)
-        found = []
-        for start in range(0, T, BLOCK):
-            here, on = m[:, start : start + BLOCK], active[:, start : start + BLOCK]
-            C = here.shape[1]
-            # Where first_lag is above 1 the traces of the block before reach too early: it is 0 or 1.
-            carried = (traces @ ahead[:, :C].flatten(1)).view(B, C, P)
-            decay = torch.exp(log_decay[here].unsqueeze(1) * apart[:C, :C].clamp(min=0)) * reach[:C, :C]  # (B, t, s)
-            met = (decay * on.unsqueeze(1)) @ alpha[here]  # (B, C, P)
-            found.append(carried + met)
-            left = torch.exp(log_decay[here] * (C - 1 - lag[:C])) * on
-            traces = (traces * torch.exp(log_decay * C)).scatter_add(1, here, left)
-        return torch.cat(found, 1)
+        rate = log_decay[m]
+        reach = (apart >= self.shape.first_lag) & on.unsqueeze(2)
+        met = (torch.exp(rate.unsqueeze(2) * apart.clamp(min=0)) * reach) @ alpha[m]  # (blocks, B, C, P)
+        # What each block leaves behind at its last word, carried on; what that is worth at each word of the next.
+        left = alpha.new_zeros(blocks, B, len(log_decay)).scatter_add(2, m, torch.exp(rate * (C - 1 - lag)) * on)
+        traces = _Carry.apply(left, torch.exp(log_decay * C))
+        ahead = torch.exp(log_decay.unsqueeze(1) * (lag + 1)).unsqueeze(2) * alpha.unsqueeze(1)  # (M, C, P)
+        carried = (traces.flatten(0, 1) @ ahead.flatten(1)).view(blocks, B, C, P)
+        return (met + carried).transpose(0, 1).reshape(B, blocks * C, P)[:, :T]
 
     def edge_gains(self, lengths: Tensor, T: int) -> Tensor:
         """Of the token before a document and of the one behind it, (B, T, 2)."""
@@ -141,3 +137,24 @@ class Convolution(nn.Module):
         until = (lengths.unsqueeze(1) - 1 - t).clamp(min=0)
         steps = torch.stack([since, until], -1).to(self.edge_alpha.dtype)
         return self.edge_alpha * torch.exp(-steps * torch.exp(-self.edge_log_tau))
+
+
+class _Carry(torch.autograd.Function):
+    """z[0] = 0, z[c] = λ z[c − 1] + left[c − 1]: traces before each block, (blocks, B, M). The backward pass is the same
+    recurrence the other way, written out: autograd would take four operations for each of its steps."""
+
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, decay: Tensor) -> Tensor:
+        z = torch.zeros_like(left)
+        for c in range(1, len(z)):
+            torch.addcmul(left[c - 1], z[c - 1], decay, out=z[c])
+        ctx.save_for_backward(z, decay)
+        return z
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        z, decay = ctx.saved_tensors
+        back = torch.zeros_like(grad)  # the gradient at left
+        for c in range(len(z) - 2, -1, -1):
+            torch.addcmul(grad[c + 1], back[c + 1], decay, out=back[c])
+        return back, (back * z).sum((0, 1))
