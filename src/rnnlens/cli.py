@@ -129,6 +129,8 @@ def train(
     arch: Arch = "gru",
     hidden: int = 256,
     embedding: int = 128,
+    scale: float = 1.0,
+    refit: bool = False,
     resume: bool = False,
     test: bool = False,
     device: Device | None = None,
@@ -151,6 +153,10 @@ def train(
         Units of the network.
     embedding
         Length of a word's embedding.
+    scale
+        Size of the embeddings before training; a vanilla network needs small ones, such as 0.05.
+    refit
+        Train on the validation reviews too, to the last epoch: once every choice is made.
     resume
         Go on where a killed run stopped.
     test
@@ -162,7 +168,7 @@ def train(
     """
     from rnnlens.training.command import train_command
 
-    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads)
+    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit)
 
 
 @app.command

@@ -140,8 +140,8 @@ class Convolution(nn.Module):
 
 
 class _Carry(torch.autograd.Function):
-    """z[0] = 0, z[c] = λ z[c − 1] + left[c − 1]: traces before each block, (blocks, B, M). The backward pass is the same
-    recurrence the other way, written out: autograd would take four operations for each of its steps."""
+    """z[0] = 0, z[c] = λ z[c − 1] + left[c − 1]: traces before each block, (blocks, B, M). The backward pass is the
+    same recurrence the other way, written out: autograd would take four operations for each of its steps."""
 
     @staticmethod
     def forward(ctx: Any, left: Tensor, decay: Tensor) -> Tensor:
