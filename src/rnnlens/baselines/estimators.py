@@ -194,7 +194,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         tau = model.log_tau.exp()
         scale = model.alpha.expand(-1, self.components if self.own_weights else 1)
         if self.own_weights:  # how much of β there is in what the modifier adds
-            share = (scale @ model.beta_mod) @ model.beta / model.beta.square().sum().clamp(min=1e-12)
+            share = scale @ (model.beta @ model.beta_mod) / model.beta.square().sum().clamp(min=1e-12)
         else:
             share = scale[:, 0]
         strength = share * torch.exp(-1 / tau)
