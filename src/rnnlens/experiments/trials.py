@@ -10,6 +10,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,7 @@ def baseline(
     """One of the six baselines, not yet fitted."""
     fixed = dict(BASELINES[model])
     if "modifiers" not in fixed:
-        if not modifiers:
-            raise RnnlensError(f"the model {quoted(model)} needs modifier words: name a list or an analysed run")
+        need_modifiers([model], modifiers)
         fixed["modifiers"] = modifiers
     return ModifierConvolution(**fixed, **options, seed=seed, device=device)
 
@@ -47,6 +47,13 @@ def network(model: str, corpus: Corpus, options: dict[str, Any], seed: int) -> t
     shape = {name: options[name] for name in SHAPE if name in options}
     rest = {name: value for name, value in options.items() if name not in SHAPE}
     return Network(corpus.vocab, arch=model, seed=seed, **shape), TrainConfig(**rest, keep="last", seed=seed)
+
+
+def need_modifiers(models: list[str], modifiers: list[str] | None) -> None:
+    """An error that names a model which cannot do without modifier words, where there are none."""
+    for model in models:
+        if "modifiers" not in BASELINES.get(model, {"modifiers": None}) and not modifiers:
+            raise RnnlensError(f"the model {quoted(model)} needs modifier words: name a list or an analysed run")
 
 
 def judge(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
@@ -122,18 +129,16 @@ def run_trials(
     device: str | None = None,
     jobs: int = 1,
     out: Path | str = "trials.jsonl",
+    trial: Callable[..., dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
     """Run the trials that `out` does not hold yet, several at a time; each is appended as it finishes."""
-    for model in models:
-        check_model(model)
-        if "comw" in model and not modifiers:
-            raise RnnlensError(f"the model {quoted(model)} needs modifier words: name a list or an analysed run")
+    need_modifiers([check_model(model) for model in models], modifiers)
     about = mark(load_corpus(corpus), modifiers)
     before = [row for row in read_lines(out) if row.get("about") == about and row["seed"] == seed]
     done = {(row["model"], row["trial"]) for row in before}
     todo = [(model, number) for number in numbers for model in models if (model, number) not in done]
     since = time.monotonic()
-    for _, row in run_jobs(numbered_trial, todo, jobs, (corpus, seed, modifiers, device)):
+    for _, row in run_jobs(trial or numbered_trial, todo, jobs, (corpus, seed, modifiers, device)):
         row["about"] = about
         append_line(out, row)
         before.append(row)

@@ -1,38 +1,59 @@
 """Jobs by several processes, one job at a time each; a process that dies is replaced, and its job run again.
 
-(joblib's and concurrent.futures' pools give up as a whole, with every job under way, when one process dies.)
+On this machine by processes of our own (joblib's and concurrent.futures' pools give up as a whole, with every job under
+way, when one process dies), on a cluster by Ray.
 """
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from rnnlens.errors import RnnlensError, quoted
 
 ATTEMPTS = 5  # a job that kills every process it meets is at fault itself
 
 
+class _Busy(NamedTuple):
+    process: Any
+    job: Any
+    attempt: int
+
+
 def run_jobs(
     function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = ()
-) -> Iterator[tuple[Any, Any]]:
-    """(job, function(job, *setup)) of each job as it finishes. `function` must be importable; an exception in it ends
-    everything."""
+) -> Generator[tuple[Any, Any]]:
+    """(job, function(job, *setup)) of each job as it finishes; jobs are taken as workers become free. `function` must
+    be importable; an exception in it ends everything."""
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
-    todo = deque((job, 1) for job in jobs)
-    busy: dict[Connection, tuple[Any, Any, int]] = {}
+    waiting, again = iter(jobs), list[tuple[Any, int]]()
+    idle: list[tuple[Connection, Any]] = []
+    busy: dict[Connection, _Busy] = {}
+
+    def start() -> tuple[Connection, Any]:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs, function, setup), daemon=True)
+        process.start()
+        theirs.close()
+        return ours, process
+
     try:
-        while todo or busy:
-            while todo and len(busy) < workers:
-                ours, theirs = context.Pipe()
-                process = context.Process(target=_work, args=(theirs, function, setup), daemon=True)
-                process.start()
-                theirs.close()
-                _give(ours, process, todo, busy)
+        while True:
+            while len(busy) < workers:
+                job, attempt = again.pop() if again else (next(waiting, None), 1)
+                if job is None:
+                    break
+                ours, process = idle.pop() if idle else start()
+                busy[ours] = _Busy(process, job, attempt)
+                with suppress(OSError):  # dead before it began: `recv` will find out
+                    ours.send(job)
+            if not busy:
+                return
             for ours in cast(list[Connection], wait(list(busy))):
                 process, job, attempt = busy.pop(ours)
                 try:
@@ -40,29 +61,20 @@ def run_jobs(
                 except (EOFError, OSError):  # the process is dead
                     process.join()
                     if attempt == ATTEMPTS:
-                        raise RnnlensError(
-                            f"{attempt} processes in a row died on the job {quoted(job)}: is there enough memory? "
-                            "Try fewer jobs at a time"
-                        ) from None
-                    todo.appendleft((job, attempt + 1))
+                        raise _deadly(job) from None
+                    again.append((job, attempt + 1))
                     continue
                 if failed:
                     raise result
-                if todo:
-                    _give(ours, process, todo, busy)
-                else:
-                    ours.close()
+                idle.append((ours, process))
                 yield job, result
     finally:
-        for process, _, _ in busy.values():
+        for ours, (process, _, _) in busy.items():
+            ours.close()
             process.terminate()
-
-
-def _give(ours: Connection, process: Any, todo: deque[tuple[Any, int]], busy: dict[Connection, Any]) -> None:
-    job, attempt = todo.popleft()
-    busy[ours] = (process, job, attempt)
-    with suppress(OSError):  # dead before it began: `recv` will find out
-        ours.send(job)
+        for ours, process in idle:
+            ours.close()
+            process.join()
 
 
 def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ...]) -> None:
@@ -76,3 +88,50 @@ def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ..
         except Exception as error:
             result = True, error
         theirs.send(result)
+
+
+def run_jobs_on_ray(
+    function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = (), gpu: bool = False
+) -> Generator[tuple[Any, Any]]:
+    """The same on a Ray cluster: the one that $RAY_ADDRESS names, else one of this machine alone."""
+    try:
+        import ray
+    except ImportError as error:
+        raise RnnlensError("--engine ray needs Ray: install it with `pip install 'rnnlens[ray]'`") from error
+    ours = not ray.is_initialized()
+    if ours:
+        local: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if "RAY_ADDRESS" in os.environ else local))
+    share = min(1.0, ray.cluster_resources().get("GPU", 0) / workers) if gpu else 0
+    remote = ray.remote(num_cpus=1, num_gpus=share, max_retries=0)(function)
+    waiting, again, busy = iter(jobs), list[tuple[Any, int]](), dict[Any, tuple[Any, int]]()
+    try:
+        while True:
+            while len(busy) < workers:
+                job, attempt = again.pop() if again else (next(waiting, None), 1)
+                if job is None:
+                    break
+                busy[remote.remote(job, *setup)] = (job, attempt)
+            if not busy:
+                return
+            for done in ray.wait(list(busy))[0]:
+                job, attempt = busy.pop(done)
+                try:
+                    result = ray.get(done)
+                except ray.exceptions.RayTaskError as error:
+                    raise error.as_instanceof_cause() from None
+                except ray.exceptions.RayError:  # its worker, or the machine under it, is gone
+                    if attempt == ATTEMPTS:
+                        raise _deadly(job) from None
+                    again.append((job, attempt + 1))
+                    continue
+                yield job, result
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _deadly(job: Any) -> RnnlensError:
+    return RnnlensError(
+        f"{ATTEMPTS} processes in a row died on the job {quoted(job)}: is there enough memory? Try fewer at a time"
+    )
