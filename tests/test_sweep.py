@@ -21,7 +21,7 @@ from rnnlens.corpora import prepare
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.space import SPACES, Choice, parameters
 from rnnlens.experiments.sweep import read_settings, sweep
-from rnnlens.experiments.trials import best, judge, mark, run_trial, run_trials
+from rnnlens.experiments.trials import best, judge, run_trial, run_trials
 from rnnlens.experiments.workers import run_jobs
 
 from sweep_jobs import deadly_trial, slow_trial  # isort: skip
@@ -169,10 +169,10 @@ def test_forty_trials_finish_once_each_while_workers_are_killed(corpus, log, tmp
 
 
 SWEEP = """
-import sys
-from rnnlens.experiments.sweep import sweep
-from sweep_jobs import slow_trial
 if __name__ == "__main__":
+    import sys
+    from rnnlens.experiments.sweep import sweep
+    from sweep_jobs import slow_trial
     corpus, out, storage = sys.argv[1:]
     sweep(corpus, ["bow"], 12, out, jobs=2, resume=True, storage=storage or None, trial=slow_trial)
 """

@@ -30,10 +30,11 @@ BEAT, GRACE = 10.0, 120.0  # seconds between an owner's signs of life, and witho
 class Ledger:
     """Trials of one model under one seed, in a database that several processes and machines may share."""
 
-    def __init__(self, storage: BaseStorage, model: str, seed: int, about: str):
+    def __init__(self, storage: BaseStorage, model: str, seed: int, about: str, alone: bool = False):
+        """`alone`: nobody else can be at work on it, so whatever runs without us has been given up."""
         import optuna
 
-        self.storage, self.model, self.seed = storage, model, seed
+        self.storage, self.model, self.seed, self.alone = storage, model, seed, alone
         study = optuna.create_study(
             storage=storage, study_name=f"{model} seed {seed} on {about}", direction="maximize", load_if_exists=True
         )
@@ -115,6 +116,12 @@ class Ledger:
             for trial in self.trials() if trial.state.is_finished()
         ]  # fmt: skip
 
+    def others(self, most: int) -> int:
+        """How many trials below `most` others are at work on."""
+        from optuna.trial import TrialState
+
+        return sum(trial.state == TrialState.RUNNING for trial in self.trials()[:most])
+
     def release(self, number: int) -> None:
         """Give back a trial that was claimed but will not be run."""
         from optuna.trial import TrialState
@@ -143,8 +150,8 @@ class Ledger:
 
     def _abandoned(self, trial: FrozenTrial, seen: dict[str, Any]) -> bool:
         owner = trial.user_attrs.get("owner")
-        if owner == self.owner:
-            return False
+        if owner == self.owner or self.alone:
+            return owner != self.owner
         if owner is None:  # claimed a moment ago, or by somebody killed right after
             started = 0.0 if trial.datetime_start is None else trial.datetime_start.timestamp()
             return time.time() - started > GRACE

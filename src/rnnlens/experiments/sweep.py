@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from rnnlens.artifacts import exclusive, read_json, read_lines, write_json
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.experiments.ledger import Ledger, open_storage
+from rnnlens.experiments.ledger import BEAT, Ledger, open_storage
 from rnnlens.experiments.space import SPACES, check_model
 from rnnlens.experiments.trials import best, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
@@ -51,7 +53,7 @@ def sweep(
     with ExitStack() as stack:
         stack.enter_context(exclusive(out))
         opened = open_storage(storage or f"sqlite:///{out / 'ledger.db'}")
-        ledgers = {model: Ledger(opened, model, seed, about) for model in models}
+        ledgers = {model: Ledger(opened, model, seed, about, alone=storage is None) for model in models}
         if earlier is not None:
             rows = [row for row in read_lines(earlier) if row.get("about") == about]
             if not rows:
@@ -70,18 +72,19 @@ def sweep(
                 ledgers[model].release(number)
 
         stack.callback(release)
-        setup = (corpus, seed, modifiers, device)
-        claims = _claims(ledgers, trials, running)
-        if engine == "ray":
-            results = run_jobs_on_ray(trial, claims, jobs, setup, gpu=device == "cuda")
-        else:
-            results = run_jobs(trial, claims, jobs, setup)
-        for (model, number), row in stack.enter_context(closing(results)):
-            running.remove((model, number))
-            if ledgers[model].finish(number, row):
-                finished.append(row)
-            if told is not None:
-                told(finished, running)
+        start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
+        while True:
+            claims = _claims(ledgers, trials, running)
+            with closing(start(trial, claims, jobs, (corpus, seed, modifiers, device))) as results:
+                for (model, number), row in results:
+                    running.remove((model, number))
+                    if ledgers[model].finish(number, row):
+                        finished.append(row)
+                    if told is not None:
+                        told(finished, running)
+            if not any(ledger.others(trials) for ledger in ledgers.values()):
+                break
+            time.sleep(BEAT)  # others finish what they run, or it becomes ours
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
         return write_settings(out / "settings.json", finished, data.fingerprint)
 

@@ -86,8 +86,8 @@ def run_trial(
             untrained, config = network(model, corpus, parameters, seed)
             with tempfile.TemporaryDirectory() as folder:
                 run = train(untrained, corpus, config, Path(folder) / "run", device=device, threads=1, progress=False)
+                found["history"] = [record["validation_accuracy"] for record in run.history]
             logits = evaluate(run.network.to(device or "cpu"), corpus.validation, config.max_words).logits
-            found["history"] = [record["validation_accuracy"] for record in run.history]
         found["accuracy"], found["loss"] = judge(logits, corpus.validation.labels)
     except RnnlensError as error:
         if "off the scale" not in str(error):

@@ -81,13 +81,14 @@ def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ..
     while True:
         try:
             job = theirs.recv()
-        except EOFError:
+        except (EOFError, OSError):  # whoever gave the jobs is done, or dead
             return
         try:
             result = False, function(job, *setup)
         except Exception as error:
             result = True, error
-        theirs.send(result)
+        with suppress(OSError):
+            theirs.send(result)
 
 
 def run_jobs_on_ray(
