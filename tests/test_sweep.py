@@ -3,9 +3,12 @@
 import multiprocessing
 import os
 import random
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -212,3 +215,65 @@ def test_errors_in_jobs_come_back():
     with pytest.raises(ZeroDivisionError):
         list(run_jobs(divmod, [1], 1, (0,)))
     assert sorted(run_jobs(pow, [2, 3], 2, (2,))) == [(2, 4), (3, 9)]
+
+
+def test_ray_runs_a_killed_workers_trial_again(corpus, log, tmp_path, monkeypatch):
+    pytest.importorskip("ray", reason="the engine for clusters is not installed: pip install 'rnnlens[ray]'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), *sys.path]))  # its workers' too
+    killed = []
+
+    def kill():
+        """The worker that has begun a third trial, before it ends."""
+        while not killed:
+            for line in log():
+                under_way = ["end", *line[1:]] not in log()
+                if line[0] == "start" and under_way and sum(other[0] == "end" for other in log()) >= 3:
+                    killed.append(int(line[3]))
+                    os.kill(killed[0], signal.SIGKILL)
+                    return
+            time.sleep(0.02)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    sweep(corpus, ["bow"], 12, tmp_path / "out", engine="ray", jobs=2, trial=slow_trial)
+    killer.join()
+    workers = {line[3] for line in log()}
+    assert len(workers) >= 3  # two, and one in the place of the killed one
+    each_once(tmp_path / "out", log, 12, 1)
+    again = Counter(line[2] for line in log() if line[0] == "start")
+    assert sum(again.values()) == 13 and max(again.values()) == 2
+
+
+@pytest.fixture
+def postgres(tmp_path_factory):
+    """The URL of a PostgreSQL of our own."""
+    pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed: pip install 'psycopg[binary]'")
+    if not shutil.which("initdb") or not shutil.which("pg_ctl"):
+        pytest.skip("there is no PostgreSQL server here to start")
+    folder = tempfile.mkdtemp(prefix="pg")
+    who = {"user": "postgres", "cwd": "/"} if os.getuid() == 0 else {}
+    if who:
+        shutil.chown(folder, "postgres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    run = lambda *command: subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **who)  # noqa: E731
+    run("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "postgres", "--no-sync")
+    server = ("pg_ctl", "-D", f"{folder}/data", "-w", "-l", f"{folder}/log")
+    run(*server, "-o", f"-p {port} -h 127.0.0.1 -k {folder}", "start")
+    yield f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+    run(*server, "-m", "immediate", "stop")
+    shutil.rmtree(folder)
+
+
+def test_two_sweeps_share_a_database_and_one_is_killed(corpus, log, postgres, tmp_path):
+    both = [started(corpus, tmp_path / name, postgres) for name in "ab"]
+    while sum(line[0] == "end" for line in log()) < 4:
+        time.sleep(0.02)
+    both[0].kill()
+    both[0].wait()
+    assert both[1].wait(60) == 0
+    found = optuna.load_study(storage=postgres, study_name=None).trials
+    assert [trial.state.name for trial in found[:12]] == ["COMPLETE"] * 12
+    starts = Counter(line[2] for line in log() if line[0] == "start")
+    assert set(starts) == {str(k) for k in range(12)} and sum(starts.values()) <= 12 + 4

@@ -177,11 +177,17 @@ def open_storage(url: str) -> BaseStorage:
         raise RnnlensError("a sweep needs optuna: install it with `pip install 'rnnlens[sweep]'`") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     options = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
-    try:
-        return optuna.storages.RDBStorage(url, engine_kwargs=options)
-    except Exception as error:  # SQLAlchemy's and the driver's own, of many kinds
-        shown = re.sub(r"//([^:/@]*):[^@]*@", r"//\1:…@", url)  # without the password
-        raise RnnlensError(f"cannot open the ledger {quoted(shown)}: {quoted(str(error).splitlines()[0])}") from error
+    for patience in (1, 2, None):
+        try:
+            return optuna.storages.RDBStorage(url, engine_kwargs=options)
+        except Exception as error:  # SQLAlchemy's and the driver's own, of many kinds
+            if patience is not None and "already exists" in str(error):  # another sweep is making the same tables
+                time.sleep(patience)
+                continue
+            shown = re.sub(r"//([^:/@]*):[^@]*@", r"//\1:…@", url)  # without the password
+            why = quoted((str(error).splitlines() or [""])[0])
+            raise RnnlensError(f"cannot open the ledger {quoted(shown)}: {why}") from error
+    raise AssertionError
 
 
 def with_distributions(chosen: dict[str, Any], space: Space) -> dict[str, tuple[Any, BaseDistribution]]:

@@ -109,6 +109,11 @@ def check_model(model: str) -> str:
     return model
 
 
+def models_of(names: str) -> list[str]:
+    """Models named with commas between them; `all` is all ten."""
+    return list(SPACES) if names == "all" else [check_model(name.strip()) for name in names.split(",")]
+
+
 def parameters(model: str, seed: int, trial: int) -> dict[str, Any]:
     """The parameters of one trial."""
     space = SPACES[check_model(model)]

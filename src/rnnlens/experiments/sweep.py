@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from rnnlens.artifacts import exclusive, read_json, read_lines, write_json
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.experiments.ledger import BEAT, Ledger, open_storage
+from rnnlens.experiments.ledger import Ledger, open_storage
 from rnnlens.experiments.space import SPACES, check_model
 from rnnlens.experiments.trials import best, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
@@ -84,7 +84,7 @@ def sweep(
                         told(finished, running)
             if not any(ledger.others(trials) for ledger in ledgers.values()):
                 break
-            time.sleep(BEAT)  # others finish what they run, or it becomes ours
+            time.sleep(2)  # others finish what they run, or it becomes ours
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
         return write_settings(out / "settings.json", finished, data.fingerprint)
 

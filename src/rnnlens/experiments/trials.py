@@ -23,7 +23,7 @@ from rnnlens.corpora import load_corpus
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.space import check_model, parameters
+from rnnlens.experiments.space import check_model, models_of, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
 from rnnlens.training import TrainConfig, evaluate, train
@@ -170,9 +170,7 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
 
     def command() -> None:
-        from rnnlens.experiments.space import SPACES
-
-        models = list(SPACES) if asked.model == "all" else asked.model.split(",")
+        models = models_of(asked.model)
         first, _, last = asked.trials.partition("-")
         if not (first.isdigit() and (last or first).isdigit()):
             raise RnnlensError(f"trials is {quoted(asked.trials)}: expected a range such as 0-59")

@@ -99,6 +99,7 @@ def run_jobs_on_ray(
         import ray
     except ImportError as error:
         raise RnnlensError("--engine ray needs Ray: install it with `pip install 'rnnlens[ray]'`") from error
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers
     ours = not ray.is_initialized()
     if ours:
         local: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
