@@ -43,11 +43,11 @@ def literal(model: Convolution, words: list[int]) -> float:
             else:
                 for p in range(shape.components):
                     alpha = model.alpha[m, p if shape.factored else 0].item()
-                    total += alpha * filtered * model.beta_mod[p, word].item()
+                    total += alpha * filtered * model.beta_mod[word, p].item()
         if shape.edges:
             for k, steps in enumerate((t, T - 1 - t)):
                 gain = model.edge_alpha[k].item() * math.exp(-steps / model.edge_log_tau[k].exp().item())
-                total += gain * (model.beta_edges[k, word] if shape.own_edges else model.beta[word]).item()
+                total += gain * (model.beta_edges[word, k] if shape.own_edges else model.beta[word]).item()
     return total
 
 
@@ -91,7 +91,7 @@ def test_gradients_are_those_of_the_equation():
     def total(values):
         return torch.func.functional_call(model, values, (ids, lengths)).sum()
 
-    gradient = torch.func.grad(total)({name: value.detach() for name, value in parameters.items()})
+    gradient = dict(zip(parameters, torch.autograd.grad(total(parameters), list(parameters.values())), strict=True))
     for name, value in parameters.items():
         nudge = torch.randn(value.shape, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
         step = 1e-6

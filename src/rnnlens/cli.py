@@ -129,6 +129,8 @@ def train(
     arch: Arch = "gru",
     hidden: int = 256,
     embedding: int = 128,
+    scale: float = 1.0,
+    refit: bool = False,
     resume: bool = False,
     test: bool = False,
     device: Device | None = None,
@@ -151,6 +153,10 @@ def train(
         Units of the network.
     embedding
         Length of a word's embedding.
+    scale
+        Size of the embeddings before training; a vanilla network needs small ones, such as 0.05.
+    refit
+        Train on the validation reviews too, to the last epoch: once every choice is made.
     resume
         Go on where a killed run stopped.
     test
@@ -162,7 +168,7 @@ def train(
     """
     from rnnlens.training.command import train_command
 
-    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads)
+    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit)
 
 
 @app.command
@@ -221,6 +227,78 @@ def demo(*, out: Path = Path("runs/demo"), seed: int = 0, device: Device | None 
 
     check_device(device)
     _analyze(unpack("imdb-gru", out), None, 10_000, seed, device, None)
+
+
+@app.command
+def sweep(
+    corpus: str,
+    *,
+    model: str,
+    out: Path,
+    trials: int = 60,
+    engine: Literal["local", "ray"] = "local",
+    storage: str | None = None,
+    jobs: int = 1,
+    resume: bool = False,
+    modifiers: list[Path] | None = None,
+    most: int = 400,
+    earlier: Path | None = None,
+    seed: int = 0,
+    device: Device | None = None,
+) -> None:
+    """Search for good settings at random, judged on the validation reviews.
+
+    A trial whose worker is killed is run again, a finished one never. The best settings are written to `settings.json`,
+    which `train`, `baselines` and `reproduce` take.
+
+    Parameters
+    ----------
+    corpus
+        A prepared corpus folder, or any source that `rnnlens prepare` takes.
+    model
+        One or more of Table 1's models, with commas: `bow`, `bod+eod`, `bod+eod+beta_bod+beta_eod`, `comw`,
+        `comw+beta_mod`, `comw+beta_mod+beta_bod+beta_eod`, `gru`, `lstm`, `ugrnn`, `vanilla`; or `all`.
+    out
+        The folder to write: the ledger and `settings.json`.
+    trials
+        How many for each model.
+    engine
+        Processes of this machine, or a Ray cluster (that of `RAY_ADDRESS`, else a local one).
+    storage
+        URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines may share;
+        by default SQLite in the folder.
+    jobs
+        Trials at a time.
+    resume
+        Go on with the trials that are in the folder.
+    modifiers
+        For models with modifiers: a list of words (.json, .txt), or one or more analysed runs.
+    most
+        How many of a run's modifiers.
+    earlier
+        A file that `python -m rnnlens.experiments.trials` wrote: its trials are taken over.
+    seed
+        Of the search and of training.
+    device
+        Where to compute.
+    """
+    from rnnlens.experiments.modifier_words import read_modifiers
+    from rnnlens.experiments.space import models_of
+    from rnnlens.experiments.sweep import sweep as run_sweep
+    from rnnlens.experiments.sweep_view import watched
+
+    models = models_of(model)
+    words = read_modifiers(modifiers, most) if modifiers else None
+    with watched(models, trials) as told:
+        chosen = run_sweep(
+            corpus, models, trials, out, engine=engine, storage=storage, jobs=jobs, resume=resume, seed=seed,
+            modifiers=words, device=device, earlier=earlier, told=told,
+        )  # fmt: skip
+    for name in models:
+        if name in chosen["models"]:
+            top = chosen["models"][name]
+            print(f"{name}: {100 * top['accuracy']:.2f} % on validation, trial {top['trial']} of {top['trials']}")
+    print(f"settings: {out / 'settings.json'}")
 
 
 @app.command

@@ -4,7 +4,8 @@
 
 with f^m[s] = α^m exp(−s/τ^m). A modifier's trace is a recurrence, z_m[t] = λ_m z_m[t−1] + μ_m[t] with λ = exp(−1/τ), so
 the cost is linear in the length of a document: time is cut into blocks, inside which words meet directly, and from one
-block to the next only the traces of the M modifiers are carried, by one matrix product.
+block to the next only the traces of the M modifiers are carried. All blocks are computed at once; the only loop has one
+product and sum a block.
 
 Shapes: B documents, T words, W vocabulary, M modifiers, P components.
 """
@@ -12,8 +13,10 @@ Shapes: B documents, T words, W vocabulary, M modifiers, P components.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 BLOCK = 16  # words that meet directly; what is further apart meets through the traces
@@ -69,18 +72,18 @@ class Convolution(nn.Module):
             return nn.Parameter(0.01 * torch.randn(*size, generator=generator))
 
         self.beta, self.bias = nn.Parameter(torch.zeros(W)), nn.Parameter(torch.zeros(()))
-        which = torch.full((W + 1,), -1, dtype=torch.long)  # PAD reads the last entry
+        which = torch.full((W + 1,), M)  # PAD reads the last entry
         which[torch.as_tensor(shape.modifiers, dtype=torch.long)] = torch.arange(M)
         self.register_buffer("which", which)
         if M:
             self.alpha = small(M, P if shape.factored else 1)
             self.log_tau = nn.Parameter(torch.full((M,), tau).log())
             if shape.own_weights:
-                self.beta_mod = small(P, W)
+                self.beta_mod = small(W, P)
         if shape.edges:
             self.edge_alpha, self.edge_log_tau = small(2), nn.Parameter(torch.full((2,), edge_tau).log())
             if shape.own_edges:
-                self.beta_edges = small(2, W)
+                self.beta_edges = small(W, 2)
 
     which: Tensor
 
@@ -89,50 +92,41 @@ class Convolution(nn.Module):
 
     def contributions(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """What each word adds to the logit, (B, T); zero behind a document's end."""
-        there = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
-        ids = ids.long().masked_fill(~there, -1)
-        known = ids >= 0
-        safe = ids.clamp(min=0)
-        total = self.beta[safe]
-        if len(self.shape.modifiers):
-            gains = self.gains(ids)  # (B, T, P)
-            if self.shape.own_weights:
-                total = total + (gains * self.beta_mod.t()[safe]).sum(-1)
-            else:
-                total = total + gains[..., 0] * self.beta[safe]
-        if self.shape.edges:
-            edge = self.edge_gains(lengths, ids.shape[1])  # (B, T, 2)
-            weights = self.beta_edges.t()[safe] if self.shape.own_edges else self.beta[safe].unsqueeze(-1)
-            total = total + (edge * weights).sum(-1)
-        return total * known
+        shape, t = self.shape, torch.arange(ids.shape[1], device=ids.device)
+        ids = ids.long().masked_fill(t >= lengths.unsqueeze(1), -1)
+        word = ids.clamp(min=0)
+        own = self.beta[word]
+        total = own
+        if shape.modifiers:
+            gains = self.gains(ids)
+            weights = _rows(self.beta_mod, word) if shape.own_weights else own.unsqueeze(-1)
+            # As printed all components share their filters, and add up to one vector of weights.
+            total = total + (gains * (weights if shape.factored else weights.sum(-1, keepdim=True))).sum(-1)
+        if shape.edges:
+            weights = _rows(self.beta_edges, word) if shape.own_edges else own.unsqueeze(-1)
+            total = total + (self.edge_gains(lengths, ids.shape[1]) * weights).sum(-1)
+        return total.masked_fill(ids < 0, 0)
 
     def gains(self, ids: Tensor) -> Tensor:
-        """Σ_m (f^{m,p} ∗ μ^m)[t], (B, T, P): what modifiers so far do to the word at t."""
-        B, T = ids.shape
-        P = self.shape.components if self.shape.own_weights else 1
+        """Σ_m (f^{m,p} ∗ μ^m)[t], (B, T, P): what modifiers so far do to the word at t; P is 1 unless `factored`."""
+        (B, T), C = ids.shape, BLOCK
+        M, P = self.alpha.shape
+        blocks = -(-T // C)
         log_decay = -torch.exp(-self.log_tau)  # log λ, (M,)
-        alpha = self.alpha.expand(-1, P)
-        modifier = self.which[ids]  # (B, T), −1: none
-        active = (modifier >= 0).to(alpha.dtype)
-        m = modifier.clamp(min=0)
-        traces = alpha.new_zeros(B, len(log_decay))
-        lag = torch.arange(BLOCK, device=ids.device)
+        m = self.which[F.pad(ids, (0, blocks * C - T), value=-1)].view(B, blocks, C).transpose(0, 1)
+        # log λ and α of the modifier at each place (blocks, B, C); no modifier is one more, with α = 0.
+        here = _rows(F.pad(torch.cat([log_decay.unsqueeze(1), self.alpha], 1), (0, 0, 0, 1)), m)
+        rate, alpha = here[..., 0], here[..., 1:]
+        lag = torch.arange(C, device=ids.device)
         apart = lag.unsqueeze(1) - lag  # [t, s]: how far back s is
-        reach = (apart >= self.shape.first_lag).to(alpha.dtype)
-        # What a trace at the end of the block before is worth at each place of this one, for every component.
-        ahead = torch.exp(log_decay.unsqueeze(1) * (lag + 1)).unsqueeze(2) * alpha.unsqueeze(1)  # (M, BLOCK, P)
-        found = []
-        for start in range(0, T, BLOCK):
-            here, on = m[:, start : start + BLOCK], active[:, start : start + BLOCK]
-            C = here.shape[1]
-            # Where first_lag is above 1 the traces of the block before reach too early: it is 0 or 1.
-            carried = (traces @ ahead[:, :C].flatten(1)).view(B, C, P)
-            decay = torch.exp(log_decay[here].unsqueeze(1) * apart[:C, :C].clamp(min=0)) * reach[:C, :C]  # (B, t, s)
-            met = (decay * on.unsqueeze(1)) @ alpha[here]  # (B, C, P)
-            found.append(carried + met)
-            left = torch.exp(log_decay[here] * (C - 1 - lag[:C])) * on
-            traces = (traces * torch.exp(log_decay * C)).scatter_add(1, here, left)
-        return torch.cat(found, 1)
+        reach = (apart >= self.shape.first_lag).to(rate.dtype)
+        met = (torch.exp(rate.unsqueeze(2) * apart.clamp(min=0)) * reach) @ alpha  # (blocks, B, C, P)
+        # What each block leaves behind at its last word, carried on; what that is worth at each word of the next.
+        left = alpha.new_zeros(blocks, B, M + 1).scatter_add(2, m, torch.exp(rate * (C - 1 - lag)))
+        traces = _Carry.apply(left[..., :M], torch.exp(log_decay * C))
+        ahead = torch.exp(log_decay.unsqueeze(1) * (lag + 1)).unsqueeze(2) * self.alpha.unsqueeze(1)  # (M, C, P)
+        carried = (traces.flatten(0, 1) @ ahead.flatten(1)).view(blocks, B, C, P)
+        return (met + carried).transpose(0, 1).reshape(B, blocks * C, P)[:, :T]
 
     def edge_gains(self, lengths: Tensor, T: int) -> Tensor:
         """Of the token before a document and of the one behind it, (B, T, 2)."""
@@ -141,3 +135,29 @@ class Convolution(nn.Module):
         until = (lengths.unsqueeze(1) - 1 - t).clamp(min=0)
         steps = torch.stack([since, until], -1).to(self.edge_alpha.dtype)
         return self.edge_alpha * torch.exp(-steps * torch.exp(-self.edge_log_tau))
+
+
+def _rows(table: Tensor, at: Tensor) -> Tensor:
+    """Rows (..., K) of a table at ids (...). (Its gradient takes a fifth of the time of `F.embedding`'s.)"""
+    return table.index_select(0, at.flatten()).view(*at.shape, -1)
+
+
+class _Carry(torch.autograd.Function):
+    """z[0] = 0, z[c] = λ z[c − 1] + left[c − 1]: traces before each block, (blocks, B, M). The backward pass is the
+    same recurrence the other way, written out: autograd would take four operations for each of its steps."""
+
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, decay: Tensor) -> Tensor:
+        z = torch.zeros_like(left)
+        for c in range(1, len(z)):
+            torch.addcmul(left[c - 1], z[c - 1], decay, out=z[c])
+        ctx.save_for_backward(z, decay)
+        return z
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        z, decay = ctx.saved_tensors
+        back = torch.zeros_like(grad)  # the gradient at left
+        for c in range(len(z) - 2, -1, -1):
+            torch.addcmul(grad[c + 1], back[c + 1], decay, out=back[c])
+        return back, (back * z).sum((0, 1))

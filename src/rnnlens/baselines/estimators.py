@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rnnlens.artifacts import atomic_folder, read_json, read_tensors, write_json, write_tensors
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
+from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.corpora.corpus import Corpus, Split
-from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.training.batches import epoch_batches, token_batches
+from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -40,7 +40,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     edges, own_edges  the beginning and end of a document modify too, with weights of their own
     first_lag       1: modifiers change what follows; 0: themselves too, as printed
     vocab_size, min_count  which words are known
-    epochs, batch, learning_rate, l2, word_dropout, max_words, seed, device  how it is trained (Adam)
+    epochs, batch, learning_rate, decay, momentum, l2, word_dropout, max_words, seed, device  how it is trained: by
+                    Adam, whose learning rate falls to `decay` of what it begins with
 
     Fitted: `classes_`, `vocab_`, `model_`, and `modifiers_`, a table of word, strength and scope.
     """
@@ -63,6 +64,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         epochs: int = 8,
         batch: int = 64,
         learning_rate: float = 0.01,
+        decay: float = 0.01,
+        momentum: float = 0.9,
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
@@ -84,6 +87,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.epochs = epochs
         self.batch = batch
         self.learning_rate = learning_rate
+        self.decay = decay
+        self.momentum = momentum
         self.l2 = l2
         self.word_dropout = word_dropout
         self.max_words = max_words
@@ -96,8 +101,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         """Learn from texts (n,) and labels (n,), or from the training split of a corpus."""
         split, self.vocab_, self.classes_ = self._read(X, y)
         self.model_ = Convolution(self._shape(self.vocab_), seed=self.seed).to(self.device or "cpu")
-        self._train(split)
-        self.model_ = self.model_.cpu().requires_grad_(False)
+        learnt = isinstance(self.modifiers, str) and len(self.model_.shape.modifiers) > 0
+        train_model(self.model_, split, self._how(), self.l2, self._sparsity if learnt else None)
+        self.model_.requires_grad_(False)
         return self
 
     def _read(self, X: Sequence[str] | Corpus, y: Any) -> tuple[Split, Vocab, np.ndarray]:
@@ -134,35 +140,16 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             return given.strongest(self.most)
         return list(given)
 
-    def _train(self, split: Split) -> None:
-        model, device = self.model_, next(self.model_.parameters()).device
-        lengths = split.lengths if self.max_words is None else np.minimum(split.lengths, self.max_words)
-        optimizer = torch.optim.Adam(model.parameters(), lr=self.learning_rate)
-        steps = self.epochs * -(-len(split) // self.batch)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, self.learning_rate, total_steps=max(2, steps + 1))
-        generator = torch.Generator().manual_seed(self.seed)
-        labels = np.asarray(split.labels)
-        for epoch in range(self.epochs):
-            for rows in epoch_batches(lengths, self.batch, self.seed, epoch):
-                ids, n = (torch.from_numpy(part) for part in split.batch(rows, self.max_words))
-                if self.word_dropout:
-                    ids = ids.masked_fill(torch.rand(ids.shape, generator=generator) < self.word_dropout, PAD)
-                target = torch.from_numpy(labels[rows].astype(np.float32)).to(device)
-                logits = model(ids.to(device), n.to(device))
-                loss = F.binary_cross_entropy_with_logits(logits, target) + self._penalty()
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                schedule.step()
+    def _how(self) -> TrainConfig:
+        return TrainConfig(
+            epochs=self.epochs, batch=self.batch, learning_rate=self.learning_rate, schedule="exponential", warmup=0,
+            final_rate=self.decay, momentum=self.momentum, word_dropout=self.word_dropout, max_words=self.max_words,
+            seed=self.seed,
+        )  # fmt: skip
 
-    def _penalty(self) -> torch.Tensor:
-        """L2 on weights; where modifiers are learnt, the size of each one's scale as well."""
-        model = self.model_
-        weights = [model.beta, *(getattr(model, name) for name in ("beta_mod", "beta_edges") if hasattr(model, name))]
-        total = self.l2 * sum((weight.square().sum() for weight in weights), model.beta.new_zeros(()))
-        if isinstance(self.modifiers, str) and hasattr(model, "alpha"):
-            total = total + self.sparsity * model.alpha.square().sum(1).add(1e-12).sqrt().sum()
-        return total
+    def _sparsity(self) -> torch.Tensor:
+        """Where modifiers are learnt, the size of each one's scales."""
+        return self.sparsity * self.model_.alpha.square().sum(1).add(1e-12).sqrt().sum()
 
     # --- reading ---
 
@@ -170,21 +157,15 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         """Logits (n,): above 0 for the second class."""
         check_is_fitted(self)
         split = X if isinstance(X, Split) else X.train if isinstance(X, Corpus) else self._encode(X)
-        lengths = split.lengths if self.max_words is None else np.minimum(split.lengths, self.max_words)
-        found = np.zeros(len(split), dtype=np.float32)
-        with torch.no_grad():
-            for rows in token_batches(lengths, 2**15, 256):
-                ids, n = (torch.from_numpy(part) for part in split.batch(rows, self.max_words))
-                found[rows] = self.model_(ids, n).numpy()
-        return found
+        return read_logits(self.model_, split, self.max_words)
 
     def _encode(self, X: Sequence[str]) -> Split:
         if isinstance(X, str):
             raise RnnlensError(f"got the text {quoted(X)}: expected a list of texts")
-        rows = [np.where((ids := self.vocab_.encode(text)) < 0, len(self.vocab_), ids) for text in X]
+        rows = [self.vocab_.encode(text) for text in X]
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         ids = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        return _Texts(ids, offsets, np.zeros(len(rows), dtype=np.uint8), len(self.vocab_))
+        return Split(ids, offsets, np.zeros(len(rows), dtype=np.uint8))
 
     def predict_proba(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
         """Probabilities (n, 2) of the two classes."""
@@ -213,7 +194,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         tau = model.log_tau.exp()
         scale = model.alpha.expand(-1, self.components if self.own_weights else 1)
         if self.own_weights:  # how much of β there is in what the modifier adds
-            share = (scale @ model.beta_mod) @ model.beta / model.beta.square().sum().clamp(min=1e-12)
+            share = scale @ (model.beta @ model.beta_mod) / model.beta.square().sum().clamp(min=1e-12)
         else:
             share = scale[:, 0]
         strength = share * torch.exp(-1 / tau)
@@ -269,6 +250,8 @@ class BagOfWords(ModifierConvolution):
         epochs: int = 8,
         batch: int = 64,
         learning_rate: float = 0.01,
+        decay: float = 0.01,
+        momentum: float = 0.9,
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
@@ -277,22 +260,9 @@ class BagOfWords(ModifierConvolution):
     ):
         super().__init__(
             None, vocab_size=vocab_size, min_count=min_count, epochs=epochs, batch=batch, learning_rate=learning_rate,
-            l2=l2, word_dropout=word_dropout, max_words=max_words, seed=seed, device=device,
+            decay=decay, momentum=momentum, l2=l2, word_dropout=word_dropout, max_words=max_words, seed=seed,
+            device=device,
         )  # fmt: skip
-
-
-class _Texts(Split):
-    """Encoded texts in which the id behind the vocabulary's last stands for no word."""
-
-    def __init__(self, ids: np.ndarray, offsets: np.ndarray, labels: np.ndarray, words: int):
-        super().__init__(ids, offsets, labels)
-        object.__setattr__(self, "words", words)
-
-    words: int
-
-    def batch(self, indices: Any, max_words: int | None = None, keep: Any = "last") -> tuple[np.ndarray, np.ndarray]:
-        ids, lengths = super().batch(indices, max_words, keep)
-        return np.where(ids == self.words, PAD, ids), lengths
 
 
 BASELINES: dict[str, dict[str, Any]] = {

@@ -103,14 +103,14 @@ def explain(model: Convolution, vocab: Vocab, text: str) -> Explanation:
                 continue
             fade = float(torch.exp(-(t - s) / model.log_tau[m].exp()))
             if shape.own_weights:
-                amount = float(model.alpha[m].expand(shape.components) @ model.beta_mod[:, i]) * fade
+                amount = float(model.alpha[m].expand(shape.components) @ model.beta_mod[i]) * fade
             else:
                 amount = float(model.alpha[m, 0] * model.beta[i]) * fade
             changes.append(Change(words[s], t - s, amount))
         if shape.edges:
             for k, (name, steps) in enumerate((("<beginning>", t), ("<end>", T - 1 - t))):
                 gain = model.edge_alpha[k] * torch.exp(-steps / model.edge_log_tau[k].exp())
-                weight = model.beta_edges[k, i] if shape.own_edges else model.beta[i]
+                weight = model.beta_edges[i, k] if shape.own_edges else model.beta[i]
                 changes.append(Change(name, steps, float(gain * weight)))
         known = vocab.unk < 0 or i != vocab.unk
         found.append(Contribution(word, known, float(model.beta[i]), changes))

@@ -148,7 +148,9 @@ def analyze(
         points, line, settled, through = _line(network, states.to(network.h0))
         drift = pad_drift(network)
         told("probe words")
-        probes = (probes or _probes(folder, network, line, corpus)).known_to(network)
+        if probes is None:
+            probes = stored_probes(folder, network, line) if corpus is None else Probes.from_corpus(corpus)
+        probes = probes.known_to(network)
         told("modifiers")
         modifiers = find_modifiers(network, line, top=top, probes=probes)
         told("subspace")
@@ -262,9 +264,8 @@ def stored_line(run: Run) -> LineAttractor:
     return fit_line_attractor(run.network, slow.to(run.network.h0))
 
 
-def _probes(run: Run | None, network: Network, line: LineAttractor, corpus: Any) -> Probes:
-    if corpus is not None:
-        return Probes.from_corpus(corpus)
+def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
+    """The probe words an analysed run stored, or else those its network reads most strongly."""
     stored = {} if run is None else run.results.get("probes", {})
     if "positive" in stored:
         return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
