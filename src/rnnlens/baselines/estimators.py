@@ -187,10 +187,15 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         share of that weight: −1 takes it away, −2 flips it), scope τ in words."""
         import polars
 
+        kinds = {"word": polars.String, "strength": polars.Float64, "tau": polars.Float64}
+        return polars.DataFrame(self.modifier_rows(), schema=kinds)
+
+    def modifier_rows(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The rows of `modifiers_`, without polars; the `most` strongest."""
         check_is_fitted(self)
         model, ids = self.model_, list(self.model_.shape.modifiers)
         if not ids:
-            return polars.DataFrame({"word": [], "strength": [], "tau": []})
+            return []
         tau = model.log_tau.exp()
         scale = model.alpha.expand(-1, self.components if self.own_weights else 1)
         if self.own_weights:  # how much of β there is in what the modifier adds
@@ -198,15 +203,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         else:
             share = scale[:, 0]
         strength = share * torch.exp(-1 / tau)
-        order = strength.abs().argsort(descending=True).tolist()
+        order = strength.abs().argsort(descending=True).tolist()[:most]
         words = self.vocab_.decode(ids)
-        return polars.DataFrame(
-            {
-                "word": [words[i] for i in order],
-                "strength": [float(strength[i]) for i in order],
-                "tau": [float(tau[i]) for i in order],
-            }
-        )
+        return [{"word": words[i], "strength": float(strength[i]), "tau": float(tau[i])} for i in order]
 
     # --- files ---
 
