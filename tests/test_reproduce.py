@@ -262,3 +262,14 @@ def test_the_commands(reviews, whole, tmp_path, capsys):
     assert fitted["bow"]["accuracy"] == whole[0]["table"]["rows"][0]["seeds"][0]
     code, _, err = call("baselines", corpus, "--out", tmp_path / "none", *common, "--refit")
     assert code == 1 and "--test" in err
+
+
+def test_train_takes_a_sweeps_settings(reviews, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in ("train", reviews / "corpus", "--out", tmp_path / "run", "--arch", "vanilla",
+                                     "--settings", reviews / "settings.json", "--epochs", 1, "--refit")])  # fmt: skip
+    assert not stop.value.code
+    run = rnnlens.load(tmp_path / "run")
+    assert run.about["network"]["hidden"] == NETWORK["hidden"] and run.config.learning_rate == NETWORK["learning_rate"]
+    assert run.config.epochs == 1 and run.config.keep == "last" and not run.results["accuracy"]
+    assert len(run.history) == 1 and "validation_accuracy" not in run.history[0]

@@ -130,6 +130,7 @@ def train(
     hidden: int = 256,
     embedding: int = 128,
     scale: float = 1.0,
+    settings: Path | None = None,
     refit: bool = False,
     resume: bool = False,
     test: bool = False,
@@ -155,6 +156,8 @@ def train(
         Length of a word's embedding.
     scale
         Size of the embeddings before training; a vanilla network needs small ones, such as 0.05.
+    settings
+        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that are given win.
     refit
         Train on the validation reviews too, to the last epoch: once every choice is made.
     resume
@@ -168,7 +171,7 @@ def train(
     """
     from rnnlens.training.command import train_command
 
-    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit)
+    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings)
 
 
 @app.command
