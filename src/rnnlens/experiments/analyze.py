@@ -23,7 +23,7 @@ from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.impulse import Impulse, Timescales, impulse, pad_drift, settle, timescales
-from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.modifiers import MOST, Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
 from rnnlens.context.probe import probe_results
@@ -40,7 +40,6 @@ from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
 SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
-MOST = 400  # modifiers by the paper's own norm, as many as its baselines have
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
     "really", "highly", "the", "a", "of", "movie",
