@@ -41,6 +41,16 @@ from rnnlens.training.loop import threads_for
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
 SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
 MOST = 400  # modifiers by the paper's own norm, as many as its baselines have
+MEASURES = (
+    "score",
+    "share",
+    "valence",
+    "interaction",
+    "norm_fixed",
+    "norm_nearest",
+    "on_positive",
+    "on_negative",
+)  # of each word, in analysis.safetensors
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
     "really", "highly", "the", "a", "of", "movie",
@@ -68,6 +78,20 @@ class Analysis:
     results: dict[str, Any] = field(repr=False)
     run: Run | None = field(repr=False, default=None)
 
+    def arrays(self) -> dict[str, Tensor]:
+        """What analysis.safetensors holds. words (M,): ids of the words that were looked at, most frequent first;
+        measures (C, M): the columns `MEASURES` of their table; places (M, R): where they take the state in the
+        modifier subspace."""
+        slow = self.points.take(self.points.converged.nonzero()[:, 0])
+        columns = self.modifiers.columns()
+        return {
+            "slow_points": slow.states, "slow_points_q": slow.q, "line": self.line.knots,
+            "line_logits": self.line.logits, "h_star": self.line.h_star, "subspace": self.subspace.components,
+            "line_directions": self.subspace.line, "bilinear_m": self.bilinear.m,
+            "words": self.modifiers.ids.int(), "measures": torch.tensor([columns[name] for name in MEASURES]),
+            "places": self.subspace.project(self.modifiers.h_mod),
+        }  # fmt: skip
+
     def save(self, folder: Path | str | None = None) -> Path:
         """Write results.json (merged into what a run has) and analysis.safetensors."""
         if folder is None and self.run is None:
@@ -76,15 +100,10 @@ class Analysis:
         if path.resolve().is_relative_to(ZOO):
             raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
         path.mkdir(parents=True, exist_ok=True)
-        slow = self.points.take(self.points.converged.nonzero()[:, 0])
         write_tensors(
-            path / "analysis.safetensors",
-            {
-                "slow_points": slow.states, "slow_points_q": slow.q, "line": self.line.knots,
-                "line_logits": self.line.logits, "h_star": self.line.h_star, "subspace": self.subspace.components,
-                "line_directions": self.subspace.line, "bilinear_m": self.bilinear.m,
-            },
-            {"what": "slow points, the curve through them, the modifier subspace and the bilinear components"},
+            path / "analysis.safetensors", self.arrays(),
+            {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
+             f"measures of words: {', '.join(MEASURES)}"},
         )  # fmt: skip
         write_tensors(path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"})
         if self.run is not None and path == self.run.path:
