@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rnnlens.experiments.toy import PHRASES
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.sections import Section, Story, architecture, drawn
 from rnnlens.runs import Run
+
+
+EXAMPLES = (
+    "not good the the the good", "extremely good the the the good", "not extremely bad", "not the the the the good",
+)  # fmt: skip
 
 
 def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
@@ -27,7 +31,7 @@ def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
         "Type words of the toy language. The line is the reading after each word, which should be the sum of what was "
         "said: `extremely` doubles the next word, `not` flips the next four. Hover a word to see what it does.",
         "reading",
-        PHRASES,
+        EXAMPLES,
         {"positive": [w for w in order if valences[w] > 0], "negative": [w for w in order if valences[w] < 0]},
         facts,
         toy_sections(results),

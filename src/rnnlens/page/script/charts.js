@@ -1,6 +1,6 @@
 // The live part's own charts: small, drawn anew at every key. Colours are classes, so that themes are a matter of style.
 
-import { html, signed, svg, ticks } from './elements.js'
+import { html, signed, svg, ticks, times } from './elements.js'
 
 const LEFT = 44
 const RIGHT = 4
@@ -38,7 +38,7 @@ export function readingChart({ width, gap, x }, series, unit, onPoint) {
   const high = Math.max(1, ...every) + 0.3
   const y = value => top + ((high - value) / (high - low)) * tall
   const label = named.map(one => `${one.name}: ${unit} ${signed(one.logits.at(-1))} after ${one.words.length} words`).join('; ')
-  const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label })
+  const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label, class: 'own' })
   const part = (...children) => chart.append(...children)
 
   part(svg('rect', { class: 'zone up', x: LEFT, y: top, width: width - LEFT - RIGHT, height: y(0) - top }))
@@ -69,12 +69,12 @@ export function gainChart({ width, gap, x }, series, onPoint) {
   const low = Math.min(0, ...values)
   const high = Math.max(2, ...values)
   const y = value => top + ((high - value) / (high - low)) * tall
-  const label = named.map(one => `${one.name}: the next word would count ×${one.gains.at(-1).toFixed(2)}`).join('; ')
-  const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label })
+  const label = named.map(one => `${one.name}: the next word would count ${times(one.gains.at(-1))}`).join('; ')
+  const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label, class: 'own' })
   chart.append(svg('text', { class: 'side', x: LEFT, y: top - 10 }, 'how much the next word would count, as a multiple'))
   for (const tick of new Set([0, 1, ...ticks(low, high, 2)])) {
     chart.append(svg('line', { class: tick === 1 ? 'zero' : 'grid', x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }))
-    chart.append(svg('text', { class: 'tick', x: LEFT - 8, y: y(tick) + 4, 'text-anchor': 'end' }, '×' + tick))
+    chart.append(svg('text', { class: 'tick', x: LEFT - 8, y: y(tick) + 4, 'text-anchor': 'end' }, times(tick, Number.isInteger(tick) ? 0 : 1)))
   }
   named.forEach((one, k) => one.gains.forEach((gain, t) => {
     const wide = Math.max(1.5, Math.min(14 * named.length, gap * 0.7) / named.length)
@@ -115,7 +115,7 @@ export function barcodeChart(barcode, about, width, height = 118) {
   const [top, tall] = [6, height - 24]
   const y = value => top + ((reach - value) / (2 * reach)) * tall
   const label = `Barcode: positive words change by ${signed(barcode.means[0])} on average, negative ones by ${signed(barcode.means[1])}`
-  const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label, class: 'fit' })
+  const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label, class: 'own fit' })
   chart.append(svg('line', { class: 'zero', x1: 0, x2: width, y1: y(0), y2: y(0) }))
   const places = []
   let start = 1
@@ -151,7 +151,7 @@ export function decayChart(impulse, kind, width, height = 112) {
   const x = t => left + ((width - left - 6) * t) / (T - 1)
   const y = value => top + (1 - value / high) * tall
   const said = impulse.tau === null ? 'no exponential decay' : `τ = ${impulse.tau.toFixed(1)} words`
-  const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Distance from the line after the word: ${said}`, class: 'fit' })
+  const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Distance from the line after the word: ${said}`, class: 'own fit' })
   chart.append(svg('line', { class: 'zero', x1: left, x2: width - 6, y1: y(0), y2: y(0) }))
   for (const tick of ticks(0, high, 3).filter(value => value > 0)) {
     chart.append(svg('line', { class: 'grid', x1: left, x2: width - 6, y1: y(tick), y2: y(tick) }))

@@ -30,6 +30,9 @@ export function signed(value, digits = 2) {
 
 export const percent = (share, digits = 0) => signed(100 * share, digits) + ' %'
 
+/** ×1.50, ×−0.20 */
+export const times = (factor, digits = 2) => '×' + factor.toFixed(digits).replace('-', '−')
+
 /** About so many round numbers within a range. */
 export function ticks(low, high, about = 4) {
   const rough = (high - low) / about || 1

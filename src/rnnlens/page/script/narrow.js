@@ -1,4 +1,4 @@
-// Figures on a phone: panels that stand side by side are put below one another, and long names of axes are broken.
+// Figures on a phone: panels that stand side by side are put below one another, and long titles are broken.
 
 const NARROW = 640
 const [GAP, TURNED] = [76, 132] // pixels between panels, for names of axes and titles; more where words stand upright
@@ -11,15 +11,18 @@ export function fitted(figure, height, width) {
   const panels = panelsOf(layout)
   const rows = new Set(panels.map(panel => panel.top)).size || 1
   const turned = panels.some(({ x }) => layout[x].tickangle === -90)
-  const gap = turned ? TURNED : GAP
+  const lines = panels.some(({ x }) => layout[x].ticktext?.some(text => text.includes('<br>')))
+  const titles = Math.max(0, ...panels.map(({ title }) => (title ? broken(title, width) : 0)))
+  const gap = turned ? TURNED : GAP + (lines ? 16 : 0) + 15 * titles
   const tall = (height - margin.t - margin.b) / rows
   const stacked = panels.length > rows
   const each = stacked ? Math.max(130, Math.min(tall, 260)) : tall
   const count = stacked ? panels.length : rows
   const room = stacked ? count * each + (count - 1) * gap : rows * tall
   if (stacked) stack(layout, panels, each, gap, room)
-  const broken = breakNames(layout, width)
-  const below = (turned ? 116 : 56) + 15 * broken
+  const names = Math.max(0, ...panels.map(({ x }) => (layout[x].title ? broken(layout[x].title, width) : 0)))
+  const below = (turned ? 116 : 56) + (lines ? 16 : 0) + 15 * names
+  margin.t += 15 * titles
   Object.assign(margin, { l: 54, r: margin.r < 40 ? 10 : 56, b: below + legendHeight(figure, layout, width) })
   if (layout.legend) layout.legend = { ...layout.legend, y: -below / room, yanchor: 'top', x: 0, entrywidth: 0, font: { size: 12 } }
   for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.min(12, note.font?.size ?? 12) }
@@ -51,22 +54,16 @@ function stack(layout, panels, each, gap, room) {
   })
 }
 
-/** Long names of x axes over several lines; how many more lines than one there are at most. */
-function breakNames(layout, width) {
-  let most = 0
-  for (const name of axesOf(layout, 'x')) {
-    const text = layout[name].title?.text
-    if (!text) continue
-    const lines = ['']
-    for (const word of text.split(' ')) {
-      const longer = `${lines.at(-1)} ${word}`.trim()
-      if (plain(longer).length * 6.4 > width - 90 && lines.at(-1)) lines.push(word)
-      else lines[lines.length - 1] = longer
-    }
-    layout[name].title.text = lines.join('<br>')
-    most = Math.max(most, lines.length - 1)
+/** Breaks a long title over several lines; how many more than one. */
+function broken(title, width) {
+  const lines = ['']
+  for (const word of (title.text ?? '').split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`.trim()
+    if (plain(longer).length * 6.4 > width - 90 && lines.at(-1)) lines.push(word)
+    else lines[lines.length - 1] = longer
   }
-  return most
+  title.text = lines.join('<br>')
+  return lines.length - 1
 }
 
 function legendHeight({ data }, layout, width) {

@@ -1,7 +1,7 @@
 // The live part: type, and see what the network makes of every word.
 
 import { gainChart, placesOf, readingChart } from './charts.js'
-import { KIND_SAID, MARKS, byId, html, signed } from './elements.js'
+import { KIND_SAID, MARKS, byId, html, signed, times } from './elements.js'
 import { badge, wordFacts } from './facts.js'
 import { fromFragment, toFragment } from './link.js'
 import { Reading } from './network.js'
@@ -172,7 +172,7 @@ export class Reader {
         html('p', { class: 'focus-word' }, html('bdi', {}, token.word)),
         html('p', {}, known ? badge(kind) : html('span', { class: 'kind' }, SAID[token.state])),
         html('p', { class: 'said' }, `Here it moves the ${this.unit} by `, html('b', {}, signed(change)), `, to ${signed(reading.logits[t + 1])}.`),
-        Number.isFinite(gain) ? html('p', { class: 'said' }, 'The next word would count ', html('b', {}, `×${gain.toFixed(2)}`), '.') : null,
+        Number.isFinite(gain) ? html('p', { class: 'said' }, 'The next word would count ', html('b', {}, times(gain)), '.') : null,
         known ? html('p', { class: 'said' }, html('button', { type: 'button', class: 'quiet', onclick: () => this.open(token.word) }, 'All about it')) : null,
       ),
       ...(known && this.context ? wordFacts(this.words, token.word, Math.min(360, this.width - 8)) : []),
