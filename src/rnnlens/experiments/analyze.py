@@ -29,10 +29,12 @@ from rnnlens.context.perturbation import Perturbations
 from rnnlens.context.probe import probe_results
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
+from rnnlens.display import Facts, Shown, percents, table_html
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.dynamics.view import principal_view
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.experiments.accuracy import accuracy_experiments, other_words
+from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
@@ -58,7 +60,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Analysis:
+class Analysis(Shown):
     """Everything found about one network; `results` is what results.json gets."""
 
     network: Network = field(repr=False)
@@ -91,6 +93,29 @@ class Analysis:
             "words": self.modifiers.ids.int(), "measures": torch.tensor([columns[name] for name in MEASURES]),
             "places": self.subspace.project(self.modifiers.h_mod),
         }  # fmt: skip
+
+    def _facts(self) -> Facts:
+        claims = analysis_claims(self.results)
+        held, of = sum(bool(claim.shown) for claim in claims), sum(claim.shown is not None for claim in claims)
+        return [
+            ("network", repr(self.network)),
+            ("warnings", self.results["warnings"] or "none"),
+            ("line attractor", f"a curve explains {percents([self.line.explained])} of the slow points' variance"),
+            ("modifiers", f"{len(self.modifiers.selected):,} of {len(self.modifiers):,} words"),
+            ("negators and diminishers", self.modifiers.strongest(12, ("negator", "diminisher"))),
+            ("intensifiers", self.modifiers.strongest(12, "intensifier")),
+            ("subspace", f"{percents(self.subspace.explained.tolist()[:3])} of the modifiers' variance"),
+            ("timescales, words", self.timescales.mean()),
+            ("bilinear model, 1, 2, 3 terms", percents(self.bilinear.explained.tolist()[:3])),
+            ("claims of the paper", f"{held} of {of} that were measured are shown"),
+        ]
+
+    def _drawing(self) -> str:
+        rows = [
+            ["–" if claim.shown is None else "✓" if claim.shown else "✗", claim.claim, claim.measured, claim.paper]
+            for claim in analysis_claims(self.results)
+        ]
+        return table_html(rows, ["", "claim", "here", "paper"])
 
     def save(self, folder: Path | str | None = None) -> Path:
         """Write results.json (merged into what a run has) and analysis.safetensors."""

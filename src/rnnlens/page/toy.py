@@ -10,7 +10,6 @@ from rnnlens.networks import Network
 from rnnlens.page.sections import Section, Story, architecture, drawn
 from rnnlens.runs import Run
 
-
 EXAMPLES = (
     "not good the the the good", "extremely good the the the good", "not extremely bad", "not the the the the good",
 )  # fmt: skip

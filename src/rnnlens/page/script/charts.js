@@ -17,12 +17,16 @@ export function placesOf(width, series) {
 }
 
 let pen = null
+const widths = new Map()
 
 /** How wide a word is, in pixels, when it is written large. */
 function wide(word) {
-  pen ??= document.createElement('canvas').getContext('2d')
-  pen.font = `600 ${LARGE}px ${getComputedStyle(document.body).fontFamily}`
-  return pen.measureText(word === '<pad>' ? '·' : word).width
+  if (!pen) {
+    pen = document.createElement('canvas').getContext('2d')
+    pen.font = `600 ${LARGE}px ${getComputedStyle(document.body).fontFamily}`
+  }
+  if (!widths.has(word)) widths.set(word, pen.measureText(word === '<pad>' ? '·' : word).width)
+  return widths.get(word)
 }
 
 /**
@@ -56,7 +60,8 @@ export function readingChart({ width, gap, x }, series, unit, onPoint) {
     const path = one.logits.map((value, t) => `${t ? 'L' : 'M'}${x(t).toFixed(1)} ${y(value).toFixed(1)}`).join('')
     part(svg('path', { class: `line ${one.look}`, d: path }))
     if (one.look === 'before' || gap < 6) continue
-    one.logits.forEach((value, t) => part(mark(one.look, x(t), y(value), t === one.logits.length - 1 ? 6 : 4)))
+    const marks = one.logits.map((value, t) => mark(one.look, x(t), y(value), t === one.logits.length - 1 ? 6 : 4))
+    part(svg('path', { class: `mark ${one.look}`, d: marks.join('') }))
   }
   return connected(chart, x, gap, [top, top + tall], onPoint)
 }
@@ -76,13 +81,16 @@ export function gainChart({ width, gap, x }, series, onPoint) {
     chart.append(svg('line', { class: tick === 1 ? 'zero' : 'grid', x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }))
     chart.append(svg('text', { class: 'tick', x: LEFT - 8, y: y(tick) + 4, 'text-anchor': 'end' }, times(tick, Number.isInteger(tick) ? 0 : 1)))
   }
-  named.forEach((one, k) => one.gains.forEach((gain, t) => {
-    const wide = Math.max(1.5, Math.min(14 * named.length, gap * 0.7) / named.length)
-    chart.append(svg('rect', {
-      class: `gain ${gain >= 1 ? 'more' : 'less'} ${one.look}`, x: x(t) + (k - named.length / 2) * wide, width: Math.max(1, wide - 1),
-      y: Math.min(y(1), y(gain)), height: Math.max(1.5, Math.abs(y(gain) - y(1))),
-    }))
-  }))
+  const each = Math.max(1.5, Math.min(14 * named.length, gap * 0.7) / named.length)
+  named.forEach((one, k) => {
+    const bars = { more: '', less: '' }
+    one.gains.forEach((gain, t) => {
+      const [left, wide] = [x(t) + (k - named.length / 2) * each, Math.max(1, each - 1)]
+      const [high, tall] = [Math.min(y(1), y(gain)), Math.max(1.5, Math.abs(y(gain) - y(1)))]
+      bars[gain >= 1 ? 'more' : 'less'] += `M${left.toFixed(1)} ${high.toFixed(1)}h${wide.toFixed(1)}v${tall.toFixed(1)}h${-wide.toFixed(1)}z`
+    })
+    for (const [side, d] of Object.entries(bars)) if (d) chart.append(svg('path', { class: `gain ${side} ${one.look}`, d }))
+  })
   return connected(chart, x, gap, [top - 4, top + tall], onPoint)
 }
 
@@ -100,9 +108,11 @@ function connected(chart, x, gap, [y1, y2], onPoint) {
   return { chart, point }
 }
 
+/** A square or a circle around a point, as part of a path. */
 function mark(look, x, y, size) {
-  if (look === 'b') return svg('rect', { class: 'mark b', x: x - size, y: y - size, width: 2 * size, height: 2 * size })
-  return svg('circle', { class: 'mark a', cx: x, cy: y, r: size })
+  const start = `M${(x - size).toFixed(1)} ${(look === 'b' ? y - size : y).toFixed(1)}`
+  if (look === 'b') return `${start}h${2 * size}v${2 * size}h${-2 * size}z`
+  return `${start}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0`
 }
 
 /** A stick for each probe word: by how much a word changes what it adds. */

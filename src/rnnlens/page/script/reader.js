@@ -111,10 +111,12 @@ export class Reader {
     this.draw(series)
     this.tell(series)
     for (const name of ['a', 'b']) this.lists[name].show(this.shown[name] ?? null, name, this.places)
-    if (changed) history.replaceState(null, '', toFragment(this.state))
     byId('shared').textContent = ''
     clearTimeout(this.later)
-    this.later = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
+    this.later = setTimeout(() => {
+      if (changed) history.replaceState(null, '', toFragment(this.state))
+      this.pointAgain(changed)
+    }, changed ? 60 : 0)
   }
 
   draw(series) {
@@ -233,12 +235,13 @@ class WordList {
     const text = html('bdi', {})
     const name = html('span', { class: 'name' }, text)
     const number = html('span', { class: 'logit' })
+    const more = html('span', { class: 'away' })
     const point = () => this.reader.point(this.name, t)
     const button = html('button', {
       type: 'button', class: 'word', tabindex: t ? -1 : 0, onpointerenter: point, onfocus: point,
       onclick: () => this.reader.open(this.items[t].word),
-    }, html('span', { class: 'room' }, bar), name, number)
-    const item = { button, bar, name, text, number }
+    }, html('span', { class: 'room' }, bar), name, ' ', number, more)
+    const item = { button, bar, name, text, number, more }
     this.items.push(item)
     this.list.append(button)
     return item
@@ -257,7 +260,7 @@ class WordList {
     item.bar.className = `change ${change >= 0 ? 'up' : 'down'}`
     item.bar.style.setProperty('--by', Math.abs(change))
     item.number.textContent = signed(logit, 1)
-    item.button.setAttribute('aria-label', `${word}${item.said}: ${this.reader.unit} ${signed(logit)}, changed by ${signed(change)}`)
+    item.more.textContent = `${item.said}, changed by ${signed(change)}`
   }
 
   mark(t, here) {
