@@ -15,7 +15,7 @@ from rnnlens.page.table import architectures, table_section
 from rnnlens.runs import Run
 
 EXAMPLES = (
-    REVIEWS["negated"], REVIEWS["intensified"], "not bad at all", "I expected nothing, but it was very good",
+    REVIEWS["negated"], REVIEWS["intensified"], "not bad at all", "hardly a good film",
 )  # fmt: skip
 PAPER = {  # Table 1, test accuracy
     "imdb": {"gru": "89.63 %", "lstm": "91.59 %", "ugrnn": "89.43 %", "vanilla": "89.55 %"},

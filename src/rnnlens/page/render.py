@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 # In this order they are one module: each needs only what stands before it.
 SCRIPTS = (
     "words", "arrays", "cell", "network", "context", "elements", "charts", "facts", "card", "link", "reader", "picker",
-    "table", "theme", "narrow", "figures", "main",
+    "table", "sections", "theme", "narrow", "figures", "main",
 )  # fmt: skip
 
 

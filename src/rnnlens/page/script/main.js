@@ -10,6 +10,7 @@ import { Network } from './network.js'
 import { picker } from './picker.js'
 import { Reader } from './reader.js'
 import { wordTable } from './table.js'
+import { watchSections } from './sections.js'
 import { watchTheme } from './theme.js'
 import { Vocabulary, splitter } from './words.js'
 
@@ -35,6 +36,7 @@ if (context && byId('picker')) picker(context, words)
 if (measured && byId('table')) wordTable(words, open)
 const figures = new Figures(data.template, word => word !== undefined && open(word))
 watchTheme(() => figures.redraw())
+watchSections()
 
 window.rnnlens = {
   version: document.querySelector('meta[name=generator]').content,

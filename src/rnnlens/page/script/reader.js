@@ -112,11 +112,11 @@ export class Reader {
     this.tell(series)
     for (const name of ['a', 'b']) this.lists[name].show(this.shown[name] ?? null, name, this.places)
     byId('shared').textContent = ''
-    clearTimeout(this.later)
-    this.later = setTimeout(() => {
-      if (changed) history.replaceState(null, '', toFragment(this.state))
-      this.pointAgain(changed)
-    }, changed ? 60 : 0)
+    // What a key need not wait for: it would be felt.
+    clearTimeout(this.saving)
+    clearTimeout(this.pointing)
+    if (changed) this.saving = setTimeout(() => history.replaceState(null, '', toFragment(this.state)), 60)
+    this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
   }
 
   draw(series) {
@@ -157,6 +157,7 @@ export class Reader {
   point(name, t = -1) {
     const token = this.shown[name]?.tokens[t]
     if (name && !token) return
+    clearTimeout(this.pointing)
     this.pointed = token ? { name, t } : null
     for (const cursor of this.cursors) cursor(token ? t : -1)
     for (const list of Object.values(this.lists)) list.mark(token ? t : -1, list === this.lists[name])
