@@ -15,11 +15,9 @@ import rnnlens
 from rnnlens.artifacts import atomic_file, write_json
 from rnnlens.context.probes import Probes
 from rnnlens.experiments.analyze import stored_line
+from rnnlens.experiments.claims import analysis_claims, neutral_share, sign_pattern
 
 DOCS = Path(__file__).parent.parent / "docs"
-NEGATORS = ("not", "never", "no", "don't", "didn't", "isn't", "hardly")
-INTENSIFIERS = ("very", "extremely", "absolutely", "definitely", "really", "highly")
-NEUTRAL = ("the", "a", "of", "movie")
 DROPPED = ("state_space", "impulse", "component_barcodes")  # figures' raw material, too long for a record
 
 Group = tuple[str, str]
@@ -120,33 +118,12 @@ def controls(results: list[Results], kind: str, rank: str = "3") -> str:
     return "<br>".join(shown) if set(shown) != {"–"} else "–"
 
 
-def cells(results: list[Results]) -> tuple[int, int, list[str]]:
-    """Of the named negators and intensifiers in every network, how many have the sign pattern they should."""
-    right, failed = 0, []
-    total = 0
-    for result in results:
-        for words, sign in ((NEGATORS, -1), (INTENSIFIERS, 1)):
-            for word in words:
-                if word not in result["barcodes"]:
-                    continue
-                found, total = result["barcodes"][word], total + 1
-                if sign * found["mean_positive"] > 0 and sign * found["mean_negative"] < 0:
-                    right += 1
-                else:
-                    failed.append(word)
-    return right, total, failed
-
-
-def strength(result: Results, words: tuple[str, ...]) -> float:
-    """The mean size of the barcodes of some words."""
-    known = [result["barcodes"][word] for word in words if word in result["barcodes"]]
-    return mean(abs(found["mean_positive"] - found["mean_negative"]) / 2 for found in known)
-
-
 def rows(results: list[Results]) -> dict[str, str]:
     """The table's column for one corpus and architecture."""
-    right, total, failed = cells(results)
-    neutral = [strength(r, NEUTRAL) / strength(r, NEGATORS + INTENSIFIERS) for r in results]
+    patterns = [sign_pattern(r) for r in results]
+    right, total = (sum(found[k] for found in patterns) for k in (0, 1))
+    failed = [word for found in patterns for word in found[2]]
+    neutral = [neutral_share(r) for r in results]
     failing = ", ".join(f"{word} ×{failed.count(word)}" for word in dict.fromkeys(failed))
 
     def each(find: Callable[[Results], float | None], digits: int = 2, scale: float = 1.0) -> str:
@@ -265,63 +242,14 @@ def page(groups: dict[Group, list[rnnlens.Run]]) -> list[str]:
 def verdicts(groups: dict[Group, list[rnnlens.Run]]) -> list[str]:
     """Each claim with the number of networks, of those in which it was measured, that show it."""
 
-    def cost(result: Results) -> float:
-        return -result["accuracy"]["test_shuffled"]["difference"]
-
-    def removed(result: Results) -> float:
-        return -result["accuracy"]["test_subspace_removed"]["3"]["difference"]
-
-    def control(result: Results, kind: str) -> float:
-        return -median(draw["difference"] for draw in result["accuracy"][f"test_{kind}_removed"]["3"])
-
-    claims: dict[str, Callable[[Results], bool]] = {
-        "one curve of slow points (at least 90 % of their variance)": lambda r: r["line_attractor"]["is_line"],
-        "zero input is familiar: no warning": lambda r: not r["warnings"],
-        "shuffling words costs at least 3 points": lambda r: cost(r) >= 0.03,
-        "removing the modifier subspace (rank 3) costs at least half of that": lambda r: removed(r) >= 0.5 * cost(r),
-        "… and random subspaces, in the median, less than a tenth": lambda r: control(r, "random") < 0.1 * cost(r),
-        "… and those of other common words, in the median, less than it": lambda r: control(r, "words") < removed(r),
-        "at least 90 % of the barcodes of known modifiers have the right signs": lambda r: right_share(r) >= 0.9,
-        "`the`, `a`, `of`, `movie` change words by less than a fifth as much": lambda r: (
-            strength(r, NEUTRAL) < 0.2 * strength(r, NEGATORS + INTENSIFIERS)
-        ),
-        "two components hold 90 % of the paper's modifiers' variance (96.2 % there)": lambda r: (
-            sum(r["subspace"]["by_norm"][:2]) >= 0.9
-        ),
-        "three bilinear terms explain 95 % of the paper's modifiers (98 % there)": lambda r: (
-            r["bilinear"]["explained_variance"][2] >= 0.95
-        ),
-        "the second component of the subspace is slower than the first": lambda r: (
-            r["timescales"]["mean"][1] > r["timescales"]["mean"][0]
-        ),
-        "the initial state is an intensifier": lambda r: r["beginning"]["barcode"]["kind"] == "intensifier",
-        "projecting it out costs accuracy (test, interval below 0)": lambda r: (
-            r["beginning"]["test"]["h0_projected"]["interval"][1] < 0
-        ),
-        "words count more at once than in the long run (the line's own growth taken out)": lambda r: (
-            r["ending"]["ratio_over_growth"] < 1
-        ),
-        "50 pads cost accuracy (test, interval below 0)": lambda r: r["ending"]["test"]["padded"]["interval"][1] < 0,
-        "50 pads cost accuracy (train, interval below 0)": lambda r: r["ending"]["train"]["padded"]["interval"][1] < 0,
-        "negation is additive rather than multiplicative": lambda r: (
-            r["modifiers"]["negation_form"]["additive_better"] > 0.5
-        ),
-    }
     names = [f"{corpus} {arch}" for corpus, arch in groups]
     lines = ["| claim | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    for claim, holds in claims.items():
-        counts = []
-        for runs in groups.values():
-            found = [perhaps(run.results, holds) for run in runs]
-            known = [x for x in found if x is not None]
-            counts.append(f"{sum(known)} of {len(known)}" if known else "–")
-        lines.append(f"| {claim} | " + " | ".join(counts) + " |")
+    checked = [[analysis_claims(run.results) for run in runs] for runs in groups.values()]
+    for k, claim in enumerate(checked[0][0]):
+        known = [[found[k].shown for found in some if found[k].shown is not None] for some in checked]
+        counts = [f"{sum(shown)} of {len(shown)}" if shown else "–" for shown in known]
+        lines.append(f"| {claim.claim} | " + " | ".join(counts) + " |")
     return lines
-
-
-def right_share(result: Results) -> float:
-    right, total, _ = cells([result])
-    return right / total
 
 
 def merged(groups: dict[Group, list[rnnlens.Run]]) -> dict[Group, list[rnnlens.Run]]:

@@ -29,6 +29,7 @@ from torch import Tensor
 from rnnlens.artifacts import atomic_file
 from rnnlens.context.effects import effects, linear_effects
 from rnnlens.context.probes import Probes, common_words
+from rnnlens.display import Facts, Shown, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change, input_size
 from rnnlens.errors import RnnlensError, quoted
@@ -46,7 +47,7 @@ MOST = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Modifiers:
+class Modifiers(Shown):
     """Words (M), most frequent first, with every measure.
 
     ids           (M,)    in the network's vocabulary
@@ -175,8 +176,14 @@ class Modifiers:
             table.write_csv(temporary) if kind == ".csv" else table.write_parquet(temporary)
         return path
 
-    def _repr_html_(self) -> str:
-        return self.table().head(50)._repr_html_()
+    def _facts(self) -> Facts:
+        return [("words", len(self)), ("modifiers", len(self.selected)), ("above the threshold", self.threshold),
+                ("networks", self.networks)]  # fmt: skip
+
+    def _drawing(self) -> str:
+        names = ("word", "kind", "score", "share", "valence", "norm_fixed", "count")
+        rows = [[self._columns[name][i] for name in names] for i in self.order[:30].tolist()]
+        return table_html(rows, names)
 
     def __repr__(self) -> str:
         return (
