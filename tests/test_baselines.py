@@ -199,8 +199,8 @@ def test_the_six_models_fit_and_bad_input_is_told():
         model = ModifierConvolution(**options, **words, epochs=1, min_count=1).fit(texts, labels)
         assert model.predict(texts).shape == (len(texts),), name
     with pytest.raises(RnnlensError, match="two"):
-        BagOfWords(epochs=1).fit(texts, range(len(texts)))
-    with pytest.raises(RnnlensError, match="no labels"):
+        BagOfWords(epochs=1).fit(texts, [i % 3 for i in range(len(texts))])
+    with pytest.raises(RnnlensError, match="requires y"):
         BagOfWords(epochs=1).fit(texts)
     with pytest.raises(RnnlensError, match="list of texts"):
         BagOfWords(epochs=1, min_count=1).fit(texts, labels).predict("one text")

@@ -22,9 +22,10 @@ from rnnlens.artifacts import append_line
 from rnnlens.baselines import BASELINES
 from rnnlens.corpora import prepare
 from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.experiments.settings import best, read_settings
 from rnnlens.experiments.space import SPACES, Choice, parameters
-from rnnlens.experiments.sweep import read_settings, sweep
-from rnnlens.experiments.trials import best, judge, run_trial, run_trials
+from rnnlens.experiments.sweep import sweep
+from rnnlens.experiments.trials import judge, run_trial, run_trials
 from rnnlens.experiments.workers import run_jobs
 
 from sweep_jobs import deadly_trial, slow_trial  # isort: skip

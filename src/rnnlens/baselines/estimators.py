@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnnlens.artifacts import atomic_folder, read_json, read_tensors, write_json, write_tensors
 from rnnlens.baselines.convolution import Convolution, Shape
@@ -26,6 +28,10 @@ from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
     from polars import DataFrame
+
+
+class BadInput(RnnlensError, ValueError):
+    """What scikit-learn expects of bad input: a ValueError."""
 
 
 class ModifierConvolution(ClassifierMixin, BaseEstimator):
@@ -95,12 +101,20 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.seed = seed
         self.device = device
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, True, False
+        tags.classifier_tags.multi_class = False
+        return tags
+
     # --- fitting ---
 
     def fit(self, X: Sequence[str] | Corpus, y: Any = None) -> ModifierConvolution:
         """Learn from texts (n,) and labels (n,), or from the training split of a corpus."""
         split, self.vocab_, self.classes_ = self._read(X, y)
-        self.model_ = Convolution(self._shape(self.vocab_), seed=self.seed).to(self.device or "cpu")
+        self.model_ = Convolution(self._shape(self.vocab_, self._modifier_words(self.vocab_)), seed=self.seed).to(
+            self.device or "cpu"
+        )
         learnt = isinstance(self.modifiers, str) and len(self.model_.shape.modifiers) > 0
         train_model(self.model_, split, self._how(), self.l2, self._sparsity if learnt else None)
         self.model_.requires_grad_(False)
@@ -110,17 +124,28 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if isinstance(X, Corpus):
             return X.train, X.vocab, np.array([0, 1])
         if y is None:
-            raise RnnlensError("fit was given texts but no labels: expected fit(texts, labels)")
-        classes, labels = np.unique(np.asarray(y), return_inverse=True)
-        if len(classes) != 2:
-            raise RnnlensError(f"the labels have {len(classes)} classes: expected two")
+            raise BadInput(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: expected fit(texts, labels)"
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise BadInput(f"the labels are all of one class, {quoted(classes.tolist())}: expected two classes")
+        if len(classes) > 2:
+            raise BadInput(
+                f"Only binary classification is supported. The type of the target is {type_of_target(y)}: it has "
+                f"{len(classes)} classes, expected two"
+            )
+        texts = _texts(X)
+        if len(texts) != len(labels):
+            raise BadInput(f"got {len(texts)} texts and {len(labels)} labels: expected one label a text")
         corpus = Corpus.from_texts(
-            list(X), labels, validation=0, vocab_size=self.vocab_size, min_count=self.min_count, seed=self.seed
+            texts, labels, validation=0, vocab_size=self.vocab_size, min_count=self.min_count, seed=self.seed
         )
         return corpus.train, corpus.vocab, classes
 
-    def _shape(self, vocab: Vocab) -> Shape:
-        words = self._modifier_words(vocab)
+    def _shape(self, vocab: Vocab, words: list[str]) -> Shape:
         return Shape(
             len(vocab), tuple(vocab.index[word] for word in words if word in vocab), self.own_weights,
             self.components, self.factored, self.edges, self.own_edges, self.first_lag,
@@ -132,7 +157,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             return []
         if isinstance(given, str):
             if given != "learn":
-                raise RnnlensError(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
+                raise BadInput(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
             counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
             order = [i for i in np.argsort(-counts, kind="stable").tolist() if i != vocab.unk]
             return [vocab.words[i] for i in order[: self.candidates]]
@@ -160,9 +185,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return read_logits(self.model_, split, self.max_words)
 
     def _encode(self, X: Sequence[str]) -> Split:
-        if isinstance(X, str):
-            raise RnnlensError(f"got the text {quoted(X)}: expected a list of texts")
-        rows = [self.vocab_.encode(text) for text in X]
+        rows = [self.vocab_.encode(text) for text in _texts(X)]
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         ids = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
         return Split(ids, offsets, np.zeros(len(rows), dtype=np.uint8))
@@ -174,12 +197,19 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
         """The class of each text, (n,)."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def score(self, X: Sequence[str] | Corpus | Split, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy; the labels of a corpus or split are its own."""
+        if y is None and isinstance(X, Corpus | Split):
+            y = self.classes_[np.asarray((X.train if isinstance(X, Corpus) else X).labels).astype(int)]
+        return super().score(X, y, sample_weight)
 
     def explain(self, text: str) -> Explanation:
         """What each word adds, which earlier word changed it, by how much, and at what distance."""
         check_is_fitted(self)
-        return explain(self.model_, self.vocab_, text)
+        return explain(self.model_, self.vocab_, text, self.max_words)
 
     @property
     def modifiers_(self) -> DataFrame:
@@ -187,10 +217,15 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         share of that weight: −1 takes it away, −2 flips it), scope τ in words."""
         import polars
 
+        kinds = {"word": polars.String, "strength": polars.Float64, "tau": polars.Float64}
+        return polars.DataFrame(self.modifier_rows(), schema=kinds)
+
+    def modifier_rows(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The rows of `modifiers_`, without polars; the `most` strongest."""
         check_is_fitted(self)
         model, ids = self.model_, list(self.model_.shape.modifiers)
         if not ids:
-            return polars.DataFrame({"word": [], "strength": [], "tau": []})
+            return []
         tau = model.log_tau.exp()
         scale = model.alpha.expand(-1, self.components if self.own_weights else 1)
         if self.own_weights:  # how much of β there is in what the modifier adds
@@ -198,27 +233,24 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         else:
             share = scale[:, 0]
         strength = share * torch.exp(-1 / tau)
-        order = strength.abs().argsort(descending=True).tolist()
+        order = strength.abs().argsort(descending=True).tolist()[:most]
         words = self.vocab_.decode(ids)
-        return polars.DataFrame(
-            {
-                "word": [words[i] for i in order],
-                "strength": [float(strength[i]) for i in order],
-                "tau": [float(tau[i]) for i in order],
-            }
-        )
+        return [{"word": words[i], "strength": float(strength[i]), "tau": float(tau[i])} for i in order]
 
     # --- files ---
 
     def save(self, folder: Path | str) -> Path:
         """Write to a folder, without pickle."""
         check_is_fitted(self)
-        options = {**self.get_params(deep=False), "modifiers": self.vocab_.decode(self.model_.shape.modifiers)}
+        words = self.vocab_.decode(self.model_.shape.modifiers)
+        options = {name: getattr(self, name) for name in ModifierConvolution._get_param_names()}
+        if not isinstance(self.modifiers, str | None):
+            options["modifiers"] = words
         with atomic_folder(folder, replace=True) as temporary:
             write_json(
                 temporary / "baseline.json",
                 {
-                    "options": options, "classes": self.classes_.tolist(),
+                    "options": options, "classes": self.classes_.tolist(), "modifiers": words,
                     "words": list(self.vocab_.words), "counts": self.vocab_.counts,
                 },
             )  # fmt: skip
@@ -226,14 +258,14 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return Path(folder)
 
     @classmethod
-    def load(cls, folder: Path | str) -> ModifierConvolution:
-        """Read what `save` wrote."""
+    def load(cls, folder: Path | str) -> Self:
+        """Read what `save` wrote; it computes on the CPU."""
         about = read_json(Path(folder) / "baseline.json")
         names = set(cls._get_param_names())
         model = cls(**{name: value for name, value in about["options"].items() if name in names})
         model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
         tensors, _ = read_tensors(Path(folder) / "weights.safetensors")
-        model.model_ = Convolution(model._shape(model.vocab_))
+        model.model_ = Convolution(model._shape(model.vocab_, about["modifiers"]))
         model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
         model.model_.requires_grad_(False)
         return model
@@ -263,6 +295,16 @@ class BagOfWords(ModifierConvolution):
             decay=decay, momentum=momentum, l2=l2, word_dropout=word_dropout, max_words=max_words, seed=seed,
             device=device,
         )  # fmt: skip
+
+
+def _texts(X: Any) -> list[str]:
+    if isinstance(X, str):
+        raise BadInput(f"got the text {quoted(X)}: expected a list of texts")
+    texts = list(X)
+    for text in texts:
+        if not isinstance(text, str):
+            raise BadInput(f"a text is {quoted(text)} of type {type(text).__name__}: expected a list of texts")
+    return texts
 
 
 BASELINES: dict[str, dict[str, Any]] = {

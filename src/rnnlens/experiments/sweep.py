@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from rnnlens.artifacts import exclusive, read_json, read_lines, write_json
+from rnnlens.artifacts import exclusive, read_lines
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.ledger import Ledger, open_storage
-from rnnlens.experiments.space import SPACES, check_model
-from rnnlens.experiments.trials import best, mark, need_modifiers, numbered_trial
+from rnnlens.experiments.settings import write_settings
+from rnnlens.experiments.space import check_model
+from rnnlens.experiments.trials import mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
 
 Engine = Literal["local", "ray"]
@@ -100,31 +101,3 @@ def _claims(ledgers: dict[str, Ledger], trials: int, running: list[tuple[str, in
             else:
                 running.append((model, number))
                 yield model, number
-
-
-def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str) -> dict[str, Any]:
-    """The best parameters of each model among finished trials, for `train`, `baselines` and `reproduce`; models that
-    the file held and `rows` do not stay."""
-    models = dict(read_json(path)["models"]) if path.exists() else {}
-    for model in SPACES:
-        top = best(rows, model)
-        if top is not None:
-            count = sum(row["model"] == model for row in rows)
-            chosen = {key: top[key] for key in ("parameters", "accuracy", "loss", "trial", "seed")}
-            models[model] = {**chosen, "trials": count}
-    content = {"kind": "settings", "corpus": corpus, "models": models}
-    write_json(path, content)
-    return content
-
-
-def read_settings(path: Path | str, model: str) -> dict[str, Any]:
-    """The parameters that a sweep chose for a model."""
-    content = read_json(path)
-    if content.get("kind") != "settings":
-        raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
-    if model not in content["models"]:
-        raise RnnlensError(
-            f"{quoted(str(path))} has no settings for {quoted(model)}, only for {', '.join(content['models'])}: "
-            f"run `rnnlens sweep CORPUS --model {model}` first"
-        )
-    return content["models"][model]["parameters"]

@@ -23,6 +23,7 @@ from rnnlens.corpora import load_corpus
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.experiments.settings import best
 from rnnlens.experiments.space import check_model, models_of, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
@@ -97,7 +98,7 @@ def run_trial(
 
 
 @lru_cache(maxsize=1)
-def _opened(corpus: str) -> Corpus:
+def opened(corpus: str) -> Corpus:
     return load_corpus(corpus)
 
 
@@ -110,7 +111,7 @@ def numbered_trial(
     torch.set_num_threads(1)
     model, number = job
     chosen = parameters(model, seed, number)
-    found = run_trial(model, _opened(corpus), chosen, seed, modifiers, device)
+    found = run_trial(model, opened(corpus), chosen, seed, modifiers, device)
     return {"model": model, "seed": seed, "trial": number, "parameters": chosen, **found}
 
 
@@ -148,12 +149,6 @@ def run_trials(
             flush=True,
         )
     return before
-
-
-def best(rows: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
-    """The trial with the highest validation accuracy; of equals the one with the lower loss."""
-    of_model = [row for row in rows if row["model"] == model and row["accuracy"] is not None]
-    return max(of_model, key=lambda row: (row["accuracy"], -row["loss"]), default=None)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -29,7 +29,10 @@ def run_jobs(
     function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = ()
 ) -> Generator[tuple[Any, Any]]:
     """(job, function(job, *setup)) of each job as it finishes; jobs are taken as workers become free. `function` must
-    be importable; an exception in it ends everything."""
+    be importable; an exception in it ends everything. No workers: in this very process."""
+    if not workers:
+        yield from ((job, function(job, *setup)) for job in jobs)
+        return
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
     waiting, again = iter(jobs), list[tuple[Any, int]]()
     idle: list[tuple[Connection, Any]] = []

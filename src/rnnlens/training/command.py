@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +27,20 @@ def train_command(
     threads: int | None = None,
     scale: float = 1.0,
     refit: bool = False,
+    settings: Path | None = None,
 ) -> Run:
     """Train a fresh network of the given shape on a corpus (a source, a prepared folder, or `toy`); with `refit`, on
-    its training and validation reviews together."""
+    its training and validation reviews together; with `settings`, as a sweep chose, but for what is given otherwise."""
+    if settings is not None:
+        from rnnlens.experiments.settings import read_settings
+
+        chosen, usual = read_settings(settings, arch), TrainConfig()
+        given = {name: value for name, value in asdict(config).items() if value != getattr(usual, name)}
+        hidden = chosen.get("hidden", hidden) if hidden == 256 else hidden
+        embedding = chosen.get("embedding", embedding) if embedding == 128 else embedding
+        scale = chosen.get("scale", scale) if scale == 1.0 else scale
+        fields = {name: value for name, value in chosen.items() if name in asdict(usual)}
+        config = TrainConfig(**{**fields, "keep": "last", **given})
     from rnnlens.corpora import load_corpus, toy_corpus
 
     # The corpus first: a source that is not there is told before torch is imported.
