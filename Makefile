@@ -2,18 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint browser bench clean
 
 demo: .venv/ready  ## analyse the packaged IMDB network and write its report (well under a minute)
 	$(BIN)/rnnlens demo --out runs/demo
 
-test: lint  ## everything that must hold
+test: lint browser  ## everything that must hold
 	$(BIN)/python -m pytest
 
 lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+browser:  ## Chromium, which tests of the page run in: installed where that is allowed, else those tests are skipped
+	@command -v chromium || command -v google-chrome || { [ "$$(id -u)" = 0 ] && command -v apt-get && \
+	  apt-get update -qq && apt-get install -y -qq chromium; } || echo "no Chromium here: tests of the page are skipped"
 
 bench: .venv/ready  ## ratios against peers and limits, measured side by side; IMDB=folder measures on the real reviews
 	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB))

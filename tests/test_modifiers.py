@@ -377,7 +377,7 @@ def test_reports_of_foreign_networks_stand_alone(known, tmp_path):
     analysis = rnnlens.analyze(known[0], probes=PROBES, rank=2, starts=200)
     text = rnnlens.report(analysis, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "needs a corpus" in text or "need a corpus" in text
-    assert text.count('class="plotly-graph-div"') > 8
+    assert text.count('data-figure="') > 8 and "this page cannot run" in text
     with pytest.raises(RnnlensError, match="say where"):
         rnnlens.report(analysis)
 

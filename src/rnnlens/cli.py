@@ -81,7 +81,7 @@ def toy(
         table.add_row("✓" if claim["shown"] else "✗", claim["claim"], claim["measured"])
     _print(table)
     print(f"{sum(claim['shown'] for claim in claims)} of {len(claims)} claims shown")
-    print(f"report: {report(run)}")
+    _print_report(report(run))
 
 
 @app.command
@@ -421,8 +421,8 @@ def reproduce(
 
 
 @app.command
-def report(run: Path, *, out: Path | None = None) -> None:
-    """Write the report of an analysed run.
+def report(run: Path, *, out: Path | None = None, words: int | None = None) -> None:
+    """Write the page of an analysed run: one HTML file with the figures, and the network itself, live.
 
     Parameters
     ----------
@@ -430,10 +430,42 @@ def report(run: Path, *, out: Path | None = None) -> None:
         A run folder, after `rnnlens analyze` or `rnnlens toy`.
     out
         Where to write; by default `report.html` in the run folder.
+    words
+        How many of the most frequent words the live network knows; by default as many as 16 MB hold.
     """
     from rnnlens.page import report as write_report
 
-    print(f"report: {write_report(run, out)}")
+    _print_report(write_report(run, out, words))
+
+
+@app.command
+def figures(run: Path, *, out: Path | None = None, format: Literal["svg", "pdf", "png", "html"] = "svg") -> None:
+    """Save every figure of an analysed run, each to a file.
+
+    Parameters
+    ----------
+    run
+        A run folder, after `rnnlens analyze` or `rnnlens toy`.
+    out
+        The folder to write to; by default `figures` in the run folder.
+    format
+        What kind of file. All but html need `pip install rnnlens[images]` and a Chrome or Chromium.
+    """
+    from rnnlens.figures import catalogue, write_figures
+    from rnnlens.progress import progress_bar
+    from rnnlens.runs import load
+
+    results = load(run).results
+    with progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
+        written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
+    for path in written:
+        print(path)
+    for name, why in missing.items():
+        print(f"{name}: not drawn: {why}")
+
+
+def _print_report(path: Path) -> None:
+    print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
 def _analyze(run: Run, corpus: Any, top: int, seed: int, device: str | None, table: Path | None) -> None:
@@ -479,7 +511,7 @@ def _analyze(run: Run, corpus: Any, top: int, seed: int, device: str | None, tab
     _print(table_of_facts)
     if table is not None:
         print(f"table: {words.write(table, **analysis.timescales.columns(words.words))}")
-    print(f"report: {write_report(analysis)}")
+    _print_report(write_report(analysis))
 
 
 @app.command

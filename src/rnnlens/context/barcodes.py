@@ -11,12 +11,13 @@ from torch import Tensor
 from rnnlens.context.effects import linear_effects, word_inputs
 from rnnlens.context.modifiers import kind_of
 from rnnlens.context.probes import Probes
+from rnnlens.display import Facts, Shown, sticks_svg
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 
 
 @dataclass(frozen=True, eq=False)
-class Barcode:
+class Barcode(Shown):
     """What a word, a state or a direction does to the effects of probe words, on the logit.
 
     positive, negative            (n⁺,), (n⁻,)  the change in each probe's linear effect
@@ -51,6 +52,16 @@ class Barcode:
             "positive": self.positive.tolist(),
             "negative": self.negative.tolist(),
         }
+
+    def _facts(self) -> Facts:
+        means = float(self.positive.mean()), float(self.negative.mean())
+        return [
+            ("of", self.name), ("kind", self.kind), ("changes valence by", f"{100 * self.share:+.0f} %"),
+            ("mean on positive words", means[0]), ("mean on negative words", means[1]),
+        ]  # fmt: skip
+
+    def _drawing(self) -> str:
+        return sticks_svg([("positive words", self.positive.tolist()), ("negative words", self.negative.tolist())])
 
     def __repr__(self) -> str:
         means = f"{float(self.positive.mean()):+.2f} on positive, {float(self.negative.mean()):+.2f} on negative words"

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.modifiers import Modifiers
+from rnnlens.display import Facts, Shown, percents
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_features
 from rnnlens.errors import RnnlensError
@@ -23,7 +24,7 @@ from rnnlens.networks import Network
 
 
 @dataclass(frozen=True, eq=False)
-class Bilinear:
+class Bilinear(Shown):
     """m (P, N): the modifier components m^p. features (P, K): A^p in the coordinates of `input_features`.
 
     explained   (Q,)  share of ‖ΔJ_inp‖² explained with 1 … Q terms, over the words it was fitted to
@@ -51,6 +52,14 @@ class Bilinear:
             "held_out": self.held_out.tolist(),
             "bound": self.bound.tolist(),
         }
+
+    def _facts(self) -> Facts:
+        return [
+            ("terms", self.rank), ("fitted to", f"{self.n:,} modifiers"),
+            ("explained with 1, 2, … terms", percents(self.explained.tolist()[:5])),
+            ("on words held out", percents(self.held_out.tolist()[:5])),
+            ("at most possible", percents(self.bound.tolist()[:5])),
+        ]  # fmt: skip
 
     def __repr__(self) -> str:
         shares = ", ".join(f"{100 * x:.1f} %" for x in self.explained[: self.rank].tolist())

@@ -18,13 +18,14 @@ from rnnlens.context.effects import word_inputs
 from rnnlens.context.impulse import responses
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace
+from rnnlens.display import Facts, Shown, lines_svg
 from rnnlens.dynamics import LineAttractor, Modes, linear_modes
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.networks import Network
 
 
 @dataclass(frozen=True, eq=False)
-class Beginning:
+class Beginning(Shown):
     """The initial state as a modifier: its barcode, and its path (T+1, R) in the subspace under pads, with the distance
     from the line (T+1,)."""
 
@@ -36,6 +37,17 @@ class Beginning:
         """For results.json, under `beginning`."""
         return {"barcode": self.barcode.results(), "path": self.path.tolist(), "distance": self.distance.tolist()}
 
+    def _facts(self) -> Facts:
+        return [
+            ("the initial state is", self.barcode.kind),
+            ("it changes the first words' valence by", f"{100 * self.barcode.share:+.0f} %"),
+            ("its distance from the line", float(self.distance[0])),
+            (f"after {len(self.distance) - 1} pads", float(self.distance[-1])),
+        ]
+
+    def _drawing(self) -> str:
+        return self.barcode._drawing()
+
 
 @torch.no_grad()
 def beginning(network: Network, line: LineAttractor, subspace: Subspace, probes: Probes, steps: int = 50) -> Beginning:
@@ -46,7 +58,7 @@ def beginning(network: Network, line: LineAttractor, subspace: Subspace, probes:
 
 
 @dataclass(frozen=True, eq=False)
-class Ending:
+class Ending(Shown):
     """Transients of valence words on the readout.
 
     words        (V,)
@@ -77,9 +89,21 @@ class Ending:
             "modes": self.modes.results(),
         }
 
+    def _facts(self) -> Facts:
+        ratio = float(self.ratio.median())
+        return [
+            ("words", len(self.words)), ("steady / initial effect, median", ratio),
+            ("the same without the line's own growth", ratio / self.growth),
+            ("settles within, median", f"{float(self.settled.double().median()):.0f} pads"),
+            ("timescales of the two strongest modes", self.modes.results()["strongest_timescales"]),
+        ]  # fmt: skip
+
+    def _drawing(self) -> str:
+        return self.modes._drawing()
+
 
 @dataclass(frozen=True, eq=False)
-class EndingModes:
+class EndingModes(Shown):
     """Supp. E, in the network linearised at h*.
 
     timescales (U,), eigenvalues (U,)   of every unit (a real mode or a conjugate pair)
@@ -117,6 +141,17 @@ class EndingModes:
             "transients": self.transients.tolist(),
             "without": self.without.tolist(),
         }
+
+    def _facts(self) -> Facts:
+        found = self.results()
+        return [
+            ("units", len(self.change)), ("neither integrating nor fast", int(self.eligible.sum())),
+            ("timescales of the two strongest", found["strongest_timescales"]),
+            ("what they change at once", [found["change"][i] for i in self.strongest]),
+        ]  # fmt: skip
+
+    def _drawing(self) -> str:
+        return lines_svg(list(zip(self.words, self.transients.tolist(), strict=True))[:4])
 
 
 @torch.no_grad()

@@ -11,12 +11,13 @@ from torch import Tensor
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.subspace import Subspace
+from rnnlens.display import Facts, Shown, lines_svg, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 
 
 @dataclass(frozen=True, eq=False)
-class ExponentialFit:
+class ExponentialFit(Shown):
     """a·exp(−t/τ) + c for many series at once: tau, a, c, r2, each (...). τ is NaN where a series does not decay."""
 
     tau: Tensor
@@ -27,6 +28,13 @@ class ExponentialFit:
     def at(self, t: Tensor) -> Tensor:
         """The fitted curves at times t (T,), (..., T)."""
         return self.a.unsqueeze(-1) * torch.exp(-t / self.tau.unsqueeze(-1)) + self.c.unsqueeze(-1)
+
+    def _facts(self) -> Facts:
+        known = self.tau[~self.tau.isnan()]
+        return [
+            ("series", self.tau.numel()), ("of which decay", known.numel()),
+            ("τ, median", float(known.median()) if known.numel() else None), ("R², median", float(self.r2.median())),
+        ]  # fmt: skip
 
 
 @torch.no_grad()
@@ -83,7 +91,7 @@ def pad_drift(network: Network, steps: int = 50) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Impulse:
+class Impulse(Shown):
     """The way back after one word.
 
     states    (T+1, N)  h_mod first, then under pads
@@ -113,6 +121,18 @@ class Impulse:
             "r2": float(self.fit.r2),
         }
 
+    def _facts(self) -> Facts:
+        found = self.results()
+        return [
+            ("word", self.word), ("distance from the line", found["distance"][0]),
+            (f"after {len(self.distance) - 1} pads", found["distance"][-1]), ("timescale τ, words", found["tau"]),
+            ("R² of the exponential", found["r2"]),
+        ]  # fmt: skip
+
+    def _drawing(self) -> str:
+        found = self.results()
+        return lines_svg([("distance", found["distance"]), *([("fit", found["fit"])] if found["fit"] else [])])
+
 
 def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str, steps: int = 30) -> Impulse:
     """The impulse response to a word from h* (Fig. 4)."""
@@ -125,7 +145,7 @@ def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str
 
 
 @dataclass(frozen=True, eq=False)
-class Timescales:
+class Timescales(Shown):
     """How fast modifiers decay along each component of the subspace (Fig. 7).
 
     tau    (M, R)  in words, NaN where a component does not decay exponentially
@@ -160,6 +180,16 @@ class Timescales:
             "words": self.words,
             "tau": [[_plain(x) for x in row] for row in self.tau],
         }
+
+    def _facts(self) -> Facts:
+        return [("modifiers", len(self.words)), ("mean τ of each component, words", self.mean()),
+                ("median", self.median()), ("how many decay", self.results()["decaying"])]  # fmt: skip
+
+    def _drawing(self) -> str:
+        head = ["word", *(f"τ {p + 1}" for p in range(self.tau.shape[1]))]
+        return table_html(
+            [[word, *map(_plain, row)] for word, row in zip(self.words, self.tau, strict=True)][:10], head
+        )
 
     def __repr__(self) -> str:
         means = ", ".join("none" if m is None else f"{m:.1f}" for m in self.mean())

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.effects import effects, linear_effects
+from rnnlens.display import Facts, Shown
 from rnnlens.networks import Network
 
 
 @dataclass(frozen=True, eq=False)
-class LinearQuality:
+class LinearQuality(Shown):
     """Effects of words (V) at states (K), without the readout's bias.
 
     linear  (K, V)  wᵀ J_inp(h) v
@@ -32,6 +33,11 @@ class LinearQuality:
     def agreement(self) -> float:
         """1 − Σ|linear − full| / Σ|full|: 1 where the expansion is exact, 0 where it is as wrong as saying nothing."""
         return float(1 - (self.linear - self.full).abs().sum() / self.full.abs().sum())
+
+    def _facts(self) -> Facts:
+        states, words = self.linear.shape
+        return [("states", states), ("words", words), ("agreement, 1 is exact", self.agreement),
+                ("the paper's ratio", self.ratio)]  # fmt: skip
 
     def results(self) -> dict[str, Any]:
         return {

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.effects import effects
+from rnnlens.display import Facts, Shown, lines_svg, percents
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.modes import Modes, linear_modes
 from rnnlens.errors import RnnlensError, quoted
@@ -25,7 +26,7 @@ What = Literal["state", "input"]
 
 
 @dataclass(frozen=True, eq=False)
-class ModeRemoval:
+class ModeRemoval(Shown):
     """What is left of a modifier's effect as modes are removed one unit (a real mode or a conjugate pair) at a time.
 
     units          (R,)     the units in the order of their removal, as numbers into `modes.units`
@@ -54,6 +55,16 @@ class ModeRemoval:
     def destroyed(self, most: int) -> float:
         """The largest share of the effect that removing at most this many units destroys."""
         return float(1 - self.remaining[: most + 1].min())
+
+    def _facts(self) -> Facts:
+        facts: list[tuple[str, object]] = [("removal", f"{self.kind}, {self.order} order, from the {self.what}")]
+        return facts + [(f"destroyed with {most} units", percents([self.destroyed(most)])) for most in (1, 3, 10)]
+
+    def _drawing(self) -> str:
+        courses = [("left of the effect", self.remaining.tolist())]
+        for name, draws in (("random units", self.random), ("rotated modes", self.rotated)):
+            courses += [(name, draws.median(0).values.tolist())] if len(draws) else []
+        return lines_svg(courses)
 
     def results(self) -> dict[str, Any]:
         chosen = [self.modes.units[i] for i in self.units]

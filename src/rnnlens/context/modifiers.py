@@ -29,6 +29,7 @@ from torch import Tensor
 from rnnlens.artifacts import atomic_file
 from rnnlens.context.effects import effects, linear_effects
 from rnnlens.context.probes import Probes, common_words
+from rnnlens.display import Facts, Shown, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change, input_size
 from rnnlens.errors import RnnlensError, quoted
@@ -42,8 +43,11 @@ NEGATES = 0.5  # a word that takes away at least this share of valence is a nega
 CHANGES = 0.1  # a word that changes valence by less than this share is neither
 
 
+MOST = 400
+
+
 @dataclass(frozen=True, eq=False)
-class Modifiers:
+class Modifiers(Shown):
     """Words (M), most frequent first, with every measure.
 
     ids           (M,)    in the network's vocabulary
@@ -106,8 +110,8 @@ class Modifiers:
 
     @property
     def strong(self) -> Tensor:
-        """The 100 strongest words: what the subspace is fitted to."""
-        return self.order[:100]
+        """The strongest words, as many as the paper's baselines have: what the subspace is fitted to."""
+        return self.order[:MOST]
 
     def strongest(self, n: int = 20, kind: str | Sequence[str] | None = None, by: str = "score") -> list[str]:
         """The n strongest words by `score`, `norm` or `interaction`, of one kind, or some kinds, if named."""
@@ -172,8 +176,14 @@ class Modifiers:
             table.write_csv(temporary) if kind == ".csv" else table.write_parquet(temporary)
         return path
 
-    def _repr_html_(self) -> str:
-        return self.table().head(50)._repr_html_()
+    def _facts(self) -> Facts:
+        return [("words", len(self)), ("modifiers", len(self.selected)), ("above the threshold", self.threshold),
+                ("networks", self.networks)]  # fmt: skip
+
+    def _drawing(self) -> str:
+        names = ("word", "kind", "score", "share", "valence", "norm_fixed", "count")
+        rows = [[self._columns[name][i] for name in names] for i in self.order[:30].tolist()]
+        return table_html(rows, names)
 
     def __repr__(self) -> str:
         return (

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from rnnlens.context.subspace import Subspace, project_out, random_subspace
 from rnnlens.corpora.vocab import PAD
+from rnnlens.display import Facts, Shown
 from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
@@ -74,7 +75,7 @@ def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = No
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Shown):
     """Accuracy after a perturbation less accuracy before, of the same n reviews.
 
     interval  95 %, by bootstrap over reviews      p  McNemar's exact test of no change
@@ -100,6 +101,14 @@ class Difference:
         found = {**vars(self), "interval": list(self.interval), "difference": self.difference}
         del found["recentred"]
         return found if self.recentred is None else {**found, "recentred": self.recentred.results()}
+
+    def _facts(self) -> Facts:
+        low, high = (f"{100 * edge:+.2f}" for edge in self.interval)
+        return [
+            ("accuracy", f"{100 * self.accuracy:.2f} %, before {100 * self.before:.2f} %"),
+            ("difference, points", f"{100 * self.difference:+.2f} (95 %: {low} … {high})"),
+            ("McNemar's p", self.p), ("reviews lost, won, of", [self.lost, self.won, self.n]),
+        ]  # fmt: skip
 
     def __repr__(self) -> str:
         low, high = (100 * x for x in self.interval)
@@ -144,7 +153,7 @@ def _mcnemar(lost: int, won: int) -> float:
 
 
 @dataclass(frozen=True)
-class Perturbations:
+class Perturbations(Shown):
     """Accuracy experiments on one split.
 
     shuffled           words in random order
@@ -170,6 +179,18 @@ class Perturbations:
             "random": {str(rank): [d.results() for d in found] for rank, found in self.random.items()},
             "words": {str(rank): [d.results() for d in found] for rank, found in self.words.items()},
         }
+
+    def _facts(self) -> Facts:
+        facts: list[tuple[str, object]] = [
+            ("reviews", self.n), ("accuracy", f"{100 * self.accuracy:.2f} %"), ("words shuffled", repr(self.shuffled)),
+        ]  # fmt: skip
+        facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in self.removed.items()]
+        for name, draws in (("random subspaces", self.random), ("other words' subspaces", self.words)):
+            for rank, found in draws.items():
+                middle = float(np.median([d.difference for d in found])) if found else None
+                told = None if middle is None else f"{100 * middle:+.2f} points, median of {len(found)}"
+                facts.append((f"{name} of rank {rank} removed", told))
+        return facts
 
 
 def perturb(

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.effects import word_inputs
+from rnnlens.display import Facts, Shown
 from rnnlens.dynamics import LineAttractor, word_effects
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 
 
 @dataclass(frozen=True)
-class Probes:
+class Probes(Shown):
     """Positive and negative words, strongest first; `source` says how they were found."""
 
     positive: tuple[str, ...]
@@ -37,6 +38,11 @@ class Probes:
     def words(self) -> list[str]:
         """The positive ones, then the negative ones."""
         return [*self.positive, *self.negative]
+
+    def _facts(self) -> Facts:
+        return [(f"{len(words)} {side}", [*words[:12], *(["…"] if len(words) > 12 else [])])
+                for side, words in (("positive", self.positive), ("negative", self.negative))] + [
+                    ("source", self.source)]  # fmt: skip
 
     def inputs(self, network: Network) -> Tensor:
         """Embedded, (n⁺ + n⁻, D)."""

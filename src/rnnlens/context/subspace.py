@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.modifiers import Modifiers
+from rnnlens.display import Facts, Shown, percents, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
@@ -16,7 +17,7 @@ from rnnlens.networks.projected import projected
 
 
 @dataclass(frozen=True, eq=False)
-class Subspace:
+class Subspace(Shown):
     """Principal components of the modifiers' deflections h_mod − h*, orthogonal to the line attractor, the readout and
     the integration mode: the paper takes the line out "to ensure that the subspace does not have any valence effects".
 
@@ -77,6 +78,15 @@ class Subspace:
             "one_component": self.one_component(),
             "coordinates": self.coordinates.tolist(),
         }
+
+    def _facts(self) -> Facts:
+        return [("components", self.rank), ("share of variance", percents(self.explained[: self.rank].tolist())),
+                ("fitted to", f"{len(self.words):,} modifiers")]  # fmt: skip
+
+    def _drawing(self) -> str:
+        rows = zip(self.words, self.kinds, self.coordinates.tolist(), strict=True)
+        head = ["word", "kind", *(f"component {p + 1}" for p in range(self.rank))]
+        return table_html([[word, kind, *at] for word, kind, at in rows][:10], head)
 
     def __repr__(self) -> str:
         shares = ", ".join(f"{100 * share:.1f} %" for share in self.explained[: self.rank].tolist())

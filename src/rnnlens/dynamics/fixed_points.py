@@ -17,6 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from rnnlens.display import Facts, Shown
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newton_dense, newton_krylov, relax
 from rnnlens.errors import RnnlensError, quoted
@@ -28,7 +29,7 @@ SLOW = 0.1  # a point is slow if it moves in a step by less than this share of w
 
 
 @dataclass(frozen=True, eq=False)
-class FixedPoints:
+class FixedPoints(Shown):
     """Where each of K starts led.
 
     states      (K, N)  the points, never worse than their starts
@@ -102,6 +103,11 @@ class FixedPoints:
         """‖h − F(h)‖ / ‖J_rec Δh‖, (K,), with Δh the typical deflection of the starts from the points they led to: how
         far a point is from being a good place to linearise at. 0 for an exact fixed point."""
         return _slowness(self.network, self.states, self.q, self.inputs, self.deflections)
+
+    def _facts(self) -> Facts:
+        q = self.q.quantile(self.q.new_tensor([0.5, 0.95])).tolist() if len(self) else []
+        return [("mode", self.mode), ("starts", len(self)), ("converged", int(self.converged.sum())),
+                ("q, median and 95 %", [f"{x:.1e}" for x in q]), ("tolerance", f"{self.tolerance:.1e}")]  # fmt: skip
 
     def __repr__(self) -> str:
         q = self.q.median().item() if len(self) else 0.0

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.display import Facts, Shown, percents
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.modes import Modes, linear_modes
 from rnnlens.errors import RnnlensError
@@ -22,7 +23,7 @@ ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve mus
 
 
 @dataclass(frozen=True, eq=False)
-class LineAttractor:
+class LineAttractor(Shown):
     """A curve of slow points in the order of their logits.
 
     knots      (M, N)  points of the curve
@@ -127,6 +128,15 @@ class LineAttractor:
             "range": list(self.range),
             "is_line": self.is_line,
         }
+
+    def _facts(self) -> Facts:
+        value = self.integration_eigenvalue
+        return [
+            ("a line", "yes" if self.is_line else "no: the slow points are not one-dimensional"),
+            ("a curve explains", percents([self.explained])), ("a straight line", percents([self.pc1_variance])),
+            ("logits", f"{self.range[0]:.1f} … {self.range[1]:.1f}"), ("integration eigenvalue", f"{value.real:.4f}"),
+            ("alignment with the readout", self.readout_alignment), ("thickness", self.thickness),
+        ]  # fmt: skip
 
     def __repr__(self) -> str:
         low, high = self.range

@@ -11,13 +11,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from rnnlens.display import Facts, Shown
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(Shown):
     """Eigendecomposition J_rec = R diag(λ) L with L R = I, slowest mode first; conjugate pairs stand together.
 
     eigenvalues  (N,)    λ_a, complex
@@ -35,6 +36,14 @@ class Modes:
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
+
+    def _facts(self) -> Facts:
+        pairs = sum(len(unit) == 2 for unit in self.units)
+        value = complex(self.eigenvalues[self.integration])
+        return [
+            ("modes", len(self)), ("conjugate pairs", pairs), ("nearest to 1", f"{value.real:.4f} {value.imag:+.4f}i"),
+            ("slowest timescales, steps", [f"{tau:.1f}" for tau in self.timescales[:6].tolist()]),
+        ]  # fmt: skip
 
     @property
     def timescales(self) -> Tensor:

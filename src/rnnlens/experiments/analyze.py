@@ -23,16 +23,18 @@ from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.impulse import Impulse, Timescales, impulse, pad_drift, settle, timescales
-from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.modifiers import MOST, Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
 from rnnlens.context.probe import probe_results
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
+from rnnlens.display import Facts, Shown, percents, table_html
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.dynamics.view import principal_view
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.experiments.accuracy import accuracy_experiments, other_words
+from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.runs import Run
@@ -40,7 +42,9 @@ from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
 SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
-MOST = 400  # modifiers by the paper's own norm, as many as its baselines have
+MEASURES = (  # of each word, in analysis.safetensors
+    "score", "share", "valence", "interaction", "norm_fixed", "norm_nearest", "on_positive", "on_negative",
+)  # fmt: skip
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
     "really", "highly", "the", "a", "of", "movie",
@@ -48,7 +52,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Analysis:
+class Analysis(Shown):
     """Everything found about one network; `results` is what results.json gets."""
 
     network: Network = field(repr=False)
@@ -68,6 +72,43 @@ class Analysis:
     results: dict[str, Any] = field(repr=False)
     run: Run | None = field(repr=False, default=None)
 
+    def arrays(self) -> dict[str, Tensor]:
+        """What analysis.safetensors holds. words (M,): ids of the words that were looked at, most frequent first;
+        measures (C, M): the columns `MEASURES` of their table; places (M, R): where they take the state in the
+        modifier subspace."""
+        slow = self.points.take(self.points.converged.nonzero()[:, 0])
+        columns = self.modifiers.columns()
+        return {
+            "slow_points": slow.states, "slow_points_q": slow.q, "line": self.line.knots,
+            "line_logits": self.line.logits, "h_star": self.line.h_star, "subspace": self.subspace.components,
+            "line_directions": self.subspace.line, "bilinear_m": self.bilinear.m,
+            "words": self.modifiers.ids.int(), "measures": torch.tensor([columns[name] for name in MEASURES]),
+            "places": self.subspace.project(self.modifiers.h_mod),
+        }  # fmt: skip
+
+    def _facts(self) -> Facts:
+        claims = analysis_claims(self.results)
+        held, of = sum(bool(claim.shown) for claim in claims), sum(claim.shown is not None for claim in claims)
+        return [
+            ("network", repr(self.network)),
+            ("warnings", self.results["warnings"] or "none"),
+            ("line attractor", f"a curve explains {percents([self.line.explained])} of the slow points' variance"),
+            ("modifiers", f"{len(self.modifiers.selected):,} of {len(self.modifiers):,} words"),
+            ("negators and diminishers", self.modifiers.strongest(12, ("negator", "diminisher"))),
+            ("intensifiers", self.modifiers.strongest(12, "intensifier")),
+            ("subspace", f"{percents(self.subspace.explained.tolist()[:3])} of the modifiers' variance"),
+            ("timescales, words", self.timescales.mean()),
+            ("bilinear model, 1, 2, 3 terms", percents(self.bilinear.explained.tolist()[:3])),
+            ("claims of the paper", f"{held} of {of} that were measured are shown"),
+        ]
+
+    def _drawing(self) -> str:
+        rows = [
+            ["–" if claim.shown is None else "✓" if claim.shown else "✗", claim.claim, claim.measured, claim.paper]
+            for claim in analysis_claims(self.results)
+        ]
+        return table_html(rows, ["", "claim", "here", "paper"])
+
     def save(self, folder: Path | str | None = None) -> Path:
         """Write results.json (merged into what a run has) and analysis.safetensors."""
         if folder is None and self.run is None:
@@ -76,15 +117,10 @@ class Analysis:
         if path.resolve().is_relative_to(ZOO):
             raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
         path.mkdir(parents=True, exist_ok=True)
-        slow = self.points.take(self.points.converged.nonzero()[:, 0])
         write_tensors(
-            path / "analysis.safetensors",
-            {
-                "slow_points": slow.states, "slow_points_q": slow.q, "line": self.line.knots,
-                "line_logits": self.line.logits, "h_star": self.line.h_star, "subspace": self.subspace.components,
-                "line_directions": self.subspace.line, "bilinear_m": self.bilinear.m,
-            },
-            {"what": "slow points, the curve through them, the modifier subspace and the bilinear components"},
+            path / "analysis.safetensors", self.arrays(),
+            {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
+             f"measures of words: {', '.join(MEASURES)}"},
         )  # fmt: skip
         write_tensors(path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"})
         if self.run is not None and path == self.run.path:

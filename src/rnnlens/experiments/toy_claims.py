@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from rnnlens.experiments.claims import Claim
 
 ALIVE, GONE = (0.8, 1.2), 0.1  # shares of the language's own modification: a modifier in force, and one that is over
 DESTROYED, UNITS, UNTOUCHED = 0.8, 3, 0.1  # removing at most so many mode units destroys so much; random ones do not
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement, whether this network shows it, and the numbers that say so."""
-
-    claim: str
-    shown: bool
-    measured: str
-    section: str
 
 
 def toy_claims(toy: dict[str, Any]) -> list[dict[str, Any]]:

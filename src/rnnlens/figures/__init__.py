@@ -1,11 +1,12 @@
 """Figures: each function takes a result and returns a Plotly figure. Nothing here computes or shows.
 
 Those of the toy study take their part of a run's `toy` results; those of real language take all of results.json's
-content, or an `Analysis`, and say what is missing.
+content, or an `Analysis`, and say what is missing. `catalogue` has all that a run's results give, by name.
 """
 
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
+from rnnlens.figures.catalogue import catalogue, write_figures
 from rnnlens.figures.deflections import deflections
 from rnnlens.figures.edges import beginning, ending, ending_modes
 from rnnlens.figures.impulse import impulse, timescales
@@ -25,6 +26,5 @@ __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "beginning", "ending", "ending_modes",
-    "table", "architectures",
-    "write_figure",
+    "table", "architectures", "write_figure", "catalogue", "write_figures",
 ]  # fmt: skip

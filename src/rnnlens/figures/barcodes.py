@@ -124,7 +124,7 @@ def draw_barcode(
                 f"{name}, then “{shown(word)}” ({side})<br>changes the logit by {signed(value, 3)}"
                 for word, value in zip(words, found[side], strict=True)
             ],
-            hoverinfo="text", row=row, col=column,
+            hoverinfo="text", customdata=list(words), row=row, col=column,
         )  # fmt: skip
         mean = found[f"mean_{side}"]
         figure.add_scatter(

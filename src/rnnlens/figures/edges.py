@@ -89,7 +89,8 @@ def _initial_path(figure: Figure, results: Any, path: Sequence[tuple[float, floa
         x, y = zip(*two_coordinates(modifiers["coordinates"]), strict=True)
         figure.add_scatter(
             x=x, y=y, mode="markers", name="modifiers, for comparison", marker={"size": 5, "color": FAINT},
-            hovertext=[f"“{shown(word)}”" for word in modifiers["words"]], hoverinfo="text", row=1, col=2,
+            hovertext=[f"“{shown(word)}”" for word in modifiers["words"]], hoverinfo="text",
+            customdata=list(modifiers["words"]), row=1, col=2,
         )  # fmt: skip
     x, y = zip(*path, strict=True)
     figure.add_scatter(
@@ -156,7 +157,7 @@ def _course(
         legendgroup=word, showlegend=legend, line={"color": look.colour, "width": 2, "dash": dash},
         marker={"symbol": look.symbol, "size": 7, "color": look.colour, "maxdisplayed": 12},
         hovertext=[f"{name}<br>{t} zero inputs later: {signed(value, 3)}" for t, value in enumerate(course)],
-        hoverinfo="text", row=row, col=column,
+        hoverinfo="text", customdata=[word] * len(course), row=row, col=column,
     )  # fmt: skip
 
 
@@ -175,7 +176,7 @@ def _lasting(figure: Figure, found: Mapping[str, Any]) -> None:
             marker={"symbol": symbol, "size": 7, "color": colour, "opacity": 0.6}, hoverinfo="text",
             hovertext=[f"“{shown(found['words'][i])}”<br>at once {signed(first[i])}, later {signed(last[i])}<br>"
                        f"{100 * found['ratio'][i]:.0f} % stay" for i in rows],
-            row=1, col=2,
+            customdata=[found["words"][i] for i in rows], row=1, col=2,
         )  # fmt: skip
 
 

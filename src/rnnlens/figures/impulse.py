@@ -86,7 +86,7 @@ def _path(figure: Figure, word: str, found: Mapping[str, Any], kind: str, look: 
             f"“{shown(word)}”, {_since(t)}<br>logit {signed(x)}<br>component 1: {signed(value)}"
             for t, (x, value) in enumerate(zip(found["logit"], y, strict=True))
         ],
-        hoverinfo="text", row=1, col=1,
+        hoverinfo="text", customdata=[word] * steps, row=1, col=1,
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def _distance(figure: Figure, word: str, found: Mapping[str, Any], look: Look, d
         x=steps, y=list(found["distance"]), mode="markers", name=f"“{shown(word)}”", legendgroup=word,
         showlegend=False, marker={"symbol": look.symbol, "size": 8, "color": look.colour, "opacity": 0.8},
         hovertext=[f"“{shown(word)}”, {_since(t)}<br>distance {d:.3f}" for t, d in enumerate(found["distance"])],
-        hoverinfo="text", row=1, col=2,
+        hoverinfo="text", customdata=[word] * len(steps), row=1, col=2,
     )  # fmt: skip
     if found["fit"] is None:
         name = f"“{shown(word)}”: no exponential decay"
@@ -160,7 +160,7 @@ def _paths(figure: Figure, results: Any, stored: Mapping[str, Any]) -> None:
             marker={"symbol": look.symbol, "color": look.colour, "size": [9, *[4] * (len(x) - 1)], "opacity": 0.9,
                     "line": {"width": 0}},
             hovertext=[f"“{shown(word)}” ({kinds[word]}), {_since(t)}" for t in range(len(x))], hoverinfo="text",
-            row=1, col=1,
+            customdata=[word] * len(x), row=1, col=1,
         )  # fmt: skip
     figure.add_scatter(
         x=[0], y=[0], mode="markers", name="h*", showlegend=False, hovertext=["h*"], hoverinfo="text",
@@ -186,7 +186,7 @@ def _paths(figure: Figure, results: Any, stored: Mapping[str, Any]) -> None:
         figure.add_annotation(
             x=at[0], y=at[1], text=shown(chosen[i]), ax=shift[0], ay=-shift[1], arrowhead=0, arrowwidth=0.8,
             arrowcolor=GREY, standoff=5, font={"size": 12, "color": look_of_kind(kinds[chosen[i]]).colour},
-            borderpad=0, row=1, col=1,
+            borderpad=0, name=chosen[i], captureevents=True, row=1, col=1,
         )  # fmt: skip
     figure.update_xaxes(range=view[0], zerolinecolor=FAINT, row=1, col=1)
     figure.update_yaxes(range=view[1], zerolinecolor=FAINT, row=1, col=1)

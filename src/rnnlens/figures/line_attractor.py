@@ -93,7 +93,7 @@ def _review(figure: Figure, review: str, found: Mapping[str, Any], column: int) 
             f"{shown(review)}: “{sentence(found['words'])}”<br>{word}<br>reading {signed(value)}"
             for word, value in zip(words, found["logits"], strict=True)
         ],
-        hoverinfo="text", row=1, col=column,
+        hoverinfo="text", customdata=["", *found["words"]], row=1, col=column,
     )  # fmt: skip
 
 

@@ -24,6 +24,11 @@ _MEASURES = {
     "norm_nearest": "change of the input Jacobian by the word, against the nearest point of the line (log scale)",
     "score": "|score|: change of the next word's valence, as a share of it (log scale)",
 }
+_BY = {
+    "norm_fixed": "the paper's norm",
+    "norm_nearest": "the norm against the nearest point",
+    "score": "the recommended score",
+}
 _NOTES = {
     "norm_fixed": "Words with a valence of their own can change much too: they move the state along the line.",
     "norm_nearest": "Each word is compared with the point of the line nearest to where it takes the state.",
@@ -53,7 +58,7 @@ def modifiers(results: Any, measure: str = "norm_fixed") -> Figure:
     top *= 1.06 + STEP * _words(figure, found, measure, view, top)
     strongest = ", ".join(f"“{shown(word)}”" for word in _strongest(found, measure))
     figure = styled(
-        figure, f"How much each of {found['of']:,} words changes what other words do",
+        figure, f"How much each of {found['of']:,} words changes what other words do, by {_BY.get(measure, measure)}",
         _MEASURES.get(measure, shown(measure)), "number of words",
         f"Grey: how many words change it by how much; some well-known words by name. Strongest: {strongest}.<br>"
         f"{_NOTES.get(measure, '')}",
@@ -133,7 +138,7 @@ def _word(figure: Figure, row: Mapping[str, Any], measure: str, y: float) -> Non
     figure.add_scatter(
         x=[value], y=[y], mode="markers+text", text=[shown(row["word"])], textposition="middle right",
         textfont={"color": INK, "size": 13}, name=shown(row["word"]), showlegend=False,
-        marker={"symbol": look.symbol, "color": look.colour, "size": 10}, hoverinfo="text",
+        marker={"symbol": look.symbol, "color": look.colour, "size": 10}, customdata=[row["word"]], hoverinfo="text",
         hovertext=[
             f"“{shown(row['word'])}” ({row['kind']})<br>‖ΔJ‖ against h* {row['norm_fixed']:.3g}, against the nearest "
             f"point {row['norm_nearest']:.3g}<br>score {row['score']:+.3f}{count}"

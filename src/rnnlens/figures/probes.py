@@ -96,7 +96,7 @@ def _read(figure: Figure, name: str, words: Sequence[Sequence[Any]], column: int
         marker={"symbol": look.symbol, "size": 8, "color": look.colour},
         hovertext=[f"{shown(name)}, word {i}<br>“{shown(word)}”<br>logit {signed(logit)}"
                    for i, (word, logit) in enumerate(words, start=1)],
-        hoverinfo="text", row=1, col=column,
+        hoverinfo="text", customdata=[word for word, _ in words], row=1, col=column,
     )  # fmt: skip
 
 

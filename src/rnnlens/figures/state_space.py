@@ -93,7 +93,7 @@ def _phrases(figure: Figure, result: Mapping[str, Any], component: int) -> None:
                 "symbol": ["circle", *[look.symbol] * (len(words) - 1), triangle], "color": look.colour, "opacity": 1,
                 "size": [1, *[9] * (len(words) - 1), 14], "line": {"width": 1, "color": "white"},
             },
-            **common,
+            customdata=["", *words], **common,
         )  # fmt: skip
         if component == 1:  # the legend would show the first mark, not the triangle
             figure.add_scatter(

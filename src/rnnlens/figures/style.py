@@ -110,18 +110,21 @@ def guide(
 
 
 def styled(figure: Figure, title: str, x: str, y: str, subtitle: str = "", height: int | None = None) -> Figure:
-    """Title, axis names (of the first panel), a quiet background; a subtitle says how to read the figure."""
+    """Title, axis names (of the first panel), a quiet background; a subtitle says how to read the figure.
+
+    What was written above the panels is kept in the layout's `meta`: a page may write it itself."""
+    told = {"title": title, "subtitle": subtitle, "top": 94 + 17 * subtitle.count("<br>") if subtitle else 60}
     if subtitle:
         title += f'<br><span style="font-size:13px;color:#4a5568">{subtitle}</span>'
     figure.update_layout(
         template="plotly_white", title={"text": title, "x": 0.02}, xaxis_title=x, yaxis_title=y,
         font={"family": "Helvetica, Arial, sans-serif", "size": 14}, margin={"l": 60, "r": 20, "t": 60, "b": 50},
-        legend={"orientation": "h", "y": -0.2}, hovermode="closest", height=height,
+        legend={"orientation": "h", "y": -0.2}, hovermode="closest", height=height, meta=told,
     )  # fmt: skip
     if subtitle:
         figure.update_layout(
             title={"yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 32}, "font": {"size": 18}},
-            margin={"t": 94 + 17 * subtitle.count("<br>")},
+            margin={"t": told["top"]},
         )
     figure.update_xaxes(title_font={"size": 14})
     return figure.update_yaxes(title_font={"size": 14})

@@ -36,7 +36,7 @@ def subspace(results: Any) -> Figure:
                 marker={"symbol": look.symbol, "color": look.colour, "size": 6, "opacity": 0.55},
                 hovertext=[f"“{shown(found['words'][i])}” ({kind})<br>component 1: {signed(at[i][0])}<br>component 2: "
                            f"{signed(at[i][1])}" for i in rows],
-                hoverinfo="text",
+                hoverinfo="text", customdata=[found["words"][i] for i in rows],
             )  # fmt: skip
     figure.add_scatter(
         x=[0], y=[0], mode="markers", name="h*, before the word", hovertext=["h*"], hoverinfo="text",
@@ -78,6 +78,7 @@ def _name(
         figure.add_annotation(
             x=at[i][0], y=at[i][1], text=shown(words[i]), ax=shift[0], ay=-shift[1], arrowhead=0, arrowwidth=0.8,
             arrowcolor=INK, standoff=6, font={"size": 12, "color": INK}, bgcolor="rgba(255,255,255,0.65)", borderpad=0,
+            name=words[i], captureevents=True,
         )  # fmt: skip
         figure.add_scatter(
             x=[at[i][0]], y=[at[i][1]], mode="markers", showlegend=False, hoverinfo="skip", name=shown(words[i]),

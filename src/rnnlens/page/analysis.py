@@ -1,100 +1,171 @@
-"""The analysis of a real network as sections of a report, in the order of the paper's argument."""
+"""The analysis of a real network as sections of a page, in the order of the paper's argument."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from rnnlens import figures
-from rnnlens.errors import RnnlensError
-from rnnlens.page.writer import Section
+from rnnlens.context.probe import REVIEWS
+from rnnlens.experiments.claims import analysis_claims
+from rnnlens.figures import catalogue
+from rnnlens.networks import Network
+from rnnlens.page.sections import Section, Story, architecture, drawn
+from rnnlens.page.table import architectures, table_section
+from rnnlens.runs import Run
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+EXAMPLES = (
+    REVIEWS["negated"], REVIEWS["intensified"], "not bad at all", "hardly a good film",
+)  # fmt: skip
+PAPER = {  # Table 1, test accuracy
+    "imdb": {"gru": "89.63 %", "lstm": "91.59 %", "ugrnn": "89.43 %", "vanilla": "89.55 %"},
+    "yelp": {"gru": "95.84 %", "lstm": "95.05 %", "ugrnn": "95.67 %", "vanilla": "92.96 %"},
+}
 
 
-def analysis_sections(results: dict[str, Any], name: str) -> tuple[str, list[Section]]:
-    """A title, and a section for every part of the analysis that the results have."""
-    line, subspace, bilinear = results["line_attractor"], results["subspace"], results["bilinear"]
-    scales, modifiers = results["timescales"], results["modifiers"]
-    form, ending = modifiers["negation_form"], results["ending"]
+def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None) -> Story:
+    """The page of an analysed network; run: where it comes from, if from a folder."""
+    corpus = "" if run is None else Path(str(run.about.get("corpus", {}).get("source", ""))).name
+    facts = _facts(network, results, corpus)
+    accuracy = next((f"{name} {here}" for name, here, _ in facts if "accuracy" in name), "")
+    name, size = architecture(network)
+    byline = [
+        "" if run is None else f"the run {run.path.name}" + (f", trained on {corpus}" if corpus else ""),
+        f"{size}, {len(network.vocab or ()):,} words", accuracy,
+    ]  # fmt: skip
+    return Story(
+        f"How {name} uses context",
+        [part for part in byline if part],
+        "Type a sentence. The line is the logit after each word: above 0, the network would call it positive. Hover a "
+        "word to see what it does to the words after it; switch its modifier subspace off, and see what is left.",
+        "logit",
+        [text for text in EXAMPLES if _readable(network, text)] or [" ".join(results["probes"]["positive"][:3])],
+        results["probes"],
+        facts,
+        analysis_sections(results),
+        "What needs reviews is missing: `rnnlens analyze RUN --corpus CORPUS` adds it.",
+    )
 
-    def percent(share: float) -> str:
-        return f"{100 * share:.1f} %"
 
-    means = ", ".join("–" if mean is None else f"{mean:.1f}" for mean in scales["mean"])
-    strongest: list[tuple[str, ...]] = [("kind", "strongest words")]
-    for kind in ("negator", "diminisher", "intensifier"):
-        words = [row["word"] for row in modifiers["words"] if row["kind"] == kind][:20]
-        strongest.append((kind, ", ".join(words)))
-    parts: list[tuple[str, str, Callable[[], Figure] | None, list[tuple[str, ...]]]] = [
-        ("The line attractor",
-         f"Left alone, the state comes to rest along a curve over the readout. A curve explains "
-         f"{percent(line['explained_variance'])} of the slow points' variance, a straight line "
-         f"{percent(line['pc1_variance'])}; the integration eigenvalue is {line['integration_eigenvalue'][0]:.4f}."
-         + ("" if line["is_line"] else " These slow points are not one-dimensional: read what follows with care."),
-         lambda: figures.line_attractor(results), []),
-        ("One sentence, three ways",
-         "A plain, an intensified and a negated sentence, read word by word; then without the modifier subspace, and "
-         "without a random one of the same rank.",
-         lambda: figures.probe_reviews(results), []),
-        ("Six phrases", "The paper's Fig. 10b for this network.", lambda: figures.probe_phrases(results), []),
-        ("Finding modifiers",
-         f"How much each word changes the processing of the next. {modifiers['n']} of {modifiers['of']} words are "
-         f"above the threshold of the recommended score ({modifiers['threshold']:.3f}); the paper's norm beside it.",
-         lambda: figures.modifiers(results, "score"), strongest),
-        ("The paper's norm",
-         "‖ΔJ_inp‖ of the paper: strong valence words and rare names score high as well. Three robust deviations above "
-         f"the median, at {modifiers['norm_threshold']['fixed']['threshold']:.3g}, there are "
-         f"{modifiers['norm_threshold']['fixed']['n']} words."
-         + ("" if modifiers["split_half"] is None else " Interactions measured with half of the probe "
-            f"words correlate by {modifiers['split_half']:.3f} with those of the other half."),
-         lambda: figures.modifiers(results, "norm_fixed"), []),
-        ("Impulse responses", "After a modifier the state is off the line, and comes back under pads.",
-         lambda: figures.impulse(results), []),
-        ("Barcodes",
-         "What a word does to each of the probe words: above zero on the left and below on the right stresses valence, "
-         "the other way round takes it away.",
-         lambda: figures.barcodes(results), []),
-        ("The modifier subspace",
-         f"Where modifiers take the state, off the line. Two components explain "
-         f"{percent(sum(subspace['explained_variance'][:2]))} of the variance of the {subspace['n']} strongest "
-         f"modifiers, {percent(sum(subspace['by_norm'][:2]))} of those the paper's norm chooses (paper: 96.2 %)."
-         + "".join(f" On component {k} only: {', '.join(words)}." for k, words in
-                   enumerate(subspace["one_component"], start=1) if words),
-         lambda: figures.subspace(results), []),
-        ("Timescales", f"How fast modifiers decay along each component: on average {means} words (paper: 2.6 and 4.3).",
-         lambda: figures.timescales(results), []),
-        ("Barcodes of the components", "What each direction of the subspace does to the probe words.",
-         lambda: figures.component_barcodes(results), []),
-        ("What accuracy hangs on", "Words shuffled; the modifier subspace removed at every step; random subspaces.",
-         (lambda: figures.perturbation(results)), []),
-        ("Beginning of documents", "The initial state is itself a modifier of the first words.",
-         lambda: figures.beginning(results), []),
-        ("End of documents",
-         f"A word's effect on the readout changes for some time: the median ratio of steady to initial effect is "
-         f"{ending['ratio_median']:.2f}.", lambda: figures.ending(results), []),
-        ("The modes behind it", "Linear modes whose removal changes what words do at once, against their timescale.",
-         lambda: figures.ending_modes(results), []),
-        ("The bilinear model",
-         "The input Jacobian follows from a few projections of the state: 1, 2 and 3 terms explain "
-         + ", ".join(percent(x) for x in bilinear["explained_variance"][:3])
-         + " of its change over the paper's modifiers (paper: 83, 96 and 98 %), on words held out "
-         + ", ".join(percent(x) for x in bilinear["held_out"][:3]) + ".",
-         lambda: figures.bilinear(results), []),
+def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
+    """A section for every part of the analysis that the results have."""
+    figures = catalogue(results)
+    claims = [vars(claim) for claim in analysis_claims(results)]
+    modifiers, subspace, form = results["modifiers"], results["subspace"], results["modifiers"]["negation_form"]
+
+    def section(id: str, title: str, where: str, text: str, names: Sequence[str] = (), **more: Any) -> Section:
+        drawings, missing = drawn(figures, *names)
+        own = [claim for claim in claims if claim["section"] == id]
+        return Section(id, title, where, text, own, drawings, missing=missing, **more)
+
+    found = [
+        section(
+            "line", "The line attractor", "§2, Fig. 1a",
+            "Left alone, the state comes to rest along a curve, and where along it is the reading: words push the "
+            "state along the curve, and it stays where it was pushed.", ["line_attractor"],
+        ),
+        section(
+            "probes", "One sentence, three ways", "Figs. 1b and 10b",
+            "The same sentence plain, intensified and negated: a network that uses context ends higher or lower, and "
+            "without its modifier subspace the three should come together.", ["probe_reviews", "probe_phrases"],
+        ),
+        section(
+            "modifiers", "Finding the modifiers", "§5.1, Fig. 3",
+            f"Most words hardly change how the next is read; few change it much. {modifiers['n']:,} of "
+            f"{modifiers['of']:,} words are above the threshold of the recommended score. Sort, search, and click a "
+            "word for its card.", ["modifiers", "modifiers_norm"], widget="words",
+        ),
+        section(
+            "impulse", "What one word leaves behind", "§5.2.1, Fig. 4",
+            "A modifier pushes the state off the line; without further input it comes back within a few words.",
+            ["impulse"],
+        ),
+        section(
+            "barcodes", "Barcodes: what a word does to the next", "§5.2.2, Fig. 5",
+            "An intensifier lifts positive words and lowers negative ones; a negator does the opposite; an ordinary "
+            "word should do nothing.", ["barcodes"], widget="picker",
+        ),
+        section(
+            "subspace", "The modifier subspace", "§5.3.1, Fig. 6",
+            "Where modifiers take the state, off the line: negators to one side, intensifiers to the other. Click a "
+            "word." + _one_component(subspace), ["subspace"],
+        ),
+        section(
+            "timescales", "How long modifiers last", "§5.3.2, Fig. 7",
+            "Each component of the subspace forgets at its own pace, which sets a modifier's scope.", ["timescales"],
+        ),
+        section(
+            "components", "What each component does", "§5.3.3, Fig. 8, Supp. D",
+            "Moving the state along one component stresses or weakens valence words: the barcodes of directions, not "
+            "of words.", ["component_barcodes"],
+        ),
+        section(
+            "perturbation", "What accuracy hangs on", "§2, §5.3.4, Supp. F",
+            "Shuffling the words costs accuracy; keeping the state out of the modifier subspace should cost about as "
+            "much, and random directions nothing.", ["perturbation"],
+        ),
+        section(
+            "beginning", "The beginning of a document", "§6.1, Fig. 9a-b",
+            "The state that reviews start from is itself a modifier: it makes the first words count more.",
+            ["beginning"],
+        ),
+        section(
+            "ending", "The end of a document", "§6.2, Fig. 9c-d, Supp. E",
+            "A word moves the reading further at first than in the long run, so the last words count more; a few "
+            "linear modes are behind it.", ["ending", "ending_modes"],
+        ),
+        section(
+            "bilinear", "The bilinear model", "§8, eq. 6",
+            "What words do follows from a few projections of the state, each with a matrix of its own.", ["bilinear"],
+        ),
     ]  # fmt: skip
     if form.get("n"):
-        better = "additive" if form["additive_better"] > 0.5 else "multiplicative"
-        parts.append((
-            "Is negation additive or multiplicative?",
-            f"Of the {form['n']} strongest negators and diminishers, a shift explains "
-            f"{percent(form['additive_explained'])} of what they do to the probe words, a factor "
-            f"{percent(form['multiplicative_explained'])}: {better} here (the paper's reading: additive).", None, [],
+        found.append(section(
+            "negation", "Is negation a shift or a factor?", "§11",
+            f"Over the {form['n']} strongest negators and diminishers: does a word's valence shift towards the other "
+            "side, or is it multiplied?", table=_asymmetry(modifiers),
         ))  # fmt: skip
-    sections = []
-    for title, text, draw, table in parts:
-        try:
-            sections.append(Section(title, text, draw() if draw is not None else None, table=table))
-        except RnnlensError as error:  # what needs a corpus, in a run analysed without one
-            sections.append(Section(title, f"{text} Not shown: {error}."))
-    return f"How {name} uses context", sections
+    return [*found, *architectures(results), *table_section(results)]
+
+
+def _one_component(subspace: Mapping[str, Any]) -> str:
+    """Words such as the paper's `zero` and `five`."""
+    return "".join(
+        f" On component {k} only: {', '.join(words[:6])}."
+        for k, words in enumerate(subspace.get("one_component", []), start=1)
+        if words
+    )
+
+
+def _asymmetry(modifiers: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """How many of the strongest words are of each kind, and how strong they are."""
+    rows: list[tuple[str, ...]] = [("among the strongest words", "how many", "change of valence, on average")]
+    for kind, found in modifiers["asymmetry"].items():
+        share = found["mean_share"]
+        said = "–" if share is None else f"{100 * share:+.0f} %".replace("-", "−")
+        rows.append(("neither of these" if kind == "other" else f"{kind}s", str(found["n"]), said))
+    return rows
+
+
+def _facts(network: Network, results: Mapping[str, Any], corpus: str) -> list[tuple[str, str, str]]:
+    """What the network is and how well it reads: (what, here, in the paper)."""
+    (name, size), accuracy = architecture(network), results.get("accuracy", {})
+    column = next((PAPER[known] for known in PAPER if known in corpus.lower()), {})
+    words = len(network.vocab or ())
+    facts = [("architecture", f"{name}, {size}", "GRU, LSTM, UGRNN, vanilla"), ("words it knows", f"{words:,}", "")]
+    for split in ("test", "validation", "train"):
+        if isinstance(accuracy.get(split), int | float):
+            paper = column.get(network.arch, "") if split == "test" else ""
+            facts.append((f"{split} accuracy", f"{100 * accuracy[split]:.2f} %", paper))
+    if "fixed_points" in results:
+        found = results["fixed_points"]
+        facts.append(("slow points found", f"{found['n']:,} of {found['of']:,} searches", "10,000 searches"))
+    return facts
+
+
+def _readable(network: Network, text: str) -> bool:
+    """Whether a network knows most words of an example."""
+    assert network.vocab is not None
+    ids = network.vocab.encode(text)
+    known = (ids >= 0) & (ids != network.vocab.unk)
+    return bool(known.mean() >= 0.5)

@@ -1,0 +1,115 @@
+"""All figures that a run's results give, by name: the page and `rnnlens figures` take them from here."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rnnlens.errors import RnnlensError
+from rnnlens.figures.barcodes import barcodes, component_barcodes
+from rnnlens.figures.bilinear import bilinear
+from rnnlens.figures.deflections import deflections
+from rnnlens.figures.edges import beginning, ending, ending_modes
+from rnnlens.figures.impulse import impulse, timescales
+from rnnlens.figures.line_attractor import line_attractor
+from rnnlens.figures.linear_quality import linear_quality
+from rnnlens.figures.modes import mode_angles, mode_removal, spectra
+from rnnlens.figures.modifiers import modifiers
+from rnnlens.figures.perturbation import perturbation
+from rnnlens.figures.probes import probe_phrases, probe_reviews
+from rnnlens.figures.state_space import state_space
+from rnnlens.figures.style import write_figure
+from rnnlens.figures.subspace import subspace
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+Draw = Callable[[Any], "Figure"]
+
+ANALYSIS: Mapping[str, Draw] = {
+    "line_attractor": line_attractor,
+    "probe_reviews": probe_reviews,
+    "probe_phrases": probe_phrases,
+    "modifiers": lambda results: modifiers(results, "score"),
+    "modifiers_norm": modifiers,
+    "impulse": impulse,
+    "barcodes": barcodes,
+    "subspace": subspace,
+    "timescales": timescales,
+    "component_barcodes": component_barcodes,
+    "perturbation": perturbation,
+    "beginning": beginning,
+    "ending": ending,
+    "ending_modes": ending_modes,
+    "bilinear": bilinear,
+}
+
+TOY: Mapping[str, Draw] = {  # of a run's `toy` results
+    "toy_state_space": lambda toy: state_space(toy["state_space"]),
+    "toy_deflections": lambda toy: deflections(toy["deflection"]),
+    "toy_spectra": lambda toy: spectra(toy["modes"]),
+    "toy_mode_angles": lambda toy: mode_angles(toy["mode_angles"]),
+    "toy_linear_quality": lambda toy: linear_quality(toy["linear_quality"]),
+    "toy_mode_removal": lambda toy: mode_removal(toy["mode_removal"]),
+    "toy_mode_removal_biorthogonal": lambda toy: mode_removal(toy["mode_removal"], kind="biorthogonal"),
+    "toy_mode_removal_input": lambda toy: mode_removal(toy["mode_removal"], what="input"),
+}
+
+
+def catalogue(results: Mapping[str, Any]) -> dict[str, Callable[[], Figure]]:
+    """Figures by name, drawn when called; one whose part of the results is missing says so then."""
+    found: dict[str, Callable[[], Figure]] = {}
+    if "subspace" in results:
+        found |= {name: partial(draw, results) for name, draw in ANALYSIS.items()}
+    if "claims" in results.get("toy", {}):
+        found |= {name: partial(draw, results["toy"]) for name, draw in TOY.items()}
+    return found
+
+
+def write_figures(
+    results: Mapping[str, Any],
+    out: Path | str,
+    format: Literal["svg", "pdf", "png", "html"] = "svg",
+    told: Callable[[str], None] = lambda name: None,
+) -> tuple[list[Path], dict[str, str]]:
+    """Save every figure to `out/NAME.FORMAT`; returns the files, and why others could not be drawn, by name.
+
+    told: called with each name before it is drawn.
+    """
+    found = catalogue(results)
+    if not found:
+        raise RnnlensError("these results have no figures yet: run `rnnlens analyze RUN` or `rnnlens toy` first")
+    written, missing = [], {}
+    with _browser(format != "html"):
+        for name, draw in found.items():
+            told(name)
+            try:
+                figure = draw()
+            except RnnlensError as error:  # what needs a corpus, in a run analysed without one
+                missing[name] = str(error)
+                continue
+            written.append(write_figure(figure, Path(out) / f"{name}.{format}"))
+    return written, missing
+
+
+@contextmanager
+def _browser(needed: bool) -> Iterator[None]:
+    """One browser for all pictures, if one can be started; if none can, the first picture says what is missing."""
+    server = None
+    if needed:
+        with suppress(Exception):  # not installed, or without a browser: `write_figure` tells which
+            import kaleido
+
+            kaleido.start_sync_server(silence_warnings=True, mathjax=False)  # which it would fetch from the net
+            server = kaleido
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The kopts argument is ignored")
+            yield
+    finally:
+        if server is not None:
+            server.stop_sync_server(silence_warnings=True)

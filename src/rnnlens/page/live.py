@@ -1,0 +1,169 @@
+"""The network inside the page: its weights and what the analysis found, as base64, exactly as torch has them."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rnnlens.context.modifiers import CHANGES, NEGATES, kind_of
+from rnnlens.corpora.words import RULES, WORD
+from rnnlens.experiments.analyze import MEASURES
+from rnnlens.networks import Cell, Network
+from rnnlens.networks.cells import CELLS, Vanilla
+from rnnlens.runs import Run
+
+LIMIT = 16 * 2**20  # bytes of embedding that a page carries unless asked for more: a file that can still be sent
+SHOWN = ("score", "share", "valence", "norm_fixed", "on_positive", "on_negative")  # of each word, in the page's table
+KINDS = ("other", "negator", "intensifier", "diminisher")
+
+
+@dataclass(frozen=True)
+class Live:
+    """What the page's script gets, as plain data; and for whom it is: `why_not` says why a network does not run here.
+
+    words, of: how many words' embeddings the page carries, of how many the network knows.
+    """
+
+    data: dict[str, Any]
+    why_not: str
+    words: int
+    of: int
+
+    @property
+    def runs(self) -> bool:
+        return not self.why_not
+
+
+def live(
+    network: Network,
+    arrays: Mapping[str, Tensor],
+    results: Mapping[str, Any],
+    probes: Mapping[str, Any],
+    words: int | None = None,
+) -> Live:
+    """Pack a network for the page.
+
+    arrays: as `Analysis.arrays()` has them; what is missing is not offered. probes: positive and negative words.
+    words: how many of the most frequent words to carry; by default as many as fit in `LIMIT` bytes of embedding.
+    """
+    vocab = network.vocab
+    assert vocab is not None
+    known = [word in vocab for word in (*probes["positive"], *probes["negative"])]
+    data: dict[str, Any] = {
+        "word": WORD, "rules": RULES, "words": vocab.words, "unk": vocab.unk, "kinds": KINDS,
+        "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []},
+        "threshold": results.get("modifiers", {}).get("threshold"),
+        "measured": _measured(arrays, vocab.counts),
+        "stored": {},
+    }  # fmt: skip
+    if all(known):
+        data["about"] |= {side: list(probes[side]) for side in ("positive", "negative")}
+    why_not = _why_not(network)
+    if why_not:
+        data["stored"] = {name: results.get(name, {}) for name in ("barcodes", "impulse")}
+        return Live(data, why_not, 0, len(vocab))
+    kept = _kept(network, words, {*probes["positive"], *probes["negative"]})
+    assert network.E is not None
+    E = network.E.detach().cpu()
+    cell = network.cell
+    data["network"] = {
+        "arch": "relu" if isinstance(cell, Vanilla) and cell.nonlinearity == "relu" else _arch(cell),
+        "hidden": cell.hidden,
+        "inputs": cell.inputs,
+        "shipped": None if kept is None else packed(torch.from_numpy(kept)),
+        "arrays": {
+            "E": packed(E if kept is None else E[torch.from_numpy(kept).long()]),
+            "W": packed(cell.W), "b": packed(cell.b), "U": packed(cell.U), "c": packed(cell.c),
+            "h0": packed(network.h0), "w": packed(network.readout_w), "bias": packed(network.readout_b),
+        },
+    }  # fmt: skip
+    data["analysis"] = _analysis(network, arrays) if all(known) and known else None
+    return Live(data, "", len(vocab) if kept is None else len(kept), len(vocab))
+
+
+def stored_arrays(run: Run) -> dict[str, Tensor]:
+    """What `analyze` or the toy study left in a run's folder."""
+    from rnnlens.artifacts import read_tensors
+
+    path = run.path / "analysis.safetensors"
+    return {name: torch.from_numpy(a.copy()) for name, a in read_tensors(path)[0].items()} if path.exists() else {}
+
+
+def packed(array: Tensor) -> dict[str, str]:
+    """A tensor as base64: in half precision where that changes no number, else in single, else as it is."""
+    array = array.detach().cpu()
+    name = {torch.int32: "i32", torch.uint8: "u8"}.get(array.dtype)
+    if name is None:
+        wide = array.double()
+        name, array = next(
+            (short, array.to(dtype))
+            for short, dtype in (("f16", torch.float16), ("f32", torch.float32), ("f64", torch.float64))
+            if dtype == torch.float64 or bool((array.to(dtype).double() == wide).all())
+        )
+    return {"type": name, "data": b64encode(array.contiguous().numpy().tobytes()).decode()}
+
+
+def _why_not(network: Network) -> str:
+    """Why a network cannot run in the page, or nothing."""
+    if isinstance(network.cell, Cell) and network.E is not None:
+        return ""
+    return (
+        "Its step is a Python function, or several layers, which this page cannot run: it shows what was measured. "
+        "Networks of one GRU, LSTM, UGRNN or vanilla layer run in their page."
+    )
+
+
+def _arch(cell: Cell) -> str:
+    return next(name for name, kind in CELLS.items() if type(cell) is kind)
+
+
+def _kept(network: Network, words: int | None, also: set[str]) -> np.ndarray | None:
+    """Ids of the words whose embedding the page carries, or None for all: the most frequent, `<unk>` and the probes."""
+    vocab, E = network.vocab, network.E
+    assert vocab is not None and E is not None
+    size = 2 if bool((E.half().to(E) == E).all()) else E.element_size()
+    most = LIMIT // (size * E.shape[1]) if words is None else words
+    if most >= len(vocab):
+        return None
+    counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
+    needed = [i for i in (vocab.unk, *(vocab.index[word] for word in also)) if i >= 0]
+    frequent = np.argsort(-counts, kind="stable")[: max(0, most)]
+    return np.union1d(frequent, needed).astype(np.int32)
+
+
+def _analysis(network: Network, arrays: Mapping[str, Tensor]) -> dict[str, Any] | None:
+    """h*, the line and the modifier subspace; None where nobody looked for them."""
+    if "line" not in arrays:
+        return None
+    h_star = arrays.get("h_star")
+    if h_star is None:  # the toy study stores its slow points alone
+        slow = arrays["slow_points"].to(network.h0)
+        h_star = slow[network.logit(slow).abs().argmin()]
+    found = {"h_star": packed(h_star), "line": packed(arrays["line"])}
+    if "subspace" in arrays:
+        found["subspace"] = packed(arrays["subspace"])
+    return found
+
+
+def _measured(arrays: Mapping[str, Tensor], counts: np.ndarray | None) -> dict[str, Any] | None:
+    """The table of words: ids, counts, kinds and measures, and where words are in the subspace; None if not stored."""
+    if "measures" not in arrays:
+        return None
+    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
+    ids = arrays["words"].long()
+    kinds = [
+        KINDS.index(kind_of(*row))
+        for row in zip(*(columns[name].tolist() for name in ("share", "on_positive", "on_negative")), strict=True)
+    ]
+    found = {"ids": packed(ids.int()), "kinds": packed(torch.tensor(kinds, dtype=torch.uint8))}
+    if counts is not None:
+        found["counts"] = packed(torch.from_numpy(counts)[ids].int())
+    found |= {name: packed(columns[name]) for name in SHOWN}
+    rank = arrays["places"].shape[1] if "places" in arrays else 0
+    return {**found, "places": packed(arrays["places"].float()) if rank else None, "rank": rank}

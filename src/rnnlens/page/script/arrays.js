@@ -1,0 +1,33 @@
+// Numbers arrive as typed arrays in base64, exactly as torch has them.
+
+const TYPES = { f32: Float32Array, f64: Float64Array, i32: Int32Array, u8: Uint8Array }
+
+/** { type, data } → a typed array; half precision becomes single. */
+export function decoded({ type, data }) {
+  const { buffer } = bytes(data)
+  return type === 'f16' ? halves(new Uint16Array(buffer)) : new TYPES[type](buffer)
+}
+
+/** Every array of an object, by name. */
+export function decodedAll(arrays) {
+  return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, decoded(array)]))
+}
+
+export function bytes(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64)
+  const text = atob(base64)
+  const found = new Uint8Array(text.length)
+  for (let i = 0; i < text.length; i++) found[i] = text.charCodeAt(i)
+  return found
+}
+
+function halves(bits) {
+  const found = new Float32Array(bits.length)
+  for (let i = 0; i < bits.length; i++) {
+    const exponent = (bits[i] >> 10) & 31
+    const fraction = bits[i] & 1023
+    const size = exponent === 31 ? (fraction ? NaN : Infinity) : exponent ? 2 ** (exponent - 25) * (1024 + fraction) : 2 ** -24 * fraction
+    found[i] = bits[i] & 32768 ? -size : size
+  }
+  return found
+}

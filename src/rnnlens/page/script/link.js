@@ -1,0 +1,25 @@
+// What is being read, in the address: a link to this page shows the same.
+
+const NAMES = { a: 'read', b: 'with', off: 'off', shuffle: 'shuffle', pads: 'pads' }
+
+/** The state in a fragment, or null where it is no state but a section's anchor. */
+export function fromFragment(fragment) {
+  const found = new URLSearchParams(fragment.replace(/^#/, ''))
+  if (!found.has(NAMES.a)) return null
+  return {
+    a: found.get(NAMES.a),
+    b: found.get(NAMES.b),
+    off: found.has(NAMES.off),
+    shuffle: found.has(NAMES.shuffle) ? Number(found.get(NAMES.shuffle)) || 1 : null,
+    pads: found.has(NAMES.pads),
+  }
+}
+
+export function toFragment({ a, b, off, shuffle, pads }) {
+  const found = new URLSearchParams({ [NAMES.a]: a })
+  if (b !== null) found.set(NAMES.b, b)
+  if (off) found.set(NAMES.off, '1')
+  if (shuffle !== null) found.set(NAMES.shuffle, String(shuffle))
+  if (pads) found.set(NAMES.pads, '50')
+  return '#' + found
+}

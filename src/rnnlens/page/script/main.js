@@ -1,0 +1,49 @@
+// Puts the page together. `window.rnnlens.read(text)` is the live network for anyone who asks.
+
+import { decoded, decodedAll } from './arrays.js'
+import { cards } from './card.js'
+import { Context } from './context.js'
+import { byId } from './elements.js'
+import { Words } from './facts.js'
+import { Figures } from './figures.js'
+import { Network } from './network.js'
+import { picker } from './picker.js'
+import { Reader } from './reader.js'
+import { wordTable } from './table.js'
+import { watchSections } from './sections.js'
+import { watchTheme } from './theme.js'
+import { Vocabulary, splitter } from './words.js'
+
+const data = JSON.parse(byId('data').textContent)
+const { live } = data
+const isArray = value => typeof value === 'object' && value !== null
+const measured = live.measured && Object.fromEntries(Object.entries(live.measured).map(([name, value]) => [name, isArray(value) ? decoded(value) : value]))
+
+let context = null
+let parts = null
+if (live.network) {
+  const { arrays, shipped, ...shape } = live.network
+  const network = new Network(shape, decodedAll(arrays))
+  const vocabulary = new Vocabulary({ ...live, shipped: shipped && decoded(shipped) })
+  context = live.analysis && new Context(network, vocabulary, live.about, decodedAll(live.analysis))
+  parts = { network, vocabulary, split: splitter(live), context }
+}
+const words = new Words(live.words, measured, context, live.stored, live.about, live.kinds, live.threshold)
+let reader = null
+const open = cards(words, parts && (word => reader.tryWord(word)))
+if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, examples: data.examples })
+if (context && byId('picker')) picker(context, words)
+if (measured && byId('table')) wordTable(words, open)
+const figures = new Figures(data.template, word => word !== undefined && open(word))
+watchTheme(() => figures.redraw())
+watchSections()
+
+window.rnnlens = {
+  version: document.querySelector('meta[name=generator]').content,
+  read: (text, options) => reader?.read(text, options) ?? null,
+  shown: () => reader?.shown ?? null,
+  card: open,
+  word: name => words.seen(name),
+  nearest: (name, n) => words.nearest(name, n),
+}
+document.documentElement.dataset.ready = String(Math.round(performance.now()))

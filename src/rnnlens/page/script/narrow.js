@@ -1,0 +1,86 @@
+// Figures on a phone: panels that stand side by side are put below one another, and long titles are broken.
+
+const NARROW = 640
+const [GAP, TURNED] = [76, 132] // pixels between panels, for names of axes and titles; more where words stand upright
+
+/** A figure's layout, and its height, for a width. */
+export function fitted(figure, height, width) {
+  const layout = structuredClone(figure.layout)
+  const margin = { l: 60, r: 20, t: 14, b: 60, ...layout.margin }
+  if (width >= NARROW) return { layout: { ...layout, margin: { ...margin, l: margin.l + 14 } }, height }
+  const panels = panelsOf(layout)
+  const rows = new Set(panels.map(panel => panel.top)).size || 1
+  const turned = panels.some(({ x }) => layout[x].tickangle === -90)
+  const lines = panels.some(({ x }) => layout[x].ticktext?.some(text => text.includes('<br>')))
+  const titles = Math.max(0, ...panels.map(({ title }) => (title ? broken(title, width) : 0)))
+  const gap = turned ? TURNED : GAP + (lines ? 16 : 0) + 15 * titles
+  const tall = (height - margin.t - margin.b) / rows
+  const stacked = panels.length > rows
+  const each = stacked ? Math.max(130, Math.min(tall, 260)) : tall
+  const count = stacked ? panels.length : rows
+  const room = stacked ? count * each + (count - 1) * gap : rows * tall
+  if (stacked) stack(layout, panels, each, gap, room)
+  const names = Math.max(0, ...panels.map(({ x }) => (layout[x].title ? broken(layout[x].title, width) : 0)))
+  const below = (turned ? 116 : 56) + (lines ? 16 : 0) + 15 * names
+  margin.t += 15 * titles
+  Object.assign(margin, { l: 54, r: margin.r < 40 ? 10 : 56, b: below + legendHeight(figure, layout, width) })
+  if (layout.legend) layout.legend = { ...layout.legend, y: -below / room, yanchor: 'top', x: 0, entrywidth: 0, font: { size: 12 } }
+  for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.min(12, note.font?.size ?? 12) }
+  layout.font = { ...layout.font, size: 12 }
+  for (const axis of axesOf(layout)) if (layout[axis].title) layout[axis].title.font = { size: 12 }
+  return { layout: { ...layout, margin }, height: room + margin.t + margin.b }
+}
+
+/** Pairs of axes, from above to below and left to right, each with where it is and with its title, if any. */
+function panelsOf(layout) {
+  const titles = layout.annotations?.filter(note => note.xref === 'paper' && note.yref === 'paper') ?? []
+  return axesOf(layout, 'x')
+    .map(x => {
+      const y = layout[x].anchor ? `yaxis${layout[x].anchor.slice(1)}` : `yaxis${x.slice(5)}`
+      const [across, up] = [layout[x].domain ?? [0, 1], layout[y]?.domain ?? [0, 1]]
+      const middle = (across[0] + across[1]) / 2
+      const title = titles.find(note => Math.abs(note.x - middle) < 0.02 && Math.abs(note.y - up[1]) < 0.02)
+      return { x, y, title, left: across[0], top: up[1] }
+    })
+    .sort((a, b) => b.top - a.top || a.left - b.left)
+}
+
+function stack(layout, panels, each, gap, room) {
+  panels.forEach(({ x, y, title }, k) => {
+    const high = 1 - (k * (each + gap)) / room
+    if (title) Object.assign(title, { x: 0.5, y: high })
+    layout[x] = { ...layout[x], domain: [0, 1], title: layout[x].title ?? layout[panels.at(-1).x].title }
+    layout[y] = { ...layout[y], domain: [Math.max(0, high - each / room), high], showticklabels: true }
+  })
+}
+
+/** Breaks a long title over several lines; how many more than one. */
+function broken(title, width) {
+  const lines = ['']
+  for (const word of (title.text ?? '').split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`.trim()
+    if (plain(longer).length * 6.4 > width - 90 && lines.at(-1)) lines.push(word)
+    else lines[lines.length - 1] = longer
+  }
+  title.text = lines.join('<br>')
+  return lines.length - 1
+}
+
+function legendHeight({ data }, layout, width) {
+  if (layout.showlegend === false) return 0
+  const entries = data.filter(trace => trace.showlegend !== false && trace.name).map(trace => 44 + 6.6 * plain(trace.name).length)
+  let rows = entries.length ? 1 : 0
+  let used = 0
+  for (const wide of entries) {
+    if (used && used + wide > width - 70) {
+      rows++
+      used = 0
+    }
+    used += wide
+  }
+  return rows * 20 + 12
+}
+
+const axesOf = (layout, which = '[xy]') => Object.keys(layout).filter(name => new RegExp(`^${which}axis\\d*$`).test(name))
+
+const plain = text => text.replace(/<[^>]*>/g, '')

@@ -1,0 +1,60 @@
+// Text → words → rows of the embedding, with the pattern and rules of corpora/words.py.
+
+export const PAD = -1 // the row of no input, x = 0
+
+/** A function that splits text as Python does; the pattern and rules come with the page. */
+export function splitter({ word, rules }) {
+  const pattern = new RegExp(word, 'gu')
+  const steps = rules.map(([from, to]) => [new RegExp(from, 'gu'), to])
+  return text => {
+    let plain = text.toWellFormed().toLowerCase() + ' '
+    for (const [from, to] of steps) plain = plain.replace(from, () => to)
+    return plain.match(pattern) ?? []
+  }
+}
+
+/** The words a network knows. `shipped`, if given, lists the ids whose embedding this page has; others are left out. */
+export class Vocabulary {
+  constructor({ words, unk, shipped }) {
+    this.words = words
+    this.ids = new Map(words.map((word, id) => [word, id]))
+    this.rows = shipped && new Map(Array.from(shipped, (id, row) => [id, row]))
+    this.unknown = unk < 0 ? PAD : this.row(unk)
+  }
+
+  row(id) {
+    return this.rows ? (this.rows.get(id) ?? null) : id
+  }
+
+  /** What a word is to the network: its row, and whether it is known, a pad, unknown, or left out of this page. */
+  token(word) {
+    const id = this.ids.get(word)
+    if (id === undefined) return word === '<pad>' ? { word, row: PAD, state: 'pad' } : { word, row: this.unknown, state: 'unknown' }
+    const row = this.row(id)
+    return row === null ? { word, row: this.unknown, state: 'left out' } : { word, row, state: 'known' }
+  }
+
+  knows(word) {
+    return this.token(word).state === 'known'
+  }
+}
+
+/** The same words in an order that the seed decides. */
+export function shuffled(words, seed) {
+  const found = [...words]
+  const draw = chance(seed)
+  for (let i = found.length - 1; i > 0; i--) {
+    const j = Math.floor(draw() * (i + 1))
+    ;[found[i], found[j]] = [found[j], found[i]]
+  }
+  return found
+}
+
+function chance(seed) {
+  let state = seed >>> 0
+  return () => {
+    // A linear congruential step (Numerical Recipes), its low bits stirred: good enough to shuffle a sentence.
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return ((state ^ (state >>> 15)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,127 @@
+"""Results show themselves in a notebook: what is worth knowing, and words stay words."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+import torch
+from handmade import Documents, handmade
+
+import rnnlens
+from rnnlens.cli import main
+from rnnlens.context import Probes, linear_quality, mode_removal, perturb, word_inputs
+from rnnlens.context.perturbation import Reviews
+from rnnlens.display import lines_svg, sticks_svg, table_html
+
+EVIL = "<script>alert('x')</script>"
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.open = set(), []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.add(tag)
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def tags(html):
+    parser = Tags()
+    parser.feed(html)
+    assert parser.open == []
+    return parser.seen
+
+
+@pytest.fixture(scope="module")
+def analysis():
+    """A network that calls one of its words a script."""
+    network, _ = handmade()
+    words = [EVIL if word == "not" else word for word in network.vocab.words]
+    network.vocab = rnnlens.Vocab(words, network.vocab.counts)
+    return rnnlens.analyze(network, probes=Probes(("great", "good"), ("awful", "bad")), rank=2, starts=200)
+
+
+def test_every_result_shows_itself_and_escapes_words(analysis):
+    network, line = analysis.network, analysis.line
+    e = word_inputs(network, ["good", "bad"])
+    h_mod = network.step(line.h_star, word_inputs(network, [EVIL])[0])
+    ids = network.vocab.encode(["good", "bad", "very", "great"]).tolist()
+    reviews = Reviews.of(Documents([ids, ids[::-1]], torch.tensor([1, 0]).numpy()), "cpu")
+    perturbed = perturb(network, analysis.subspace, reviews, ranks=(1,), draws=lambda rank: 2)
+    records = [
+        analysis, analysis.points, line, line.modes, analysis.probes, analysis.modifiers, analysis.barcodes[EVIL],
+        analysis.subspace, analysis.impulses[EVIL], analysis.impulses[EVIL].fit, analysis.timescales, analysis.bilinear,
+        *analysis.edges, analysis.edges[1].modes, linear_quality(network, line.h_star.unsqueeze(0), e),
+        mode_removal(network, h_mod, line.h_star, e), perturbed, perturbed.shuffled,
+    ] if EVIL in analysis.barcodes else []  # fmt: skip
+    assert len(records) == 19
+    named = 0
+    for record in records:
+        html = record._repr_html_()
+        allowed = {"b", "table", "tr", "td", "th", "svg", "line", "rect", "text", "polyline"}
+        assert tags(html) <= allowed and type(record).__name__ in html
+        named += "&lt;script&gt;" in html
+    assert named >= 5
+
+
+def test_numbers_in_it_are_the_records(analysis):
+    html = analysis.barcodes[EVIL]._repr_html_()
+    assert f"{100 * analysis.barcodes[EVIL].share:+.0f} %" in html and html.count("<rect") == 4
+    assert re.search(r"claims of the paper</td><td>\d+ of \d+ that were measured", analysis._repr_html_())
+    assert f"{analysis.timescales.mean()[0]:.4g}" in analysis.timescales._repr_html_()
+
+
+def test_drawings_hold_whatever_they_are_given():
+    for empty in (
+        sticks_svg([]),
+        lines_svg([]),
+        sticks_svg([("none", [])]),
+        table_html([]),
+        lines_svg([("flat", [0.0])]),
+    ):
+        tags(empty)
+    assert tags(lines_svg([("a", [1.0, -2.0]), (EVIL, [0.0, 5.0])])) == {"svg", "polyline", "text"}
+    assert "1,234" in table_html([("n", 1234)]) and "–" in table_html([("n", None)])
+
+
+def test_every_figure_of_a_run_as_a_file(tmp_path, capsys):
+    from rnnlens.zoo import unpack
+
+    run = unpack("imdb-gru", tmp_path / "run")
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(["figures", *map(str, arguments)])
+        return stop.value.code, *capsys.readouterr()
+
+    code, _, err = call(tmp_path / "run", "--format", "html")
+    assert code == 1 and "rnnlens analyze" in err
+    rnnlens.analyze(run, top=500).save()
+    code, out, err = call(tmp_path / "run", "--format", "html", "--out", tmp_path / "figures")
+    assert code == 0, err
+    files = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert len(files) == 14 and "subspace.html" in files and "perturbation: not drawn" in out
+    code, _, err = call(tmp_path / "run", "--format", "gif")
+    assert code == 2 and "gif" in err
+
+
+def test_pictures_share_one_browser(tmp_path):
+    pytest.importorskip("kaleido", reason="needs kaleido: pip install -e '.[images]'")
+    from browser import chromium
+
+    from rnnlens.figures import write_figure
+    from rnnlens.figures.catalogue import _browser
+
+    chromium()
+    figure = rnnlens.figures.reading({"one": [("not", 0.5), ("good", 1.0)]})
+    with _browser(True):
+        for kind in ("svg", "png"):
+            path = write_figure(figure, tmp_path / f"reading.{kind}")
+            assert path.read_bytes()[:4] in (b"<svg", b"\x89PNG")
