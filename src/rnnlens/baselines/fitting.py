@@ -90,11 +90,12 @@ def train_model(
 
 
 @torch.no_grad()
-def read_logits(model: Convolution, split: Split, max_words: int | None) -> np.ndarray:
-    """The logit of every document, (n,)."""
+def read_logits(model: Convolution, split: Split, max_words: int | None, most: int = 256) -> np.ndarray:
+    """The logit of every document, (n,), at most so many at a time."""
     documents = Documents.of(split, model.bias.device, max_words)
     found = torch.zeros(len(split), device=model.bias.device)
     if len(split):
-        for rows, ids, lengths in documents.batches(token_batches(documents.longest, 2**15, 256)):
-            found[rows] = model(ids, lengths)
+        tables = model.tables()
+        for rows, ids, lengths in documents.batches(token_batches(documents.longest, 2**15, most)):
+            found[rows] = model(ids, lengths, tables)
     return found.cpu().numpy()
