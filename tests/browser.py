@@ -35,7 +35,7 @@ def opened(browser, path: Path, fragment: str = "", width: int = 1440, height: i
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
     page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else page.wrong.append(r.url))
     page.goto(path.resolve().as_uri() + fragment)
-    page.wait_for_function("document.documentElement.dataset.ready", timeout=60_000)
+    page.wait_for_function("() => document.documentElement.dataset.ready", timeout=60_000)
     yield page
     context.close()
 

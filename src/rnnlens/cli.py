@@ -431,7 +431,7 @@ def report(run: Path, *, out: Path | None = None, words: int | None = None) -> N
     out
         Where to write; by default `report.html` in the run folder.
     words
-        How many of the most frequent words the live network knows; by default as many as 16 MB hold.
+        How many of the most frequent words the live network knows; by default as many as 12 MB hold.
     """
     from rnnlens.page import report as write_report
 

@@ -26,7 +26,14 @@ function halves(bits) {
   for (let i = 0; i < bits.length; i++) {
     const exponent = (bits[i] >> 10) & 31
     const fraction = bits[i] & 1023
-    const size = exponent === 31 ? (fraction ? NaN : Infinity) : exponent ? 2 ** (exponent - 25) * (1024 + fraction) : 2 ** -24 * fraction
+    const size =
+      exponent === 31
+        ? fraction
+          ? NaN
+          : Infinity
+        : exponent
+          ? 2 ** (exponent - 25) * (1024 + fraction)
+          : 2 ** -24 * fraction
     found[i] = bits[i] & 32768 ? -size : size
   }
   return found
