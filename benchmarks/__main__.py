@@ -9,26 +9,25 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import context, fixed_points, networks, prepare, toy
+from benchmarks import baselines, context, fixed_points, networks, prepare, toy
 
 Row = tuple[str, float, str, float]
 
 
-def rows(imdb: Path | None) -> Iterator[Row]:
-    yield from toy.rows()
-    yield from networks.rows()
-    yield from fixed_points.rows()
-    yield from context.rows()
-    yield from prepare.rows(imdb)
+def rows(imdb: Path | None, only: str | None) -> Iterator[Row]:
+    for part in (toy, networks, fixed_points, context, baselines, prepare):
+        if only in (None, part.__name__.split(".")[-1]):
+            yield from prepare.rows(imdb) if part is prepare else part.rows()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
     parser.add_argument("--imdb", type=Path, help="folder with IMDB's train and test files, as `rnnlens prepare` takes")
+    parser.add_argument("--only", help="toy, networks, fixed_points, context, baselines or prepare")
     arguments = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}")
     print(f"{'what':58s} {'ours':>10s} {'peer':>10s} {'ratio':>7s}  peer")
-    for what, ours, peer, theirs in rows(arguments.imdb):
+    for what, ours, peer, theirs in rows(arguments.imdb, arguments.only):
         print(f"{what:58s} {_time(ours):>10s} {_time(theirs):>10s} {theirs / ours:6.1f}×  {peer}", flush=True)
 
 

@@ -10,6 +10,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -48,13 +49,14 @@ def rows() -> Iterator[tuple[str, float, str, float]]:
     yield what, times["ours"], peer, times["peer"] * WORDS / FEW
 
     reviews = random_reviews(network, 25_000 if device == "cuda" else 200)
-    V = random_subspace(network.size, 3, torch.Generator().manual_seed(0)).to(network.h0)
-    quiet = project_out(network, V)
-    times = side_by_side(
-        {"plain": lambda: final_logits(network, reviews), "quiet": lambda: final_logits(quiet, reviews)}, rounds=3
-    )
-    what = f"{len(reviews):,} reviews, a subspace removed at every step ({device})"
-    yield what, times["quiet"], "the fused pass without (the limit)", times["plain"]
+    for arch in ("gru", "lstm", "ugrnn"):
+        plain = rnnlens.Network(network.vocab, arch, network.size, network.inputs).requires_grad_(False).to(device)
+        quiet = project_out(plain, random_subspace(plain.size, 3, torch.Generator().manual_seed(0)).to(plain.h0))
+        times = side_by_side(
+            {"plain": partial(final_logits, plain, reviews), "quiet": partial(final_logits, quiet, reviews)}, rounds=3
+        )
+        what = f"{len(reviews):,} reviews, {arch}, a subspace removed at every step ({device})"
+        yield what, times["quiet"], "the pass without (the limit)", times["plain"]
 
     start = time.perf_counter()
     rnnlens.analyze(network)

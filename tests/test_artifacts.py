@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, artifacts, toy_corpus, train
 from rnnlens.artifacts import (
-    _HOST,
+    HOST,
     append_line,
     atomic_file,
     atomic_folder,
@@ -124,7 +124,7 @@ def test_leftovers_of_killed_processes_are_swept(tmp_path):
     (tmp_path / "keep.tmp").write_text("mine")
     assert len(list(tmp_path.iterdir())) == 3
     with subprocess.Popen(["sleep", "60"]) as alive:
-        theirs = tmp_path / f".y.json.{_HOST}-{alive.pid}-0.tmp"
+        theirs = tmp_path / f".y.json.{HOST}-{alive.pid}-0.tmp"
         theirs.write_text("another process is writing this")
         sweep_temporaries(tmp_path)
         alive.kill()
@@ -133,14 +133,14 @@ def test_leftovers_of_killed_processes_are_swept(tmp_path):
 
 def test_a_sweep_for_one_name_takes_it_literally(tmp_path):
     for name in ("a[b]c", "abc"):
-        (tmp_path / f".{name}.{_HOST}-999999999-0.tmp").write_text("left")
+        (tmp_path / f".{name}.{HOST}-999999999-0.tmp").write_text("left")
     sweep_temporaries(tmp_path, "a[b]c")
-    assert [path.name for path in tmp_path.iterdir()] == [f".abc.{_HOST}-999999999-0.tmp"]
+    assert [path.name for path in tmp_path.iterdir()] == [f".abc.{HOST}-999999999-0.tmp"]
 
 
 def test_the_living_are_known_without_proc(tmp_path, monkeypatch):
     monkeypatch.setattr(artifacts.Path, "exists", lambda self: False)  # as on a Mac
-    theirs = tmp_path / f".x.{_HOST}-{os.getppid()}-0.tmp"
+    theirs = tmp_path / f".x.{HOST}-{os.getppid()}-0.tmp"
     theirs.write_text("another process is writing this")
     sweep_temporaries(tmp_path)
     assert os.path.exists(theirs)

@@ -129,8 +129,8 @@ def test_an_empty_sequence_is_its_beginning(arch):
 
 
 @archs
-def test_the_scan_keeps_nothing_where_no_gradient_is_wanted(arch):
-    """Beside the states and the drives, one step's recurrent input; with gradients, every step's."""
+def test_the_scan_keeps_no_recurrent_inputs(arch):
+    """Beside the states and the drives, one step's recurrent input; the backward pass computes all of them again."""
     cell, e, h0 = make(arch)
     e = e.repeat(1, 50, 1)
     block = B * 50 * T * cell.gates * H * 8  # bytes of the drives, or of all recurrent inputs
@@ -141,7 +141,7 @@ def test_the_scan_keeps_nothing_where_no_gradient_is_wanted(arch):
         asked = [event.self_cpu_memory_usage for event in profile.events() if event.name.startswith("aten::empty")]
         return sum(size >= block for size in asked)
 
-    assert most(True) == most(False) + 1
+    assert most(True) == most(False) <= 1
 
 
 def test_second_derivatives_of_the_scan_are_refused_not_dropped():

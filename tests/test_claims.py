@@ -9,7 +9,7 @@ import pytest
 from rnnlens.experiments.claims import analysis_claims, phrases_right, sign_pattern
 from rnnlens.page.sections import verdict
 
-STORED = Path(__file__).parents[1] / "docs" / "results" / "imdb-gru-0.1-1.json"
+STORED = Path(__file__).parents[1] / "docs" / "results" / "imdb-gru-1.json"
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_removing_the_subspace_is_judged_against_shuffling_and_its_controls(resu
         accuracy["test_subspace_removed"] = {"3": difference(removed)}
         accuracy["test_random_removed"] = {"3": [difference(random)] * 3}
         accuracy["test_words_removed"] = {"3": [difference(words)] * 3}
-        found = [shown(results, start) for start in ("removing the modifier", "… and random", "… and those of other")]
+        found = [shown(results, start) for start in ("removing the modifier", "removing random", "removing that of other")]
         assert tuple(found) == expected
 
 

@@ -22,15 +22,34 @@ def test_steps_scans_and_fused_kernels_agree_with_the_cpu():
         for arch in CELLS:
             generator = torch.Generator().manual_seed(0)
             cell = CELLS[arch](64, 32, generator).to(dtype)
-            e = torch.randn(8, 20, 32, generator=generator, dtype=dtype)
+            e = torch.randn(8, 50, 32, generator=generator, dtype=dtype)
             h0 = torch.randn(8, cell.size, generator=generator, dtype=dtype)
             reference = step_by_step(cell.step, e, h0)
             cell, e, h0 = cell.cuda(), e.cuda(), h0.cuda()
-            for states in (cell.sequence(e, h0), scan(cell, e, h0), step_by_step(cell.step, e, h0)):
+            for states in (scan(cell, e, h0), step_by_step(cell.step, e, h0)):
                 close(states, reference, tolerance)
-            close(cell.outputs(e, h0), reference[:, 1:, cell.output], tolerance)
+            close(cell.sequence(e, h0), reference, max(tolerance, 1e-4 if arch == "vanilla" else 0))  # to train by
             with torch.no_grad():
+                close(cell.outputs(e, h0), reference[:, 1:, cell.output], tolerance)
                 close(cell.sequence(e, h0), reference, tolerance)
+
+
+def test_gradients_of_the_scan_agree_with_the_cpu():
+    for arch in CELLS:
+        cell = CELLS[arch](16, 8, torch.Generator().manual_seed(0)).double()
+        e = torch.randn(4, 61, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)  # no multiple of 8
+        weight = torch.randn(4, 62, cell.size, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+        gradients = {}
+        for device in ("cpu", "cuda"):
+            cell, h0 = (
+                cell.to(device),
+                torch.zeros(4, cell.size, dtype=torch.float64, device=device, requires_grad=True),
+            )
+            cell.zero_grad()
+            (scan(cell, e.to(device), h0) * weight.to(device)).sum().backward()
+            gradients[device] = [h0.grad, *(p.grad.clone() for p in cell.parameters())]
+        for there, here in zip(gradients["cuda"], gradients["cpu"], strict=True):
+            close(there, here, 1e-10)
 
 
 def test_gradients_flow_in_eval_mode():
@@ -78,7 +97,7 @@ def test_fixed_points_and_jacobians_agree_with_the_cpu():
 def documents(words, n=40):
     """A few reviews of random words."""
     generator = np.random.default_rng(0)
-    rows = [generator.integers(0, words, length) for length in generator.integers(3, 30, n)]
+    rows = [generator.integers(0, words, length) for length in generator.integers(3, 90, n)]
     return Documents(rows, generator.integers(0, 2, n))
 
 

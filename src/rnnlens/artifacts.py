@@ -104,14 +104,14 @@ def exclusive(folder: Path | str) -> Iterator[None]:
 def sweep_temporaries(folder: Path | str, name: str | None = None) -> None:
     """Remove what killed processes of this machine left in `folder` (for `name` alone, if given): no finished file,
     nor a living process's."""
-    for leftover in Path(folder).glob(f".{'*' if name is None else glob.escape(name)}.{_HOST}-*.tmp"):
+    for leftover in Path(folder).glob(f".{'*' if name is None else glob.escape(name)}.{HOST}-*.tmp"):
         process = leftover.name.removesuffix(".tmp").rsplit("-", 2)[1]
-        if not (process.isdigit() and int(process) != os.getpid() and _alive(int(process))):
+        if not (process.isdigit() and int(process) != os.getpid() and alive(int(process))):
             shutil.rmtree(leftover, ignore_errors=True)
             leftover.unlink(missing_ok=True)
 
 
-def _alive(process: int) -> bool:
+def alive(process: int) -> bool:
     try:
         os.kill(process, 0)  # asks, sends nothing
     except (ProcessLookupError, OverflowError):
@@ -121,13 +121,13 @@ def _alive(process: int) -> bool:
     return True
 
 
-_HOST = re.sub("[^A-Za-z0-9]", "", socket.gethostname())
+HOST = re.sub("[^A-Za-z0-9]", "", socket.gethostname())
 
 
 def _temporary(path: Path) -> Path:
     """A name beside `path` that no other process uses, and that says whose it is."""
     path = Path(os.path.abspath(path))
-    return path.parent / f".{path.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    return path.parent / f".{path.name}.{HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
 
 
 def _exchange(new: Path, old: Path) -> None:

@@ -8,24 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnnlens.artifacts import atomic_folder, read_json, read_tensors, write_json, write_tensors
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
+from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.corpora.corpus import Corpus, Split
-from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.training.batches import epoch_batches, token_batches
+from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
     from polars import DataFrame
+
+
+class BadInput(RnnlensError, ValueError):
+    """What scikit-learn expects of bad input: a ValueError."""
 
 
 class ModifierConvolution(ClassifierMixin, BaseEstimator):
@@ -40,7 +46,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     edges, own_edges  the beginning and end of a document modify too, with weights of their own
     first_lag       1: modifiers change what follows; 0: themselves too, as printed
     vocab_size, min_count  which words are known
-    epochs, batch, learning_rate, l2, word_dropout, max_words, seed, device  how it is trained (Adam)
+    epochs, batch, learning_rate, decay, momentum, l2, word_dropout, max_words, seed, device  how it is trained: by
+                    Adam, whose learning rate falls to `decay` of what it begins with
 
     Fitted: `classes_`, `vocab_`, `model_`, and `modifiers_`, a table of word, strength and scope.
     """
@@ -63,6 +70,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         epochs: int = 8,
         batch: int = 64,
         learning_rate: float = 0.01,
+        decay: float = 0.01,
+        momentum: float = 0.9,
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
@@ -84,37 +93,59 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.epochs = epochs
         self.batch = batch
         self.learning_rate = learning_rate
+        self.decay = decay
+        self.momentum = momentum
         self.l2 = l2
         self.word_dropout = word_dropout
         self.max_words = max_words
         self.seed = seed
         self.device = device
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, True, False
+        tags.classifier_tags.multi_class = False
+        return tags
+
     # --- fitting ---
 
     def fit(self, X: Sequence[str] | Corpus, y: Any = None) -> ModifierConvolution:
         """Learn from texts (n,) and labels (n,), or from the training split of a corpus."""
         split, self.vocab_, self.classes_ = self._read(X, y)
-        self.model_ = Convolution(self._shape(self.vocab_), seed=self.seed).to(self.device or "cpu")
-        self._train(split)
-        self.model_ = self.model_.cpu().requires_grad_(False)
+        self.model_ = Convolution(self._shape(self.vocab_, self._modifier_words(self.vocab_)), seed=self.seed).to(
+            self.device or "cpu"
+        )
+        learnt = isinstance(self.modifiers, str) and len(self.model_.shape.modifiers) > 0
+        train_model(self.model_, split, self._how(), self.l2, self._sparsity if learnt else None)
+        self.model_.requires_grad_(False)
         return self
 
     def _read(self, X: Sequence[str] | Corpus, y: Any) -> tuple[Split, Vocab, np.ndarray]:
         if isinstance(X, Corpus):
             return X.train, X.vocab, np.array([0, 1])
         if y is None:
-            raise RnnlensError("fit was given texts but no labels: expected fit(texts, labels)")
-        classes, labels = np.unique(np.asarray(y), return_inverse=True)
-        if len(classes) != 2:
-            raise RnnlensError(f"the labels have {len(classes)} classes: expected two")
+            raise BadInput(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: expected fit(texts, labels)"
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise BadInput(f"the labels are all of one class, {quoted(classes.tolist())}: expected two classes")
+        if len(classes) > 2:
+            raise BadInput(
+                f"Only binary classification is supported. The type of the target is {type_of_target(y)}: it has "
+                f"{len(classes)} classes, expected two"
+            )
+        texts = _texts(X)
+        if len(texts) != len(labels):
+            raise BadInput(f"got {len(texts)} texts and {len(labels)} labels: expected one label a text")
         corpus = Corpus.from_texts(
-            list(X), labels, validation=0, vocab_size=self.vocab_size, min_count=self.min_count, seed=self.seed
+            texts, labels, validation=0, vocab_size=self.vocab_size, min_count=self.min_count, seed=self.seed
         )
         return corpus.train, corpus.vocab, classes
 
-    def _shape(self, vocab: Vocab) -> Shape:
-        words = self._modifier_words(vocab)
+    def _shape(self, vocab: Vocab, words: list[str]) -> Shape:
         return Shape(
             len(vocab), tuple(vocab.index[word] for word in words if word in vocab), self.own_weights,
             self.components, self.factored, self.edges, self.own_edges, self.first_lag,
@@ -126,7 +157,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             return []
         if isinstance(given, str):
             if given != "learn":
-                raise RnnlensError(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
+                raise BadInput(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
             counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
             order = [i for i in np.argsort(-counts, kind="stable").tolist() if i != vocab.unk]
             return [vocab.words[i] for i in order[: self.candidates]]
@@ -134,35 +165,16 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             return given.strongest(self.most)
         return list(given)
 
-    def _train(self, split: Split) -> None:
-        model, device = self.model_, next(self.model_.parameters()).device
-        lengths = split.lengths if self.max_words is None else np.minimum(split.lengths, self.max_words)
-        optimizer = torch.optim.Adam(model.parameters(), lr=self.learning_rate)
-        steps = self.epochs * -(-len(split) // self.batch)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, self.learning_rate, total_steps=max(2, steps + 1))
-        generator = torch.Generator().manual_seed(self.seed)
-        labels = np.asarray(split.labels)
-        for epoch in range(self.epochs):
-            for rows in epoch_batches(lengths, self.batch, self.seed, epoch):
-                ids, n = (torch.from_numpy(part) for part in split.batch(rows, self.max_words))
-                if self.word_dropout:
-                    ids = ids.masked_fill(torch.rand(ids.shape, generator=generator) < self.word_dropout, PAD)
-                target = torch.from_numpy(labels[rows].astype(np.float32)).to(device)
-                logits = model(ids.to(device), n.to(device))
-                loss = F.binary_cross_entropy_with_logits(logits, target) + self._penalty()
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                schedule.step()
+    def _how(self) -> TrainConfig:
+        return TrainConfig(
+            epochs=self.epochs, batch=self.batch, learning_rate=self.learning_rate, schedule="exponential", warmup=0,
+            final_rate=self.decay, momentum=self.momentum, word_dropout=self.word_dropout, max_words=self.max_words,
+            seed=self.seed,
+        )  # fmt: skip
 
-    def _penalty(self) -> torch.Tensor:
-        """L2 on weights; where modifiers are learnt, the size of each one's scale as well."""
-        model = self.model_
-        weights = [model.beta, *(getattr(model, name) for name in ("beta_mod", "beta_edges") if hasattr(model, name))]
-        total = self.l2 * sum((weight.square().sum() for weight in weights), model.beta.new_zeros(()))
-        if isinstance(self.modifiers, str) and hasattr(model, "alpha"):
-            total = total + self.sparsity * model.alpha.square().sum(1).add(1e-12).sqrt().sum()
-        return total
+    def _sparsity(self) -> torch.Tensor:
+        """Where modifiers are learnt, the size of each one's scales."""
+        return self.sparsity * self.model_.alpha.square().sum(1).add(1e-12).sqrt().sum()
 
     # --- reading ---
 
@@ -170,21 +182,13 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         """Logits (n,): above 0 for the second class."""
         check_is_fitted(self)
         split = X if isinstance(X, Split) else X.train if isinstance(X, Corpus) else self._encode(X)
-        lengths = split.lengths if self.max_words is None else np.minimum(split.lengths, self.max_words)
-        found = np.zeros(len(split), dtype=np.float32)
-        with torch.no_grad():
-            for rows in token_batches(lengths, 2**15, 256):
-                ids, n = (torch.from_numpy(part) for part in split.batch(rows, self.max_words))
-                found[rows] = self.model_(ids, n).numpy()
-        return found
+        return read_logits(self.model_, split, self.max_words)
 
     def _encode(self, X: Sequence[str]) -> Split:
-        if isinstance(X, str):
-            raise RnnlensError(f"got the text {quoted(X)}: expected a list of texts")
-        rows = [np.where((ids := self.vocab_.encode(text)) < 0, len(self.vocab_), ids) for text in X]
+        rows = [self.vocab_.encode(text) for text in _texts(X)]
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         ids = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        return _Texts(ids, offsets, np.zeros(len(rows), dtype=np.uint8), len(self.vocab_))
+        return Split(ids, offsets, np.zeros(len(rows), dtype=np.uint8))
 
     def predict_proba(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
         """Probabilities (n, 2) of the two classes."""
@@ -193,12 +197,19 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
         """The class of each text, (n,)."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def score(self, X: Sequence[str] | Corpus | Split, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy; the labels of a corpus or split are its own."""
+        if y is None and isinstance(X, Corpus | Split):
+            y = self.classes_[np.asarray((X.train if isinstance(X, Corpus) else X).labels).astype(int)]
+        return super().score(X, y, sample_weight)
 
     def explain(self, text: str) -> Explanation:
         """What each word adds, which earlier word changed it, by how much, and at what distance."""
         check_is_fitted(self)
-        return explain(self.model_, self.vocab_, text)
+        return explain(self.model_, self.vocab_, text, self.max_words)
 
     @property
     def modifiers_(self) -> DataFrame:
@@ -206,38 +217,40 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         share of that weight: −1 takes it away, −2 flips it), scope τ in words."""
         import polars
 
+        kinds = {"word": polars.String, "strength": polars.Float64, "tau": polars.Float64}
+        return polars.DataFrame(self.modifier_rows(), schema=kinds)
+
+    def modifier_rows(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The rows of `modifiers_`, without polars; the `most` strongest."""
         check_is_fitted(self)
         model, ids = self.model_, list(self.model_.shape.modifiers)
         if not ids:
-            return polars.DataFrame({"word": [], "strength": [], "tau": []})
+            return []
         tau = model.log_tau.exp()
         scale = model.alpha.expand(-1, self.components if self.own_weights else 1)
         if self.own_weights:  # how much of β there is in what the modifier adds
-            share = (scale @ model.beta_mod) @ model.beta / model.beta.square().sum().clamp(min=1e-12)
+            share = scale @ (model.beta @ model.beta_mod) / model.beta.square().sum().clamp(min=1e-12)
         else:
             share = scale[:, 0]
         strength = share * torch.exp(-1 / tau)
-        order = strength.abs().argsort(descending=True).tolist()
+        order = strength.abs().argsort(descending=True).tolist()[:most]
         words = self.vocab_.decode(ids)
-        return polars.DataFrame(
-            {
-                "word": [words[i] for i in order],
-                "strength": [float(strength[i]) for i in order],
-                "tau": [float(tau[i]) for i in order],
-            }
-        )
+        return [{"word": words[i], "strength": float(strength[i]), "tau": float(tau[i])} for i in order]
 
     # --- files ---
 
     def save(self, folder: Path | str) -> Path:
         """Write to a folder, without pickle."""
         check_is_fitted(self)
-        options = {**self.get_params(deep=False), "modifiers": self.vocab_.decode(self.model_.shape.modifiers)}
+        words = self.vocab_.decode(self.model_.shape.modifiers)
+        options = {name: getattr(self, name) for name in ModifierConvolution._get_param_names()}
+        if not isinstance(self.modifiers, str | None):
+            options["modifiers"] = words
         with atomic_folder(folder, replace=True) as temporary:
             write_json(
                 temporary / "baseline.json",
                 {
-                    "options": options, "classes": self.classes_.tolist(),
+                    "options": options, "classes": self.classes_.tolist(), "modifiers": words,
                     "words": list(self.vocab_.words), "counts": self.vocab_.counts,
                 },
             )  # fmt: skip
@@ -245,14 +258,14 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return Path(folder)
 
     @classmethod
-    def load(cls, folder: Path | str) -> ModifierConvolution:
-        """Read what `save` wrote."""
+    def load(cls, folder: Path | str) -> Self:
+        """Read what `save` wrote; it computes on the CPU."""
         about = read_json(Path(folder) / "baseline.json")
         names = set(cls._get_param_names())
         model = cls(**{name: value for name, value in about["options"].items() if name in names})
         model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
         tensors, _ = read_tensors(Path(folder) / "weights.safetensors")
-        model.model_ = Convolution(model._shape(model.vocab_))
+        model.model_ = Convolution(model._shape(model.vocab_, about["modifiers"]))
         model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
         model.model_.requires_grad_(False)
         return model
@@ -269,6 +282,8 @@ class BagOfWords(ModifierConvolution):
         epochs: int = 8,
         batch: int = 64,
         learning_rate: float = 0.01,
+        decay: float = 0.01,
+        momentum: float = 0.9,
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
@@ -277,22 +292,19 @@ class BagOfWords(ModifierConvolution):
     ):
         super().__init__(
             None, vocab_size=vocab_size, min_count=min_count, epochs=epochs, batch=batch, learning_rate=learning_rate,
-            l2=l2, word_dropout=word_dropout, max_words=max_words, seed=seed, device=device,
+            decay=decay, momentum=momentum, l2=l2, word_dropout=word_dropout, max_words=max_words, seed=seed,
+            device=device,
         )  # fmt: skip
 
 
-class _Texts(Split):
-    """Encoded texts in which the id behind the vocabulary's last stands for no word."""
-
-    def __init__(self, ids: np.ndarray, offsets: np.ndarray, labels: np.ndarray, words: int):
-        super().__init__(ids, offsets, labels)
-        object.__setattr__(self, "words", words)
-
-    words: int
-
-    def batch(self, indices: Any, max_words: int | None = None, keep: Any = "last") -> tuple[np.ndarray, np.ndarray]:
-        ids, lengths = super().batch(indices, max_words, keep)
-        return np.where(ids == self.words, PAD, ids), lengths
+def _texts(X: Any) -> list[str]:
+    if isinstance(X, str):
+        raise BadInput(f"got the text {quoted(X)}: expected a list of texts")
+    texts = list(X)
+    for text in texts:
+        if not isinstance(text, str):
+            raise BadInput(f"a text is {quoted(text)} of type {type(text).__name__}: expected a list of texts")
+    return texts
 
 
 BASELINES: dict[str, dict[str, Any]] = {

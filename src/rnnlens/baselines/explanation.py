@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html import escape
 
+import numpy as np
 import torch
 
 from rnnlens.baselines.convolution import Convolution
@@ -47,25 +48,23 @@ class Explanation:
         return self.bias + sum(word.total for word in self.words)
 
     def __str__(self) -> str:
-        lines = [f"logit {self.logit:+.2f} (bias {self.bias:+.2f})"]
-        for word in self.words:
-            changes = ", ".join(
-                f"{change.amount:+.2f} by {change.by} at distance {change.distance}"
-                for change in sorted(word.changes, key=lambda change: -abs(change.amount))[:3]
-                if abs(change.amount) >= 0.005
-            )
-            lines.append(
-                f"  {word.word:16} {word.total:+.2f}" + (f"  = {word.base:+.2f}, {changes}" if changes else "")
-            )
-        return "\n".join(lines)
+        return "\n".join([f"logit {self.logit:+.2f} (bias {self.bias:+.2f})", *map(_line, self.words)])
 
     def __rich__(self) -> object:
+        """For a terminal: the text in colour, then each word that was changed by much."""
         from rich.text import Text
 
+        most = max([abs(word.total) for word in self.words] or [1.0]) or 1.0
         text = Text()
         for word in self.words:
-            text.append(word.word, style="green" if word.total > 0.05 else "red" if word.total < -0.05 else "")
+            share = abs(word.total) / most
+            colour = "green" if word.total > 0 else "red"
+            text.append(word.word, style="" if share < 0.05 else f"bold {colour}" if share > 0.5 else colour)
             text.append(" ")
+        text.append(f"\nlogit {self.logit:+.2f} (bias {self.bias:+.2f})")
+        for word in self.words:
+            if any(abs(change.amount) > 0.1 * most for change in word.changes):
+                text.append("\n" + _line(word), style="dim")
         return text
 
     def _repr_html_(self) -> str:
@@ -84,34 +83,44 @@ class Explanation:
         return f"<p>{' '.join(parts)}<br>logit {self.logit:+.2f}</p>"
 
 
+def _line(word: Contribution) -> str:
+    """A word, what it adds, and the three largest changes by others."""
+    changes = ", ".join(
+        f"{change.amount:+.2f} by {change.by} at distance {change.distance}"
+        for change in sorted(word.changes, key=lambda change: -abs(change.amount))[:3]
+        if abs(change.amount) >= 0.005
+    )
+    return f"  {word.word:16} {word.total:+.2f}" + (f"  = {word.base:+.2f}, {changes}" if changes else "")
+
+
 @torch.no_grad()
-def explain(model: Convolution, vocab: Vocab, text: str) -> Explanation:
-    """Take a model's logit of one text apart."""
+def explain(model: Convolution, vocab: Vocab, text: str, max_words: int | None = None) -> Explanation:
+    """Take a model's logit of one text, or its last `max_words` words, apart."""
     words = split_words(text)
+    words = words if max_words is None else words[-max_words:]
     ids = vocab.encode(words).tolist()
     shape, T = model.shape, len(ids)
-    place = {word: m for m, word in enumerate(shape.modifiers)}
+    numbers = {name: value.cpu().double().numpy() for name, value in model.named_parameters()}
+    beta, place = numbers["beta"], {word: m for m, word in enumerate(shape.modifiers)}
+    modifiers = [(s, place[i]) for s, i in enumerate(ids) if i in place]
+    rate = np.exp(-numbers["log_tau"]) if shape.modifiers else np.zeros(0)
     found = []
     for t, (word, i) in enumerate(zip(words, ids, strict=True)):
         if i < 0:
             found.append(Contribution(word, False, 0.0))
             continue
         changes = []
-        for s in range(max(0, t - shape.first_lag + 1)):
-            m = place.get(ids[s])
-            if m is None:
-                continue
-            fade = float(torch.exp(-(t - s) / model.log_tau[m].exp()))
-            if shape.own_weights:
-                amount = float(model.alpha[m].expand(shape.components) @ model.beta_mod[:, i]) * fade
-            else:
-                amount = float(model.alpha[m, 0] * model.beta[i]) * fade
-            changes.append(Change(words[s], t - s, amount))
+        for s, m in modifiers:
+            if t - s < shape.first_lag:
+                break
+            scale = numbers["alpha"][m] * np.exp(-(t - s) * rate[m])
+            weights = numbers["beta_mod"][i] if shape.own_weights else beta[i]
+            changes.append(Change(words[s], t - s, float((scale * weights).sum())))
         if shape.edges:
-            for k, (name, steps) in enumerate((("<beginning>", t), ("<end>", T - 1 - t))):
-                gain = model.edge_alpha[k] * torch.exp(-steps / model.edge_log_tau[k].exp())
-                weight = model.beta_edges[k, i] if shape.own_edges else model.beta[i]
-                changes.append(Change(name, steps, float(gain * weight)))
+            fade = numbers["edge_alpha"] * np.exp(-np.array([t, T - 1 - t]) * np.exp(-numbers["edge_log_tau"]))
+            amounts = fade * (numbers["beta_edges"][i] if shape.own_edges else beta[i])
+            for name, steps, amount in zip(("<beginning>", "<end>"), (t, T - 1 - t), amounts.tolist(), strict=True):
+                changes.append(Change(name, steps, amount))
         known = vocab.unk < 0 or i != vocab.unk
-        found.append(Contribution(word, known, float(model.beta[i]), changes))
-    return Explanation(found, float(model.bias))
+        found.append(Contribution(word, known, float(beta[i]), changes))
+    return Explanation(found, float(numbers["bias"]))

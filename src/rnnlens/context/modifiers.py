@@ -43,6 +43,9 @@ NEGATES = 0.5  # a word that takes away at least this share of valence is a nega
 CHANGES = 0.1  # a word that changes valence by less than this share is neither
 
 
+MOST = 400
+
+
 @dataclass(frozen=True, eq=False)
 class Modifiers(Shown):
     """Words (M), most frequent first, with every measure.
@@ -107,8 +110,8 @@ class Modifiers(Shown):
 
     @property
     def strong(self) -> Tensor:
-        """The 100 strongest words: what the subspace is fitted to."""
-        return self.order[:100]
+        """The strongest words, as many as the paper's baselines have: what the subspace is fitted to."""
+        return self.order[:MOST]
 
     def strongest(self, n: int = 20, kind: str | Sequence[str] | None = None, by: str = "score") -> list[str]:
         """The n strongest words by `score`, `norm` or `interaction`, of one kind, or some kinds, if named."""

@@ -68,6 +68,14 @@ class Split:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return Split(np.asarray(self.ids[_positions(starts, lengths)]), offsets, np.asarray(self.labels[indices]))
 
+    def join(self, other: Split) -> Split:
+        """These documents, then the other's, in memory."""
+        return Split(
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            np.concatenate([self.labels, other.labels]),
+        )
+
     def _spans(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         indices = np.where(indices < 0, indices + len(self), indices)
         starts = self.offsets[indices]
@@ -109,6 +117,16 @@ class Corpus:
         from rnnlens.corpora.in_memory import corpus_from_texts
 
         return corpus_from_texts(texts, labels, test, validation, vocab_size, min_count, seed)
+
+    def refit(self) -> Corpus:
+        """The corpus with its validation reviews among the training ones, and none left to choose by: for a last fit,
+        once every choice is made. Its words are the same."""
+        if self.validation is None or not len(self.validation):
+            return self
+        train = self.train.join(self.validation)
+        splits = {"train": train} if self.test is None else {"train": train, "test": self.test}
+        about = {**self.about, "refit": self.fingerprint}
+        return Corpus(self.vocab, train, None, self.test, about, None, content_fingerprint(self.vocab, splits))
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -23,7 +23,7 @@ from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.impulse import Impulse, Timescales, impulse, pad_drift, settle, timescales
-from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.modifiers import MOST, Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
 from rnnlens.context.probe import probe_results
@@ -42,17 +42,9 @@ from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
 SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
-MOST = 400  # modifiers by the paper's own norm, as many as its baselines have
-MEASURES = (
-    "score",
-    "share",
-    "valence",
-    "interaction",
-    "norm_fixed",
-    "norm_nearest",
-    "on_positive",
-    "on_negative",
-)  # of each word, in analysis.safetensors
+MEASURES = (  # of each word, in analysis.safetensors
+    "score", "share", "valence", "interaction", "norm_fixed", "norm_nearest", "on_positive", "on_negative",
+)  # fmt: skip
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
     "really", "highly", "the", "a", "of", "movie",
@@ -192,7 +184,9 @@ def analyze(
         points, line, settled, through = _line(network, states.to(network.h0))
         drift = pad_drift(network)
         told("probe words")
-        probes = (probes or _probes(folder, network, line, corpus)).known_to(network)
+        if probes is None:
+            probes = stored_probes(folder, network, line) if corpus is None else Probes.from_corpus(corpus)
+        probes = probes.known_to(network)
         told("modifiers")
         modifiers = find_modifiers(network, line, top=top, probes=probes)
         told("subspace")
@@ -303,12 +297,11 @@ def stored_line(run: Run) -> LineAttractor:
         )
     tensors, _ = read_tensors(path)
     slow = torch.from_numpy(tensors["slow_points"].copy())
-    return fit_line_attractor(run.network, slow)
+    return fit_line_attractor(run.network, slow.to(run.network.h0))
 
 
-def _probes(run: Run | None, network: Network, line: LineAttractor, corpus: Any) -> Probes:
-    if corpus is not None:
-        return Probes.from_corpus(corpus)
+def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
+    """The probe words an analysed run stored, or else those its network reads most strongly."""
     stored = {} if run is None else run.results.get("probes", {})
     if "positive" in stored:
         return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])

@@ -20,10 +20,11 @@ from rnnlens.figures.reading import reading
 from rnnlens.figures.state_space import state_space
 from rnnlens.figures.style import write_figure
 from rnnlens.figures.subspace import subspace
+from rnnlens.figures.table import architectures, table
 
 __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "beginning", "ending", "ending_modes",
-    "write_figure", "catalogue", "write_figures",
+    "table", "architectures", "write_figure", "catalogue", "write_figures",
 ]  # fmt: skip

@@ -98,13 +98,13 @@ class Cell(nn.Module):
         # dropout inside, so train and eval compute the same, and only whether gradients are wanted counts.
         keep, weights = torch.is_grad_enabled(), list[Tensor]([self.W, self.U, self.b, self.c])
         if not (e.is_cuda and torch.is_autocast_enabled("cuda")):
-            with _cudnn(self.cudnn, e.is_cuda):
+            with _cudnn(self.cudnn or (keep and self.U.requires_grad), e.is_cuda):
                 return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
         # Left to itself, autocast runs cuDNN's kernels in float16 even where bfloat16 was asked for.
         dtype = torch.get_autocast_dtype("cuda")
         e, weights = e.to(dtype), [weight.to(dtype) for weight in weights]
         state = [part.to(dtype) for part in state] if isinstance(state, list) else state.to(dtype)
-        with torch.autocast("cuda", enabled=False), _cudnn(self.cudnn, True):
+        with torch.autocast("cuda", enabled=False), _cudnn(True, True):
             return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
 
     def extra_repr(self) -> str:
@@ -115,7 +115,7 @@ class Vanilla(Cell):
     """h' = tanh(W e + b + U h + c), or ReLU in its place."""
 
     gates = 1
-    cudnn = False  # its tanh is off by 1e-5; torch's own kernel by 5e-7
+    cudnn = False  # its tanh is off by 1e-5, fine to train by but not to measure by; torch's own kernel by 5e-7
 
     def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None, nonlinearity: str = "tanh"):
         super().__init__(hidden, inputs, generator)

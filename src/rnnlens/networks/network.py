@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,16 +19,24 @@ from rnnlens.networks.cells import CELLS
 class Network(nn.Module):
     """h' = F(h, E x), logit = w·h + b, from a trained h0 (the paper's §3).
 
-    `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures; `assemble`
-    puts one together from parts. Everything the rest of rnnlens asks of a network is here: `step`, `embed`, `h0`,
-    `logit`, and the whole-sequence passes `network(ids, lengths)` and `states(ids)` that follow from them.
+    `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures (`scale`:
+    the size of its embeddings before training; a vanilla network needs small ones); `assemble` puts one together from
+    parts. Everything the rest of rnnlens asks of a network is here: `step`, `embed`, `h0`, `logit`, and the
+    whole-sequence passes `network(ids, lengths)` and `states(ids)` that follow from them.
     """
 
     arch: str
     vocab: Vocab | None
+    scale: float = 1.0
 
     def __init__(
-        self, vocab: Vocab | Iterable[str], arch: str = "gru", hidden: int = 256, embedding: int = 128, seed: int = 0
+        self,
+        vocab: Vocab | Iterable[str],
+        arch: str = "gru",
+        hidden: int = 256,
+        embedding: int = 128,
+        seed: int = 0,
+        scale: float = 1.0,
     ):
         super().__init__()
         if arch not in CELLS:
@@ -35,12 +44,15 @@ class Network(nn.Module):
         for name, value in (("hidden", hidden), ("embedding", embedding)):
             if not isinstance(value, int) or value < 1:
                 raise RnnlensError(f"{name} is {quoted(value)}: expected a whole number of at least 1")
+        if not (scale > 0 and math.isfinite(scale)):
+            raise RnnlensError(f"scale is {quoted(scale)}: expected a number above 0")
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         generator = torch.Generator().manual_seed(seed)
         cell = CELLS[arch](hidden, embedding, generator)
-        E = torch.randn(len(vocab), embedding, generator=generator)
+        E = scale * torch.randn(len(vocab), embedding, generator=generator)
         w = torch.empty(hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
         self._assemble(cell, E, w, torch.zeros(()), torch.zeros(cell.size), vocab, arch)
+        self.scale = scale
 
     @classmethod
     def assemble(
@@ -169,7 +181,8 @@ class Network(nn.Module):
         """What `Network(vocab, **config)` needs to make this shape again."""
         if self.arch not in CELLS or self.E is None:
             raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
-        return {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
+        shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
+        return shape if self.scale == 1 else {**shape, "scale": self.scale}
 
     def __repr__(self) -> str:
         words = "continuous inputs" if self.vocab is None else f"{len(self.vocab)} words"

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from rnnlens.networks.cells import Cell
 from rnnlens.networks.network import Network
+from rnnlens.networks.scan import repeat, step_by_step, wants_gradient
 
 
 class Projected(nn.Module):
@@ -49,15 +50,14 @@ class Projected(nn.Module):
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         """All states (B, T+1, N), h0 first (projected too)."""
-        h = self.project(h0)
-        states = e.new_empty(e.shape[1] + 1, *h.shape)  # time first: every step writes one block of memory
-        states[0] = h
-        plain = isinstance(self.cell, Cell)
-        drives = self.cell.drive(e.transpose(0, 1)) if plain else e.transpose(0, 1)
-        for t in range(e.shape[1]):
-            h = self.cell.combine(h, drives[t], self.cell.recur(h)) if plain else self.cell.step(h, drives[t])
-            h = states[t + 1] = self.project(h)
-        return states.transpose(0, 1)
+        h0, cell = self.project(h0), self.cell
+        if wants_gradient(e, h0, *cell.parameters()):
+            return step_by_step(self.step, e, h0)
+        e = e.transpose(0, 1)
+        if not isinstance(cell, Cell):
+            return repeat(self.step, (e,), h0, record=False).transpose(0, 1)
+        d = cell.drive(e)
+        return repeat(lambda h, d: self.project(cell.combine(h, d, cell.recur(h))), (d,), h0).transpose(0, 1)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         return self.sequence(e, h0)[:, 1:, self.output]

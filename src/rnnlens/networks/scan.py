@@ -7,7 +7,9 @@ that is left has one product a step, and the gradient of U is a single product a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -27,12 +29,76 @@ def scan(cell: Cell, e: Tensor, h0: Tensor) -> Tensor:
     if not e.shape[1]:
         return h0.unsqueeze(1).clone()
     drives = cell.drive(e.transpose(0, 1))  # time first: every step reads and writes one block of memory
-    dtype = cell.U.dtype
+    d, h0, c = (part.to(cell.U.dtype) for part in (drives, h0, cell.c))
     with _no_autocast(e.device.type):
-        # A function's context says which inputs need gradients even where none are taken: only here is it known.
-        keep = torch.is_grad_enabled()
-        states = _Scan.apply(drives.to(dtype), h0.to(dtype), cell.U, cell.c.to(dtype), cell, keep)
-    return states.transpose(0, 1)
+        if wants_gradient(d, h0, cell.U, c):
+            return _Scan.apply(d, h0, cell.U, c, cell).transpose(0, 1)
+        return repeat(_forward(cell, cell.U, c), (d,), h0).transpose(0, 1)
+
+
+def wants_gradient(*tensors: Tensor) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+
+
+@torch.no_grad()
+def repeat(
+    advance: Callable[..., Tensor], d: tuple[Tensor, ...], h0: Tensor, *, back: bool = False, record: bool = True
+) -> Tensor:
+    """States (T+1, B, N) of h' = advance(h, d[0][t], d[1][t] …) for drives d (T, B, ·), without gradients; from h0
+    (B, N) at the one end or, with `back`, at the other.
+
+    On a GPU a step of a small network is a dozen kernels of a few microseconds, and launching each takes longer than
+    running it. So a few steps are recorded once as a CUDA graph, which is launched as a whole (`record`: not where
+    `advance` is a user's own, which may do what a graph cannot hold)."""
+    T, few = len(d[0]), 8
+    states = h0.new_empty(T + 1, *h0.shape)
+    states[T if back else 0] = h0
+
+    def some(states: Tensor, d: Sequence[Tensor]) -> None:
+        for t in reversed(range(len(d[0]))) if back else range(len(d[0])):
+            states[t + (not back)] = advance(states[t + back], *(part[t] for part in d))
+
+    if not (record and h0.is_cuda) or 4 * few > T:
+        some(states, d)
+        return states
+    blocks = (
+        [(max(0, t - few), t) for t in range(T, 0, -few)] if back else [(t, min(t + few, T)) for t in range(0, T, few)]
+    )
+    here, (aside, pool, _) = torch.cuda.current_stream(), _recorder(h0.device)
+    aside.wait_stream(here)
+    graph, room, held = torch.cuda.CUDAGraph(), h0.new_empty(few + 1, *h0.shape), [torch.empty_like(x[:few]) for x in d]
+    with torch.cuda.stream(aside):
+        first, last = blocks[0]  # by hand: it also lets libraries allocate what they need, which a recording may not
+        some(states[first : last + 1], [part[first:last] for part in d])
+        graph.capture_begin(pool, capture_error_mode="thread_local")
+        try:
+            some(room, held)
+        finally:
+            graph.capture_end()
+    here.wait_stream(aside)
+    for first, last in blocks[1:]:
+        at = (
+            few - (last - first) if back else 0
+        )  # where a shorter last block lies, so that its start is the recording's
+        room[few if back else 0] = states[last if back else first]
+        for part, whole in zip(held, d, strict=True):
+            part[at : at + last - first] = whole[first:last]
+        graph.replay()
+        new = slice(0, last - first) if back else slice(1, last - first + 1)
+        states[first : last + 1][new] = room[at : at + last - first + 1][new]
+    return states
+
+
+@cache
+def _recorder(device: torch.device) -> tuple[torch.cuda.Stream, Any, torch.cuda.CUDAGraph]:
+    """One stream and one pool of memory for all recordings: each new one would keep what it took to itself."""
+    aside, pool, first = torch.cuda.Stream(device), torch.cuda.graph_pool_handle(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(aside):
+        room = torch.zeros(1, device=device)
+        first.capture_begin(pool, capture_error_mode="thread_local")
+        room += 1
+        first.capture_end()
+    return aside, pool, first  # a pool lives as long as one of its graphs
 
 
 def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
@@ -43,21 +109,17 @@ def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
     return torch.stack(states, 1)
 
 
+def _forward(cell: Cell, U: Tensor, c: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    U_t = U.t().contiguous()
+    return lambda h, d: cell.combine(h, d, torch.addmm(c, h[:, cell.output], U_t))
+
+
 class _Scan(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, d: Tensor, h0: Tensor, U: Tensor, c: Tensor, cell: Cell, keep: bool) -> Tensor:
-        T, B, _ = d.shape
-        hs = d.new_empty(T + 1, B, cell.size)
-        keep = keep and any(ctx.needs_input_grad)  # for a backward pass: all recurrent inputs, else the last one
-        us = torch.empty_like(d) if keep else d.new_empty(1, *d.shape[1:]).expand_as(d)
-        hs[0] = h0
-        U_t = U.t().contiguous()
-        for t in range(T):
-            torch.addmm(c, hs[t, :, cell.output], U_t, out=us[t])
-            hs[t + 1] = cell.combine(hs[t], d[t], us[t])
-        if keep:
-            ctx.save_for_backward(d, hs, us, U)
-            ctx.cell = cell
+    def forward(ctx: Any, d: Tensor, h0: Tensor, U: Tensor, c: Tensor, cell: Cell) -> Tensor:
+        hs = repeat(_forward(cell, U, c), (d,), h0)
+        ctx.save_for_backward(d, hs, U, c)
+        ctx.cell = cell
         return hs
 
     @staticmethod
@@ -68,31 +130,32 @@ class _Scan(torch.autograd.Function):
                 "use step_by_step(cell.step, e, h0) of rnnlens.networks"
             )
         with _no_autocast(grad.device.type):
-            return *_backward(ctx.cell, grad, *ctx.saved_tensors), None, None
+            return *_backward(ctx.cell, grad, *ctx.saved_tensors), None
 
 
-def _backward(cell: Cell, grad: Tensor, d: Tensor, hs: Tensor, us: Tensor, U: Tensor) -> tuple[Tensor, ...]:
+def _backward(cell: Cell, grad: Tensor, d: Tensor, hs: Tensor, U: Tensor, c: Tensor) -> tuple[Tensor, ...]:
     """Gradients of the drives, h0, U and c from that of the states."""
     T, B, _ = d.shape
     S, G, H = cell.blocks, cell.gates, cell.hidden
+    past = hs[:-1, :, cell.output].reshape(T * B, H)
+    us = torch.addmm(c, past, U.t()).view_as(d)  # all at once: quicker than having kept them
     p_h, p_d, p_u = cell.partials(hs[:-1], d, us)
-    deltas = torch.empty_like(hs[1:])  # the gradient at the state after step t, everything later included
-    du = torch.empty_like(us)
-    delta = grad[T]
-    for t in range(T - 1, -1, -1):
-        deltas[t] = delta
+
+    def advance(delta: Tensor, p_h: Tensor, p_u: Tensor, grad: Tensor) -> Tensor:
+        """The gradient one step earlier, everything later included."""
         if S == 1:
-            torch.mul(p_u[t, :, 0], delta.unsqueeze(1), out=du[t].view(B, G, H))
-            delta = torch.addmm(torch.addcmul(grad[t], p_h[t, :, 0, 0], delta), du[t], U)
-        else:
-            delta = delta.view(B, S, 1, H)
-            torch.sum(p_u[t] * delta, 1, out=du[t].view(B, G, H))
-            delta = grad[t] + (p_h[t] * delta).sum(1).view(B, S * H)
-            delta[:, cell.output] += du[t] @ U
-    deltas = deltas.view(T, B, S, 1, H)
-    dd = du if p_d is p_u else (p_d * deltas).sum(2).view(T, B, G * H)
-    dU = du.view(T * B, G * H).t() @ hs[:-1, :, cell.output].reshape(T * B, H)
-    return dd, delta, dU, du.sum((0, 1))
+            du = (p_u[:, 0] * delta.unsqueeze(1)).view(B, G * H)
+            return torch.addmm(torch.addcmul(grad, p_h[:, 0, 0], delta), du, U)
+        delta = delta.view(B, S, 1, H)
+        earlier = grad + (p_h * delta).sum(1).view(B, S * H)
+        earlier[:, cell.output] += (p_u * delta).sum(1).view(B, G * H) @ U
+        return earlier
+
+    deltas = repeat(advance, (p_h, p_u, grad[:-1]), grad[T], back=True)
+    after = deltas[1:].view(T, B, S, 1, H)
+    du = (p_u * after).sum(2).view(T, B, G * H)
+    dd = du if p_d is p_u else (p_d * after).sum(2).view(T, B, G * H)
+    return dd, deltas[0], du.view(T * B, G * H).t() @ past, du.sum((0, 1))
 
 
 def _no_autocast(device: str) -> AbstractContextManager[Any]:

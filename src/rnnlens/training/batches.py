@@ -22,12 +22,11 @@ def epoch_batches(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> lis
 def token_batches(lengths: np.ndarray, tokens: int, most: int) -> list[np.ndarray]:
     """Indices of batches for evaluation: like lengths together, at most `tokens` padded words and `most` reviews."""
     order = np.argsort(lengths, kind="stable")
-    batches, start = [], 0
+    widths, batches, start = np.maximum(1, lengths[order]), [], 0
     while start < len(order):
-        stop = min(start + most, len(order))
         # Lengths rise along the order, so the last review of a batch sets its width.
-        while stop > start + 1 and (stop - start) * int(lengths[order[stop - 1]]) > tokens:
-            stop = start + max(1, min(stop - start - 1, tokens // max(1, int(lengths[order[stop - 1]]))))
+        padded = widths[start : start + most] * np.arange(1, min(most, len(order) - start) + 1)
+        stop = start + max(1, int(np.searchsorted(padded, tokens, side="right")))
         batches.append(order[start:stop])
         start = stop
     return batches

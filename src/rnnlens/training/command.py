@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rnnlens.errors import RnnlensError
 from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -23,17 +25,34 @@ def train_command(
     device: str | None = None,
     test: bool = False,
     threads: int | None = None,
+    scale: float = 1.0,
+    refit: bool = False,
+    settings: Path | None = None,
 ) -> Run:
-    """Train a fresh network of the given shape on a corpus (a source, a prepared folder, or `toy`)."""
+    """Train a fresh network of the given shape on a corpus (a source, a prepared folder, or `toy`); with `refit`, on
+    its training and validation reviews together; with `settings`, as a sweep chose, but for what is given otherwise."""
+    if settings is not None:
+        from rnnlens.experiments.settings import read_settings
+
+        chosen, usual = read_settings(settings, arch), TrainConfig()
+        given = {name: value for name, value in asdict(config).items() if value != getattr(usual, name)}
+        hidden = chosen.get("hidden", hidden) if hidden == 256 else hidden
+        embedding = chosen.get("embedding", embedding) if embedding == 128 else embedding
+        scale = chosen.get("scale", scale) if scale == 1.0 else scale
+        fields = {name: value for name, value in chosen.items() if name in asdict(usual)}
+        config = TrainConfig(**{**fields, "keep": "last", **given})
     from rnnlens.corpora import load_corpus, toy_corpus
 
     # The corpus first: a source that is not there is told before torch is imported.
-    data = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
+    data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
+    if refit and corpus == "toy":
+        raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
+    data = data.refit() if refit else data
 
     from rnnlens.networks import Network
     from rnnlens.training.loop import train
 
-    network = Network(data.vocab, arch=arch, hidden=hidden, embedding=embedding, seed=config.seed)
+    network = Network(data.vocab, arch=arch, hidden=hidden, embedding=embedding, seed=config.seed, scale=scale)
     run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads)
     if int(os.environ.get("RANK", 0)) == 0:
         for record in run.history:

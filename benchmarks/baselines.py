@@ -1,0 +1,54 @@
+"""Baselines: how many more reviews a second the full one classifies than a GRU, on one core, in batches of 64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import torch
+
+import rnnlens
+from benchmarks.timing import side_by_side
+from rnnlens.baselines.convolution import Convolution, Shape
+from rnnlens.baselines.fitting import read_logits
+from rnnlens.corpora.corpus import Split
+from rnnlens.training import evaluate
+
+BATCH, REVIEWS, MODIFIERS = 64, 1024, 400
+
+
+def rows() -> Iterator[tuple[str, float, str, float]]:
+    network = rnnlens.load("zoo:imdb-gru").network.requires_grad_(False)
+    assert network.vocab is not None and network.vocab.counts is not None
+    W, counts = len(network.vocab), network.vocab.counts
+    words = tuple(np.argsort(-counts, kind="stable")[:MODIFIERS].tolist())  # the commonest: every other word modifies
+    models = {
+        "full baseline, as printed": Shape(W, words, own_weights=True, edges=True, own_edges=True),
+        "full baseline, factored": Shape(W, words, own_weights=True, factored=True, edges=True, own_edges=True),
+        "bag of words": Shape(W),
+    }
+    split = reviews(counts / counts.sum())
+    contenders = {
+        name: partial(read_logits, Convolution(shape).requires_grad_(False), split, None, BATCH)
+        for name, shape in models.items()
+    }
+    contenders["GRU"] = partial(evaluate, network, split, None, 2**16, BATCH)  # type: ignore[assignment]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        times = side_by_side(contenders, rounds=5)
+    finally:
+        torch.set_num_threads(threads)
+    theirs = times.pop("GRU")
+    for name, ours in times.items():
+        what = f"{REVIEWS:,} reviews, {name}, one core ({REVIEWS / ours:,.0f}/s)"
+        yield what, ours, f"the packaged GRU of {network.size} units ({REVIEWS / theirs:,.0f}/s)", theirs
+
+
+def reviews(chance: np.ndarray) -> Split:
+    """As long as IMDB's (log-normal, 230 words on average), of words as frequent as its."""
+    generator = np.random.default_rng(0)
+    lengths = np.clip(np.exp(generator.normal(5.25, 0.6, REVIEWS)), 10, 800).astype(np.int64)
+    ids = generator.choice(len(chance), int(lengths.sum()), p=chance).astype(np.uint16)
+    return Split(ids, np.concatenate([[0], np.cumsum(lengths)]), generator.integers(0, 2, REVIEWS).astype(np.uint8))

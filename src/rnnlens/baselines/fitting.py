@@ -1,0 +1,101 @@
+"""How baselines are trained and read in batches, on a CPU or a GPU: the words of all documents lie on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from rnnlens.baselines.convolution import Convolution
+from rnnlens.corpora.corpus import Split
+from rnnlens.corpora.vocab import PAD
+from rnnlens.training.batches import epoch_batches, token_batches
+from rnnlens.training.config import TrainConfig
+
+
+@dataclass(frozen=True)
+class Documents:
+    """A split on a device: all ids end to end, and where the kept (last) words of each document are.
+
+    `longest` is on the host, so that a batch's width is known without waiting for the device."""
+
+    ids: Tensor
+    starts: Tensor
+    lengths: Tensor
+    labels: Tensor
+    longest: np.ndarray
+
+    @classmethod
+    def of(cls, split: Split, device: torch.device | str, max_words: int | None) -> Documents:
+        lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
+        starts = np.asarray(split.offsets[1:]) - lengths
+        ids, starts_, lengths_, labels = (
+            torch.from_numpy(np.ascontiguousarray(array).astype(kind)).to(device)
+            for array, kind in ((split.ids, np.int32), (starts, np.int64), (lengths, np.int64),
+                                (split.labels, np.float32))
+        )  # fmt: skip
+        return cls(ids, starts_, lengths_, labels, np.asarray(lengths))
+
+    def batches(self, batches: list[np.ndarray]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Rows, ids (B, T) and lengths (B,) of each batch; only the order of documents crosses to the device."""
+        order = torch.from_numpy(np.concatenate(batches)).to(self.ids.device)
+        first = 0
+        for batch in batches:
+            rows = order[first : first + len(batch)]
+            first += len(batch)
+            lengths = self.lengths[rows]
+            t = torch.arange(max(1, int(self.longest[batch].max())), device=rows.device)
+            where = self.starts[rows].unsqueeze(1) + t
+            there = t < lengths.unsqueeze(1)
+            found = self.ids[where.masked_fill_(~there, 0)] if len(self.ids) else where.new_zeros(where.shape)
+            yield rows, found.masked_fill(~there, PAD), lengths
+
+
+def train_model(
+    model: Convolution,
+    split: Split,
+    how: TrainConfig,
+    l2: float,
+    penalty: Callable[[], Tensor] | None = None,
+) -> None:
+    """Adam on the cross-entropy, an L2 term on the words' weights, and whatever `penalty` adds, in place."""
+    device = model.bias.device
+    documents = Documents.of(split, device, how.max_words)
+    words = [value for name, value in model.named_parameters() if name.startswith("beta")]
+    others = [value for name, value in model.named_parameters() if not name.startswith("beta")]
+    # Adam's own penalty adds weight_decay · w to the gradient: that of l2 · w² is twice l2.
+    groups: list[dict[str, Any]] = [{"params": words, "weight_decay": 2 * l2}, {"params": others}]
+    optimizer = torch.optim.Adam(groups, betas=(how.momentum, how.second_momentum), fused=True)
+    generator = torch.Generator(device).manual_seed(how.seed)
+    step, total = 0, how.epochs * -(-len(split) // how.batch)
+    for epoch in range(how.epochs):
+        for rows, ids, lengths in documents.batches(epoch_batches(documents.longest, how.batch, how.seed, epoch)):
+            if how.word_dropout:
+                dropped = torch.rand(ids.shape, generator=generator, device=device) < how.word_dropout
+                ids = ids.masked_fill(dropped, PAD)
+            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), documents.labels[rows])
+            if penalty is not None:
+                loss = loss + penalty()
+            for group in optimizer.param_groups:
+                group["lr"] = how.rate(step, total)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            step += 1
+
+
+@torch.no_grad()
+def read_logits(model: Convolution, split: Split, max_words: int | None, most: int = 256) -> np.ndarray:
+    """The logit of every document, (n,), at most so many at a time."""
+    documents = Documents.of(split, model.bias.device, max_words)
+    found = torch.zeros(len(split), device=model.bias.device)
+    if len(split):
+        tables = model.tables()
+        for rows, ids, lengths in documents.batches(token_batches(documents.longest, 2**15, most)):
+            found[rows] = model(ids, lengths, tables)
+    return found.cpu().numpy()

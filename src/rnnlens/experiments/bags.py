@@ -1,0 +1,51 @@
+"""`rnnlens baselines`: the six baselines on one corpus, judged and saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rnnlens.artifacts import write_json
+from rnnlens.baselines import BASELINES
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.errors import RnnlensError
+from rnnlens.experiments.settings import PACKAGED, read_settings
+from rnnlens.experiments.trials import baseline, judge
+
+
+def fit_baselines(
+    corpus: Corpus,
+    modifiers: list[str],
+    out: Path | str,
+    *,
+    settings: Path | str | None = None,
+    refit: bool = False,
+    test: bool = False,
+    seed: int = 0,
+    device: str | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Fit one after the other, each saved in a folder of its name; a record of each as it is done: model, parameters
+    learnt, accuracy and loss on the validation reviews (on the test reviews with `test`), its strongest modifiers.
+
+    refit: fit on training and validation reviews together. At the end `results.json` holds all records."""
+    name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
+    if split is None or not len(split) or (refit and not test):
+        raise RnnlensError(f"there are no {name} reviews to judge by: prepare the corpus with some, or see --test")
+    fitted_on = corpus.refit() if refit else corpus
+    rows = []
+    for model in BASELINES:
+        options = read_settings(settings or PACKAGED, model)
+        fitted = baseline(model, options, seed, modifiers, device).fit(fitted_on)
+        fitted.save(Path(out) / model)
+        accuracy, loss = judge(fitted.decision_function(split), np.asarray(split.labels))
+        row = {
+            "model": model, "parameters": fitted.model_.shape.parameters, "split": name, "accuracy": accuracy,
+            "loss": loss, "settings": options, "modifiers": fitted.modifier_rows(20),
+        }  # fmt: skip
+        rows.append(row)
+        yield row
+    about = {"corpus": fitted_on.fingerprint, "seed": seed, "modifiers": modifiers}
+    write_json(Path(out) / "results.json", {"baselines": rows, "provenance": about})

@@ -1,0 +1,203 @@
+"""The ledger of a search: an Optuna study in which every trial is finished once, whatever happens to who runs it.
+
+A trial is WAITING, then RUNNING by one owner, then COMPLETE (or FAIL: it diverged). Only the step from WAITING to
+RUNNING claims it, and a finished one cannot be changed. Owners show themselves every few seconds; a RUNNING trial whose
+owner is gone goes back to WAITING. Its parameters follow from its number (see `space`): the ledger needs no sampler.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.artifacts import HOST, alive
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.experiments.space import SPACES, Choice, Log, Space, parameters
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.storages import BaseStorage
+    from optuna.trial import FrozenTrial
+
+BEAT, GRACE = 10.0, 120.0  # seconds between an owner's signs of life, and without one until its trials are given up
+
+
+class Ledger:
+    """Trials of one model under one seed, in a database that several processes and machines may share."""
+
+    def __init__(self, storage: BaseStorage, model: str, seed: int, about: str, alone: bool = False):
+        """`alone`: nobody else can be at work on it, so whatever runs without us has been given up."""
+        import optuna
+
+        self.storage, self.model, self.seed, self.alone = storage, model, seed, alone
+        study = optuna.create_study(
+            storage=storage, study_name=f"{model} seed {seed} on {about}", direction="maximize", load_if_exists=True
+        )
+        self.study = study
+        self.study_id = storage.get_study_id_from_name(study.study_name)
+        self.owner = f"{HOST} {os.getpid()} {secrets.token_hex(4)}"
+
+    def trials(self) -> list[FrozenTrial]:
+        return self.storage.get_all_trials(self.study_id, deepcopy=False)
+
+    def claim(self, most: int) -> int | None:
+        """The number, below `most`, of a trial that is now ours to run; None if there is none left to claim."""
+        from optuna.trial import TrialState, create_trial
+
+        while True:
+            trials = self.trials()
+            seen = self.storage.get_study_user_attrs(self.study_id)
+            for trial in trials[:most]:
+                if trial.state == TrialState.RUNNING and self._abandoned(trial, seen):
+                    self.storage.set_trial_state_values(self._id(trial.number), TrialState.WAITING)
+                elif trial.state != TrialState.WAITING:
+                    continue
+                if self.storage.set_trial_state_values(self._id(trial.number), TrialState.RUNNING):
+                    self.storage.set_trial_user_attr(self._id(trial.number), "owner", self.owner)
+                    return trial.number
+            if len(trials) >= most:
+                return None
+            self.study.add_trial(create_trial(state=TrialState.WAITING))
+
+    def finish(self, number: int, row: dict[str, Any]) -> bool:
+        """Write down how a claimed trial went; False if somebody else had finished it before."""
+        from optuna.exceptions import UpdateFinishedTrialError
+        from optuna.trial import TrialState
+
+        trial = self._id(number)
+        try:
+            for name, (value, kind) in with_distributions(row["parameters"], SPACES[self.model]).items():
+                self.storage.set_trial_param(trial, name, kind.to_internal_repr(value), kind)
+            for name in ("loss", "seconds", "error", "history"):
+                if row.get(name) is not None:
+                    self.storage.set_trial_user_attr(trial, name, row[name])
+            accuracy = row["accuracy"]
+            state = TrialState.FAIL if accuracy is None else TrialState.COMPLETE
+            self.storage.set_trial_state_values(trial, state, None if accuracy is None else [accuracy])
+        except UpdateFinishedTrialError:
+            return False
+        return True
+
+    def enter(self, rows: list[dict[str, Any]]) -> int:
+        """Enter trials that were run without a ledger; how many were new."""
+        from optuna.trial import TrialState, create_trial
+
+        ours = {row["trial"]: row for row in rows if row["model"] == self.model and row["seed"] == self.seed}
+        while len(self.trials()) <= max(ours, default=-1):
+            self.study.add_trial(create_trial(state=TrialState.WAITING))
+        new = 0
+        for number, row in sorted(ours.items()):
+            expected = parameters(self.model, self.seed, number)
+            if row["parameters"] != expected:
+                raise RnnlensError(
+                    f"trial {number} of {self.model} was run with {quoted(row['parameters'])}, but this version draws "
+                    f"{quoted(expected)}: run it again"
+                )
+            if (
+                self.storage.set_trial_state_values(self._id(number), TrialState.RUNNING)
+                if self._waits(number)
+                else False
+            ):
+                new += self.finish(number, row)
+        return new
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The finished trials, as `run_trials` would have written them."""
+        return [
+            {"model": self.model, "seed": self.seed, "trial": trial.number,
+             "parameters": parameters(self.model, self.seed, trial.number),
+             "accuracy": trial.value, "loss": trial.user_attrs.get("loss"),
+             "seconds": trial.user_attrs.get("seconds"), "error": trial.user_attrs.get("error")}
+            for trial in self.trials() if trial.state.is_finished()
+        ]  # fmt: skip
+
+    def others(self, most: int) -> int:
+        """How many trials below `most` others are at work on."""
+        from optuna.trial import TrialState
+
+        return sum(trial.state == TrialState.RUNNING for trial in self.trials()[:most])
+
+    def release(self, number: int) -> None:
+        """Give back a trial that was claimed but will not be run."""
+        from optuna.trial import TrialState
+
+        self.storage.set_trial_state_values(self._id(number), TrialState.WAITING)
+
+    def beating(self) -> Callable[[], None]:
+        """Show every few seconds that the owner lives; returns what ends it."""
+        ended = threading.Event()
+
+        def beat() -> None:
+            while True:
+                self.storage.set_study_user_attr(self.study_id, self.owner, time.time())
+                if ended.wait(BEAT):
+                    return
+
+        self.storage.set_study_user_attr(self.study_id, self.owner, time.time())
+        thread = threading.Thread(target=beat, daemon=True)
+        thread.start()
+
+        def end() -> None:
+            ended.set()
+            thread.join()
+
+        return end
+
+    def _abandoned(self, trial: FrozenTrial, seen: dict[str, Any]) -> bool:
+        owner = trial.user_attrs.get("owner")
+        if owner == self.owner or self.alone:
+            return owner != self.owner
+        if owner is None:  # claimed a moment ago, or by somebody killed right after
+            started = 0.0 if trial.datetime_start is None else trial.datetime_start.timestamp()
+            return time.time() - started > GRACE
+        host, process, _ = owner.split(" ")
+        if host == HOST and not alive(int(process)):
+            return True
+        return time.time() - float(seen.get(owner, 0)) > GRACE
+
+    def _waits(self, number: int) -> bool:
+        from optuna.trial import TrialState
+
+        return self.storage.get_trial(self._id(number)).state == TrialState.WAITING
+
+    def _id(self, number: int) -> int:
+        return self.storage.get_trial_id_from_study_id_trial_number(self.study_id, number)
+
+
+def open_storage(url: str) -> BaseStorage:
+    """The database behind a URL: sqlite:///file, postgresql://…"""
+    try:
+        import optuna
+    except ImportError as error:
+        raise RnnlensError("a sweep needs optuna: install it with `pip install 'rnnlens[sweep]'`") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    options = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
+    for patience in (1, 2, None):
+        try:
+            return optuna.storages.RDBStorage(url, engine_kwargs=options)
+        except Exception as error:  # SQLAlchemy's and the driver's own, of many kinds
+            if patience is not None and "already exists" in str(error):  # another sweep is making the same tables
+                time.sleep(patience)
+                continue
+            shown = re.sub(r"//([^:/@]*):[^@]*@", r"//\1:…@", url)  # without the password
+            why = quoted((str(error).splitlines() or [""])[0])
+            raise RnnlensError(f"cannot open the ledger {quoted(shown)}: {why}") from error
+    raise AssertionError
+
+
+def with_distributions(chosen: dict[str, Any], space: Space) -> dict[str, tuple[Any, BaseDistribution]]:
+    """Each parameter with its space in Optuna's terms, so that its own tools can draw it."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution
+
+    found: dict[str, tuple[Any, BaseDistribution]] = {}
+    for name, kind in space.items():
+        if isinstance(kind, Choice):
+            found[name] = chosen[name], CategoricalDistribution(kind.options)
+        else:
+            found[name] = chosen[name], FloatDistribution(kind.low, kind.high, log=isinstance(kind, Log))
+    return found

@@ -1,0 +1,76 @@
+"""Modifier words for the baselines: from a list, from an analysed run, or what several runs agree on.
+
+`python -m rnnlens.experiments.modifier_words RUN [RUN…] --out words.json` writes them down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rnnlens.artifacts import atomic_file
+from rnnlens.errors import RnnlensError, exit_code_of, quoted
+
+
+def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
+    """Words of a .json or .txt file (a list; a word a line), or the `most` strongest modifiers of analysed runs, by
+    the mean of their scores where there are several."""
+    sources = [sources] if isinstance(sources, (str, Path)) else list(sources)
+    if not sources:
+        raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analysed runs")
+    if len(sources) == 1 and Path(sources[0]).is_file():
+        return _listed(Path(sources[0]))
+    from rnnlens.context.modifiers import find_modifiers
+    from rnnlens.experiments.analyze import stored_line, stored_probes
+    from rnnlens.runs import load
+
+    runs = [load(source) for source in sources]
+    lines = [stored_line(run) for run in runs]
+    networks = [run.network.requires_grad_(False) for run in runs]
+    if any(network.vocab != networks[0].vocab for network in networks):
+        raise RnnlensError("the runs have different words: a consensus needs networks of one corpus")
+    probes = stored_probes(runs[0], networks[0], lines[0])
+    found = (
+        find_modifiers(networks, lines, probes=probes)
+        if len(runs) > 1
+        else find_modifiers(networks[0], lines[0], probes=probes)
+    )
+    return found.strongest(most)
+
+
+def _listed(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        words = json.loads(text) if path.suffix == ".json" else text.split()
+    except ValueError as error:
+        raise RnnlensError(
+            f'{quoted(str(path))} is no list of words: expected JSON ["not", …] or a word a line'
+        ) from error
+    if isinstance(words, dict):
+        words = words.get("words")
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        raise RnnlensError(f'{quoted(str(path))} is no list of words: expected JSON ["not", …] or a word a line')
+    return list(dict.fromkeys(words))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.modifier_words", description=__doc__)
+    parser.add_argument("runs", nargs="+", help="analysed runs of one corpus")
+    parser.add_argument("--most", type=int, default=400, help="how many words")
+    parser.add_argument("--out", type=Path, required=True, help="a .json file to write")
+    asked = parser.parse_args(arguments)
+
+    def command() -> None:
+        words = read_modifiers(asked.runs, asked.most)
+        with atomic_file(asked.out) as temporary:
+            temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
+        print(f"{len(words)} words: {', '.join(words[:30])}, …")
+
+    sys.exit(exit_code_of(command))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+"""`rnnlens reproduce`: the ten models of Table 1 on one corpus, and Fig. 10's comparison of architectures.
+
+Settings are chosen on the validation reviews (by `sweep`, or those that come along); then every model is trained on the
+training and validation reviews together, once for each seed, and reads the test reviews once. Each (model, seed) has
+its own folder and is reused when there; nothing is done twice, and a killed reproduction goes on where it was.
+
+`python -m rnnlens.experiments.reproduce CORPUS --out DIR` works where the command line's own parts are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rnnlens.artifacts import atomic_file, fingerprint, read_tensors, write_json, write_tensors
+from rnnlens.baselines import BASELINES
+from rnnlens.context.perturbation import Reviews, compare_logits, final_logits
+from rnnlens.context.probe import PHRASES, probe_phrases
+from rnnlens.corpora import load_corpus
+from rnnlens.corpora.corpus import Corpus, Split
+from rnnlens.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.experiments.settings import PACKAGED, read_choice
+from rnnlens.experiments.space import models_of
+from rnnlens.experiments.table import paper_column, table_results, table_text
+from rnnlens.experiments.trials import baseline, judge, network, opened
+from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
+from rnnlens.runs import load
+from rnnlens.training import train
+
+ARCHITECTURES = ("bow", "vanilla", "ugrnn", "gru", "lstm")
+OUTCOME = "outcome.safetensors"
+
+
+def reproduce(
+    corpus: str,
+    out: Path | str,
+    *,
+    models: Sequence[str] | None = None,
+    seeds: int = 3,
+    settings: Path | str | None = None,
+    modifiers: list[str] | None = None,
+    most: int = 400,
+    trials: int = 0,
+    engine: str = "local",
+    jobs: int = 1,
+    device: str | None = None,
+    told: Callable[[str], None] = lambda note: None,
+) -> dict[str, Any]:
+    """Train or reuse the models, and write `results.json`: `table`, `architectures`, `settings`.
+
+    settings   a sweep's settings.json; by default those that come along
+    modifiers  the modifier words; by default the `most` strongest that networks trained here agree on
+    trials     search for settings first, with so many trials a model
+    """
+    models, out = list(models or models_of("all")), Path(out).absolute()
+    data = load_corpus(corpus)
+    if not len(data.validation or ()) or not len(data.test or ()):
+        raise RnnlensError("a reproduction needs validation reviews to choose by and test reviews: prepare with both")
+    start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
+
+    def choose(some: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
+        if trials:
+            return {model: _searched(corpus, out, trials, engine, jobs, device, model, words) for model in some}
+        return {model: read_choice(settings or PACKAGED, model) for model in some}
+
+    networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
+    chosen = choose(networks)
+    if modifiers is None and any("comw" in model for model in bags):
+        gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
+        modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, told)
+    chosen |= choose(bags, modifiers)
+    todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
+    for k, (job, outcome) in enumerate(start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1):
+        took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
+        told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
+    results = collect(out, data, models, seeds)
+    results["chosen"] = {
+        model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()
+    }
+    write_json(out / "results.json", results)
+    return results
+
+
+def collect(out: Path | str, data: Corpus, models: Sequence[str], seeds: int) -> dict[str, Any]:
+    """Results from the outcomes in a folder; the models themselves are not read."""
+    assert data.test is not None
+    right, shuffled, abouts = {}, {}, {}
+    labels = np.asarray(data.test.labels) > 0
+    for model in models:
+        found = [read_tensors(folder_of(out, model, seed) / OUTCOME) for seed in range(seeds)]
+        right[model] = np.stack([(tensors["logits"] > 0) == labels for tensors, _ in found])
+        shuffled[model] = [compare_logits(t["logits"], t["shuffled"], labels) for t, _ in found]
+        abouts[model] = [about for _, about in found]
+    return {
+        "table": table_results(right, paper_column(data.about)),
+        "architectures": {
+            model: {
+                "shuffled": [one.results() for one in shuffled[model]],
+                "phrases": [about["phrases"] for about in abouts[model]],
+            }
+            for model in ARCHITECTURES if model in models
+        },
+        "settings": {model: abouts[model][0]["settings"] for model in models},
+        "provenance": {"corpus": data.fingerprint, "source": data.about.get("source"), "seeds": seeds},
+    }  # fmt: skip
+
+
+# --- one model --------------------------------------------------------------------------------------------------------
+
+
+def folder_of(out: Path | str, model: str, seed: int) -> Path:
+    return Path(out) / model / str(seed)
+
+
+def one_model(
+    job: tuple[str, int, dict[str, Any]], corpus: str, out: str, modifiers: list[str] | None, device: str | None
+) -> dict[str, Any]:
+    """Train a model on training and validation reviews and read the test reviews, or find that this was done."""
+    import torch
+
+    torch.set_num_threads(1)
+    model, seed, settings = job
+    folder = folder_of(out, model, seed)
+    data = opened(corpus)
+    whole = data.refit()
+    assert data.test is not None
+    words = modifiers if "comw" in model else None
+    about = {
+        "model": model,
+        "seed": seed,
+        "settings": settings,
+        "corpus": whole.fingerprint,
+        "words": fingerprint({"words": words}),
+    }
+    if (folder / OUTCOME).exists():
+        _, stored = read_tensors(folder / OUTCOME)
+        for name, value in about.items():
+            if stored[name] != value:
+                raise RnnlensError(
+                    f"{quoted(str(folder))} holds a model with other {name}: {quoted(stored[name])}, now "
+                    f"{quoted(value)}; choose another --out, or remove that folder"
+                )
+        return stored
+    since = time.monotonic()
+    if model in BASELINES:
+        fitted = baseline(model, settings, seed, words, device).fit(whole)
+        fitted.save(folder)
+        logits = fitted.decision_function(data.test)
+        disordered = fitted.decision_function(in_disorder(data.test, seed, fitted.max_words))
+        read = fitted.decision_function([*PHRASES, ""])
+        phrases = {phrase: float(x - read[-1]) for phrase, x in zip(PHRASES, read, strict=False)}
+        size = fitted.model_.shape.parameters
+    else:
+        untrained, config = network(model, whole, settings, seed)
+        run = train(untrained, whole, config, folder, resume=True, device=device, threads=1, progress=False)
+        trained = run.network.requires_grad_(False).to(device or "cpu")
+        reviews = Reviews.of(data.test, trained.h0.device, config.max_words)
+        logits, disordered = final_logits(trained, reviews), final_logits(trained, reviews, shuffle=seed)
+        phrases = probe_phrases(trained)
+        size = sum(p.numel() for p in trained.parameters())
+    accuracy, loss = judge(logits, data.test.labels)
+    about |= {"accuracy": accuracy, "loss": loss, "phrases": phrases, "parameters": size,
+              "seconds": round(time.monotonic() - since, 2)}  # fmt: skip
+    write_tensors(folder / OUTCOME, {"logits": logits, "shuffled": disordered}, about)
+    return about
+
+
+def in_disorder(split: Split, seed: int, max_words: int | None = None) -> Split:
+    """The documents' (last `max_words`) words in random order."""
+    ids = np.array(split.ids)
+    for row, (first, stop) in enumerate(zip(split.offsets[:-1].tolist(), split.offsets[1:].tolist(), strict=True)):
+        first = first if max_words is None else max(first, stop - max_words)
+        ids[first:stop] = np.random.default_rng([seed, row]).permutation(ids[first:stop])
+    return Split(ids, split.offsets, split.labels)
+
+
+# --- what the models need ---------------------------------------------------------------------------------------------
+
+
+def _searched(
+    corpus: str, out: Path, trials: int, engine: str, jobs: int, device: str | None, model: str, words: list[str] | None
+) -> dict[str, Any]:
+    from rnnlens.experiments.sweep import sweep
+
+    given = words if "comw" in model else None
+    found = sweep(corpus, [model], trials, out / "sweep" / model, engine=engine, jobs=jobs, resume=True,  # type: ignore[arg-type]
+                  modifiers=given, device=device)  # fmt: skip
+    return found["models"][model]
+
+
+def _found_here(
+    corpus: str, out: Path, settings: dict[str, Any], seeds: int, most: int, start: Any, jobs: int, device: str | None,
+    told: Callable[[str], None],
+) -> list[str]:  # fmt: skip
+    """Modifiers that GRUs trained on the training reviews alone agree on."""
+    listed = out / "words.json"
+    if not listed.exists():
+        todo = [(seed, settings) for seed in range(seeds)]
+        for k, (_, path) in enumerate(start(analysed, todo, jobs, (corpus, str(out), device)), start=1):
+            told(f"{k} of {seeds} networks whose modifiers to take: {path}")
+        words = read_modifiers([out / f"gru-{seed}" for seed in range(seeds)], most)
+        with atomic_file(listed) as temporary:
+            temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
+    return read_modifiers(listed)
+
+
+def analysed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str | None) -> str:
+    """A GRU trained without validation reviews, and taken apart on them."""
+    from rnnlens.experiments.analyze import analyze
+
+    seed, settings = job
+    data, folder = load_corpus(corpus), Path(out) / f"gru-{seed}"
+    if not (folder / "analysis.safetensors").exists():
+        untrained, config = network("gru", data, settings, seed)
+        train(untrained, data, config, folder, resume=True, device=device, threads=1, progress=False)
+        analyze(load(folder), data, device=device, seed=seed, accuracy=False).save()
+    return str(folder)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.reproduce", description=__doc__)
+    parser.add_argument("corpus", help="a prepared folder with validation and test reviews")
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write, or to go on with")
+    parser.add_argument("--model", default="all", help="some of Table 1's models, with commas")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--settings", type=Path, help="a sweep's settings.json; by default those that come along")
+    parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
+    parser.add_argument("--most", type=int, default=400, help="how many modifiers")
+    parser.add_argument("--trials", type=int, default=0, help="search for settings first, with so many trials a model")
+    parser.add_argument("--engine", choices=["local", "ray"], default="local")
+    parser.add_argument("--jobs", type=int, default=1, help="models at a time")
+    parser.add_argument("--device", choices=["cpu", "cuda"])
+    asked = parser.parse_args(arguments)
+
+    def command() -> None:
+        words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
+        results = reproduce(
+            asked.corpus, asked.out, models=models_of(asked.model), seeds=asked.seeds, settings=asked.settings,
+            modifiers=words, most=asked.most, trials=asked.trials, engine=asked.engine, jobs=asked.jobs,
+            device=asked.device, told=lambda note: print(note, flush=True),
+        )  # fmt: skip
+        print(table_text(results["table"]))
+
+    sys.exit(exit_code_of(command))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Settings that a search chose on validation reviews: `sweep` writes them; `train`, `baselines`, `reproduce` read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rnnlens.artifacts import read_json, write_json
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.experiments.space import SPACES
+
+PACKAGED = Path(__file__).with_suffix(".json")
+"""Settings that come along, for all ten models."""
+
+
+def best(rows: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
+    """The trial with the highest validation accuracy; of equals the one with the lower loss."""
+    of_model = [row for row in rows if row["model"] == model and row["accuracy"] is not None]
+    return max(of_model, key=lambda row: (row["accuracy"], -row["loss"]), default=None)
+
+
+def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str) -> dict[str, Any]:
+    """The best parameters of each model among finished trials, for `train`, `baselines` and `reproduce`; models that
+    the file held and `rows` do not stay."""
+    models = dict(read_json(path)["models"]) if path.exists() else {}
+    for model in SPACES:
+        top = best(rows, model)
+        if top is not None:
+            count = sum(row["model"] == model for row in rows)
+            chosen = {key: top[key] for key in ("parameters", "accuracy", "loss", "trial", "seed")}
+            models[model] = {**chosen, "trials": count}
+    content = {"kind": "settings", "corpus": corpus, "models": models}
+    write_json(path, content)
+    return content
+
+
+def read_settings(path: Path | str, model: str) -> dict[str, Any]:
+    """The parameters that a sweep chose for a model."""
+    return read_choice(path, model)["parameters"]
+
+
+def read_choice(path: Path | str, model: str) -> dict[str, Any]:
+    """The same with how it was chosen: validation accuracy, trial, of how many."""
+    content = read_json(path)
+    if content.get("kind") != "settings":
+        raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
+    if model not in content["models"]:
+        raise RnnlensError(
+            f"{quoted(str(path))} has no settings for {quoted(model)}, only for {', '.join(content['models'])}: "
+            f"run `rnnlens sweep CORPUS --model {model}` first"
+        )
+    return content["models"][model]

@@ -1,0 +1,121 @@
+"""What the random search of `sweep` draws from, model by model (§9: learning rate, its decay, momentum, L2, dropout).
+
+The parameters of a trial are a pure function of (model, seed, trial): there is no sampler to save, any machine can run
+any trial, and a search that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rnnlens.errors import RnnlensError, quoted
+
+
+@dataclass(frozen=True)
+class Uniform:
+    low: float
+    high: float
+
+    def draw(self, generator: np.random.Generator) -> float:
+        return float(f"{generator.uniform(self.low, self.high):.3g}")
+
+
+@dataclass(frozen=True)
+class Log:
+    """Uniform in the logarithm."""
+
+    low: float
+    high: float
+
+    def draw(self, generator: np.random.Generator) -> float:
+        return float(f"{np.exp(generator.uniform(np.log(self.low), np.log(self.high))):.3g}")
+
+
+class Choice:
+    def __init__(self, *options: Any):
+        self.options = options
+
+    def draw(self, generator: np.random.Generator) -> Any:
+        return self.options[int(generator.integers(len(self.options)))]
+
+
+Space = dict[str, Uniform | Log | Choice]
+
+WORDS: Space = {
+    "learning_rate": Log(1e-3, 3e-2),
+    "decay": Log(1e-3, 0.5),
+    "momentum": Uniform(0.8, 0.95),
+    "l2": Log(3e-7, 3e-5),
+    "word_dropout": Uniform(0.0, 0.7),
+    "epochs": Choice(4, 6, 8, 12, 16),
+    "batch": Choice(32, 64, 128),
+    "max_words": Choice(400, 800, None),
+}
+MODIFIED: Space = {**WORDS, "first_lag": Choice(0, 1)}
+OWN_WEIGHTS: Space = {**MODIFIED, "factored": Choice(False, True)}
+
+# Words that are small at the start, and seldom seen, stay small: no noise. Trials with a scale of 1 read less well, and
+# networks trained so give rare words large random effects on others.
+GATED: Space = {
+    "hidden": Choice(64, 128, 256),
+    "embedding": Choice(32, 64, 128),
+    "scale": Log(0.02, 0.3),
+    "learning_rate": Log(1e-3, 1e-2),
+    "final_rate": Log(1e-3, 0.1),
+    "momentum": Uniform(0.85, 0.95),
+    "weight_decay": Log(0.01, 0.5),
+    "word_dropout": Uniform(0.1, 0.5),
+    "embedding_dropout": Uniform(0.1, 0.7),
+    "clip": Log(0.3, 3.0),
+    "average": Choice(0.0, 0.999),
+    "epochs": Choice(5, 8, 12),
+    "batch": Choice(32, 64),
+    "max_words": Choice(400, 800),
+}
+# A vanilla network whose words are large at the start saturates within a few of them, and never learns to hold on to
+# anything: small embeddings leave it an orthogonal, linear memory to begin from.
+VANILLA: Space = {
+    **GATED,
+    "hidden": Choice(32, 64, 128),
+    "scale": Log(0.01, 0.2),
+    "learning_rate": Log(2e-4, 2e-3),
+    "clip": Log(0.05, 1.0),
+    "epochs": Choice(12, 16, 24),
+    "max_words": Choice(200, 300, 400),
+}
+
+SPACES: dict[str, Space] = {
+    "bow": WORDS,
+    "bod+eod": WORDS,
+    "bod+eod+beta_bod+beta_eod": WORDS,
+    "comw": MODIFIED,
+    "comw+beta_mod": OWN_WEIGHTS,
+    "comw+beta_mod+beta_bod+beta_eod": OWN_WEIGHTS,
+    "gru": GATED,
+    "lstm": GATED,
+    "ugrnn": GATED,
+    "vanilla": VANILLA,
+}
+"""The ten models of Table 1, in its order."""
+
+
+def check_model(model: str) -> str:
+    if model not in SPACES:
+        raise RnnlensError(f"unknown model {quoted(model)}: expected one of {', '.join(SPACES)}")
+    return model
+
+
+def models_of(names: str) -> list[str]:
+    """Models named with commas between them; `all` is all ten."""
+    return list(SPACES) if names == "all" else [check_model(name.strip()) for name in names.split(",")]
+
+
+def parameters(model: str, seed: int, trial: int) -> dict[str, Any]:
+    """The parameters of one trial."""
+    space = SPACES[check_model(model)]
+    generator = np.random.default_rng([zlib.crc32(model.encode()), seed, trial])
+    return {name: kind.draw(generator) for name, kind in space.items()}

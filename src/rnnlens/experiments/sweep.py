@@ -1,0 +1,103 @@
+"""`rnnlens sweep`: random search for the settings of Table 1's models, judged on the validation reviews."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from rnnlens.artifacts import exclusive, read_lines
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.experiments.ledger import Ledger, open_storage
+from rnnlens.experiments.settings import write_settings
+from rnnlens.experiments.space import check_model
+from rnnlens.experiments.trials import mark, need_modifiers, numbered_trial
+from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
+
+Engine = Literal["local", "ray"]
+Told = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
+
+
+def sweep(
+    corpus: str,
+    models: list[str],
+    trials: int,
+    out: Path | str,
+    *,
+    engine: Engine = "local",
+    storage: str | None = None,
+    jobs: int = 1,
+    resume: bool = False,
+    seed: int = 0,
+    modifiers: list[str] | None = None,
+    device: str | None = None,
+    earlier: Path | None = None,
+    told: Told | None = None,
+    trial: Callable[..., dict[str, Any]] = numbered_trial,
+) -> dict[str, Any]:
+    """Run trials 0 … `trials` − 1 of each model, except those the ledger holds; write the best to `settings.json`.
+
+    storage   URL of the ledger's database, which several machines may share; by default SQLite in `out`
+    resume    go on with a ledger that is there already
+    earlier   a .jsonl file of trials that `python -m rnnlens.experiments.trials` ran: they are entered first
+    told      called with all finished trials and those under way, after each
+    """
+    from rnnlens.corpora import load_corpus
+
+    need_modifiers([check_model(model) for model in models], modifiers)
+    out = Path(out).absolute()
+    data = load_corpus(corpus)
+    about = mark(data, modifiers)
+    with ExitStack() as stack:
+        stack.enter_context(exclusive(out))
+        opened = open_storage(storage or f"sqlite:///{out / 'ledger.db'}")
+        ledgers = {model: Ledger(opened, model, seed, about, alone=storage is None) for model in models}
+        if earlier is not None:
+            rows = [row for row in read_lines(earlier) if row.get("about") == about]
+            if not rows:
+                raise RnnlensError(f"{quoted(str(earlier))} holds no trials of this corpus with these modifiers")
+            for ledger in ledgers.values():
+                ledger.enter(rows)
+        elif not resume and storage is None and any(ledger.trials() for ledger in ledgers.values()):
+            raise RnnlensError(f"{quoted(str(out))} holds trials already: go on with --resume, or choose another --out")
+        for ledger in ledgers.values():
+            stack.callback(ledger.beating())
+        finished = [row for ledger in ledgers.values() for row in ledger.rows()]
+        running: list[tuple[str, int]] = []
+
+        def release() -> None:
+            for model, number in running:
+                ledgers[model].release(number)
+
+        stack.callback(release)
+        start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
+        while True:
+            claims = _claims(ledgers, trials, running)
+            with closing(start(trial, claims, jobs, (corpus, seed, modifiers, device))) as results:
+                for (model, number), row in results:
+                    running.remove((model, number))
+                    if ledgers[model].finish(number, row):
+                        finished.append(row)
+                    if told is not None:
+                        told(finished, running)
+            if not any(ledger.others(trials) for ledger in ledgers.values()):
+                break
+            time.sleep(2)  # others finish what they run, or it becomes ours
+        finished = [row for ledger in ledgers.values() for row in ledger.rows()]
+        return write_settings(out / "settings.json", finished, data.fingerprint)
+
+
+def _claims(ledgers: dict[str, Ledger], trials: int, running: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Trials as they can be claimed, one model after the other in turn."""
+    left = dict(ledgers)
+    while left:
+        for model in list(left):
+            number = left[model].claim(trials)
+            if number is None:
+                del left[model]
+            else:
+                running.append((model, number))
+                yield model, number

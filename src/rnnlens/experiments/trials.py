@@ -1,0 +1,184 @@
+"""Trials of the random search, one model trained and judged on the validation reviews, and a plain runner for many.
+
+`python -m rnnlens.experiments.trials CORPUS --model bow,gru --trials 0-59 --modifiers RUN --out trials.jsonl` works
+where the command line's own parts are missing; `rnnlens sweep` enters what it found into its ledger.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rnnlens.artifacts import append_line, fingerprint, read_lines
+from rnnlens.baselines import BASELINES, ModifierConvolution
+from rnnlens.corpora import load_corpus
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.experiments.settings import best
+from rnnlens.experiments.space import check_model, models_of, parameters
+from rnnlens.experiments.workers import run_jobs
+from rnnlens.networks import Network
+from rnnlens.training import TrainConfig, evaluate, train
+
+SHAPE = ("hidden", "embedding", "scale")  # what Network takes; the rest is TrainConfig's
+
+
+def baseline(
+    model: str, options: dict[str, Any], seed: int, modifiers: list[str] | None, device: str | None
+) -> ModifierConvolution:
+    """One of the six baselines, not yet fitted."""
+    fixed = dict(BASELINES[model])
+    if "modifiers" not in fixed:
+        need_modifiers([model], modifiers)
+        fixed["modifiers"] = modifiers
+    return ModifierConvolution(**fixed, **options, seed=seed, device=device)
+
+
+def network(model: str, corpus: Corpus, options: dict[str, Any], seed: int) -> tuple[Network, TrainConfig]:
+    """One of the four networks, untrained, and how to train it: to the last epoch, as a refit without validation is."""
+    shape = {name: options[name] for name in SHAPE if name in options}
+    rest = {name: value for name, value in options.items() if name not in SHAPE}
+    return Network(corpus.vocab, arch=model, seed=seed, **shape), TrainConfig(**rest, keep="last", seed=seed)
+
+
+def need_modifiers(models: list[str], modifiers: list[str] | None) -> None:
+    """An error that names a model which cannot do without modifier words, where there are none."""
+    for model in models:
+        if "modifiers" not in BASELINES.get(model, {"modifiers": None}) and not modifiers:
+            raise RnnlensError(f"the model {quoted(model)} needs modifier words: name a list or an analysed run")
+
+
+def judge(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """Accuracy and mean cross-entropy."""
+    signed = np.where(np.asarray(labels) > 0, 1, -1) * logits.astype(np.float64)
+    return float((np.where(signed == 0, np.asarray(labels) == 0, signed > 0)).mean()), float(
+        np.logaddexp(0, -signed).mean()
+    )
+
+
+def run_trial(
+    model: str,
+    corpus: Corpus,
+    parameters: dict[str, Any],
+    seed: int = 0,
+    modifiers: list[str] | None = None,
+    device: str | None = None,
+) -> dict[str, Any]:
+    """Train one model and judge it on the validation reviews: accuracy, loss, seconds. One that diverges has neither,
+    and says so under `error`."""
+    if corpus.validation is None or not len(corpus.validation):
+        raise RnnlensError("the corpus has no validation reviews to judge by: prepare it with some")
+    since = time.monotonic()
+    found: dict[str, Any] = {"accuracy": None, "loss": None}
+    try:
+        if model in BASELINES:
+            fitted = baseline(model, parameters, seed, modifiers, device).fit(corpus)
+            logits = fitted.decision_function(corpus.validation)
+        else:
+            untrained, config = network(model, corpus, parameters, seed)
+            with tempfile.TemporaryDirectory() as folder:
+                run = train(untrained, corpus, config, Path(folder) / "run", device=device, threads=1, progress=False)
+                found["history"] = [record["validation_accuracy"] for record in run.history]
+            logits = evaluate(run.network.to(device or "cpu"), corpus.validation, config.max_words).logits
+        found["accuracy"], found["loss"] = judge(logits, corpus.validation.labels)
+    except RnnlensError as error:
+        if "off the scale" not in str(error):
+            raise
+        found["error"] = str(error)
+    return {**found, "seconds": round(time.monotonic() - since, 2)}
+
+
+@lru_cache(maxsize=1)
+def opened(corpus: str) -> Corpus:
+    return load_corpus(corpus)
+
+
+def numbered_trial(
+    job: tuple[str, int], corpus: str, seed: int, modifiers: list[str] | None, device: str | None
+) -> dict[str, Any]:
+    """Trial (model, number) of a search, by itself."""
+    import torch
+
+    torch.set_num_threads(1)
+    model, number = job
+    chosen = parameters(model, seed, number)
+    found = run_trial(model, opened(corpus), chosen, seed, modifiers, device)
+    return {"model": model, "seed": seed, "trial": number, "parameters": chosen, **found}
+
+
+def mark(corpus: Corpus, modifiers: list[str] | None) -> str:
+    """What a trial's outcome depends on besides model, seed and number: a finished one is not run again while this
+    stays the same."""
+    return fingerprint({"corpus": corpus.fingerprint, "modifiers": modifiers or []})[:12]
+
+
+def run_trials(
+    corpus: str,
+    models: list[str],
+    numbers: range,
+    seed: int = 0,
+    modifiers: list[str] | None = None,
+    device: str | None = None,
+    jobs: int = 1,
+    out: Path | str = "trials.jsonl",
+    trial: Callable[..., dict[str, Any]] | None = None,
+) -> list[dict[str, Any]]:
+    """Run the trials that `out` does not hold yet, several at a time; each is appended as it finishes."""
+    need_modifiers([check_model(model) for model in models], modifiers)
+    about = mark(load_corpus(corpus), modifiers)
+    before = [row for row in read_lines(out) if row.get("about") == about and row["seed"] == seed]
+    done = {(row["model"], row["trial"]) for row in before}
+    todo = [(model, number) for number in numbers for model in models if (model, number) not in done]
+    since = time.monotonic()
+    for _, row in run_jobs(trial or numbered_trial, todo, jobs, (corpus, seed, modifiers, device)):
+        row["about"] = about
+        append_line(out, row)
+        before.append(row)
+        accuracy = "diverged" if row["accuracy"] is None else f"{100 * row['accuracy']:.2f} %"
+        print(
+            f"{time.monotonic() - since:6.0f} s  {row['model']} {row['trial']}: {accuracy}  {row['seconds']} s",
+            flush=True,
+        )
+    return before
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.trials", description=__doc__)
+    parser.add_argument("corpus", help="a prepared folder, or whatever `rnnlens prepare` takes")
+    parser.add_argument("--model", required=True, help="one or more of Table 1's models, with commas; `all` for all")
+    parser.add_argument("--trials", default="0-59", help="which, as in 0-59")
+    parser.add_argument("--seed", type=int, default=0, help="of the search and of training")
+    parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
+    parser.add_argument("--most", type=int, default=400, help="how many of a run's modifiers")
+    parser.add_argument("--device", choices=["cpu", "cuda"])
+    parser.add_argument("--jobs", type=int, default=1, help="trials at a time")
+    parser.add_argument("--out", type=Path, required=True, help="a .jsonl file; what it holds is not run again")
+    asked = parser.parse_args(arguments)
+
+    def command() -> None:
+        models = models_of(asked.model)
+        first, _, last = asked.trials.partition("-")
+        if not (first.isdigit() and (last or first).isdigit()):
+            raise RnnlensError(f"trials is {quoted(asked.trials)}: expected a range such as 0-59")
+        words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
+        rows = run_trials(asked.corpus, models, range(int(first), int(last or first) + 1), asked.seed, words,
+                          asked.device, asked.jobs, asked.out)  # fmt: skip
+        for model in models:
+            top = best(rows, model)
+            if top is not None:
+                print(f"{model}: {100 * top['accuracy']:.2f} % with {top['parameters']}")
+
+    sys.exit(exit_code_of(command))
+
+
+if __name__ == "__main__":
+    main()

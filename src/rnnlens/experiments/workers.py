@@ -1,0 +1,142 @@
+"""Jobs by several processes, one job at a time each; a process that dies is replaced, and its job run again.
+
+On this machine by processes of our own (joblib's and concurrent.futures' pools give up as a whole, with every job under
+way, when one process dies), on a cluster by Ray.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple, cast
+
+from rnnlens.errors import RnnlensError, quoted
+
+ATTEMPTS = 5  # a job that kills every process it meets is at fault itself
+
+
+class _Busy(NamedTuple):
+    process: Any
+    job: Any
+    attempt: int
+
+
+def run_jobs(
+    function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = ()
+) -> Generator[tuple[Any, Any]]:
+    """(job, function(job, *setup)) of each job as it finishes; jobs are taken as workers become free. `function` must
+    be importable; an exception in it ends everything. No workers: in this very process."""
+    if not workers:
+        yield from ((job, function(job, *setup)) for job in jobs)
+        return
+    context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
+    waiting, again = iter(jobs), list[tuple[Any, int]]()
+    idle: list[tuple[Connection, Any]] = []
+    busy: dict[Connection, _Busy] = {}
+
+    def start() -> tuple[Connection, Any]:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs, function, setup), daemon=True)
+        process.start()
+        theirs.close()
+        return ours, process
+
+    try:
+        while True:
+            while len(busy) < workers:
+                job, attempt = again.pop() if again else (next(waiting, None), 1)
+                if job is None:
+                    break
+                ours, process = idle.pop() if idle else start()
+                busy[ours] = _Busy(process, job, attempt)
+                with suppress(OSError):  # dead before it began: `recv` will find out
+                    ours.send(job)
+            if not busy:
+                return
+            for ours in cast(list[Connection], wait(list(busy))):
+                process, job, attempt = busy.pop(ours)
+                try:
+                    failed, result = ours.recv()
+                except (EOFError, OSError):  # the process is dead
+                    process.join()
+                    if attempt == ATTEMPTS:
+                        raise _deadly(job) from None
+                    again.append((job, attempt + 1))
+                    continue
+                if failed:
+                    raise result
+                idle.append((ours, process))
+                yield job, result
+    finally:
+        for ours, (process, _, _) in busy.items():
+            ours.close()
+            process.terminate()
+        for ours, process in idle:
+            ours.close()
+            process.join()
+
+
+def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ...]) -> None:
+    while True:
+        try:
+            job = theirs.recv()
+        except (EOFError, OSError):  # whoever gave the jobs is done, or dead
+            return
+        try:
+            result = False, function(job, *setup)
+        except Exception as error:
+            result = True, error
+        with suppress(OSError):
+            theirs.send(result)
+
+
+def run_jobs_on_ray(
+    function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = (), gpu: bool = False
+) -> Generator[tuple[Any, Any]]:
+    """The same on a Ray cluster: the one that $RAY_ADDRESS names, else one of this machine alone."""
+    try:
+        import ray
+    except ImportError as error:
+        raise RnnlensError("--engine ray needs Ray: install it with `pip install 'rnnlens[ray]'`") from error
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers
+    ours = not ray.is_initialized()
+    if ours:
+        local: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if "RAY_ADDRESS" in os.environ else local))
+    share = min(1.0, ray.cluster_resources().get("GPU", 0) / workers) if gpu else 0
+    remote = ray.remote(num_cpus=1, num_gpus=share, max_retries=0)(function)
+    waiting, again, busy = iter(jobs), list[tuple[Any, int]](), dict[Any, tuple[Any, int]]()
+    try:
+        while True:
+            while len(busy) < workers:
+                job, attempt = again.pop() if again else (next(waiting, None), 1)
+                if job is None:
+                    break
+                busy[remote.remote(job, *setup)] = (job, attempt)
+            if not busy:
+                return
+            for done in ray.wait(list(busy))[0]:
+                job, attempt = busy.pop(done)
+                try:
+                    result = ray.get(done)
+                except ray.exceptions.RayTaskError as error:
+                    raise error.as_instanceof_cause() from None
+                except ray.exceptions.RayError:  # its worker, or the machine under it, is gone
+                    if attempt == ATTEMPTS:
+                        raise _deadly(job) from None
+                    again.append((job, attempt + 1))
+                    continue
+                yield job, result
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _deadly(job: Any) -> RnnlensError:
+    return RnnlensError(
+        f"{ATTEMPTS} processes in a row died on the job {quoted(job)}: is there enough memory? Try fewer at a time"
+    )

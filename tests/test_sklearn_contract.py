@@ -1,0 +1,303 @@
+"""The baselines are scikit-learn estimators: its own checks where they apply, tests of the same contract where texts
+are needed."""
+
+import io
+import pickle
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.validation import check_is_fitted, validate_data
+from test_baselines import reviews
+
+from rnnlens import Corpus, RnnlensError
+from rnnlens.baselines import BASELINES, BagOfWords, ModifierConvolution
+
+QUICK = {"epochs": 8, "min_count": 1, "learning_rate": 0.1, "batch": 8, "word_dropout": 0.0}
+
+
+# Checks that need no data.
+WITHOUT_DATA = {
+    "check_estimator_cloneable", "check_estimator_tags_renamed", "check_valid_tag_types", "check_estimator_repr",
+    "check_no_attributes_set_in_init", "check_do_not_raise_errors_in_init_or_set_params", "check_mixin_order",
+    "check_parameters_default_constructible", "check_get_params_invariance", "check_set_params",
+    "check_estimators_unfitted", "check_requires_y_none", "check_non_transformer_estimators_n_iter",
+    "check_estimators_partial_fit_n_features",
+}  # fmt: skip
+
+
+class SaysNumbers:
+    """scikit-learn makes next to no checks of estimators that say they read texts: these say otherwise."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.one_d_array, tags.input_tags.two_d_array = False, False, True
+        return tags
+
+
+class Bag(SaysNumbers, BagOfWords):
+    pass
+
+
+class Modified(SaysNumbers, ModifierConvolution):
+    pass
+
+
+class OfNumbers(SaysNumbers, ModifierConvolution):
+    """Numbers told in words ("the third is in its highest tenth"), so that checks with tables of numbers apply too."""
+
+    def fit(self, X, y=None):
+        if y is None:
+            return super().fit(X, y)
+        X, y = validate_data(self, X, y)
+        self.marks_ = np.quantile(X, np.linspace(0, 1, 11)[1:-1], axis=0)
+        return super().fit(self._told(X), y)
+
+    def decision_function(self, X):
+        check_is_fitted(self)
+        return super().decision_function(self._told(validate_data(self, X, reset=False)))
+
+    def _told(self, X):
+        places = [(X[:, j : j + 1] > self.marks_[:, j]).sum(1) for j in range(X.shape[1])]
+        return [" ".join(f"f{j}is{place}" for j, place in enumerate(row)) for row in zip(*places, strict=True)]
+
+
+def checks(estimator, names=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = list(estimator_checks_generator(estimator))
+    for one, check in found:
+        name = (check.func if isinstance(check, partial) else check).__name__
+        if names is None or name in names:
+            yield pytest.param(one, check, id=f"{type(estimator).__name__}-{name}")
+
+
+DIRECT = [*checks(Bag(**QUICK), WITHOUT_DATA), *checks(Modified(["not"], **QUICK), WITHOUT_DATA)]
+DIRECT += [*checks(BagOfWords(**QUICK)), *checks(ModifierConvolution(["not"], **QUICK))]
+TOLD = list(checks(OfNumbers("learn", candidates=50, **QUICK)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("estimator", "check"), [*DIRECT, *TOLD])
+def test_scikit_learns_own_checks(estimator, check):
+    """Of the estimators themselves those that need no numbers, of numbers told in words all."""
+    check(estimator)
+
+
+def test_there_are_checks_of_everything():
+    assert len(DIRECT) >= 2 * len(WITHOUT_DATA) + 2 and len(TOLD) >= 50
+
+
+# --- what needs texts -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return reviews(160)
+
+
+@pytest.fixture(scope="module")
+def model(texts):
+    return ModifierConvolution(["not", "so"], **{**QUICK, "epochs": 30}).fit(*texts)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_parameters_make_the_round_trip(name):
+    words = {} if "modifiers" in BASELINES[name] else {"modifiers": ["not"]}
+    model = ModifierConvolution(**BASELINES[name], **words, l2=0.125, seed=7)
+    again = clone(model)
+    assert again is not model and again.get_params() == model.get_params()
+    assert ModifierConvolution().set_params(**model.get_params()).get_params() == model.get_params()
+    with pytest.raises(ValueError, match="Invalid parameter 'lr'"):
+        model.set_params(lr=1)
+
+
+@pytest.mark.parametrize(
+    "kinds", [("neg", "pos"), (False, True), (0, 1), (-1, 1), (1, 2), (0.0, 1.0), (np.str_("a"), np.str_("b"))], ids=str
+)
+def test_labels_of_any_kind_come_back_as_they_were(kinds, tmp_path):
+    words = ["good film", "bad film", "so good", "so bad"] * 10
+    labels = np.array([kinds["good" in text] for text in words])
+    model = ModifierConvolution(["so"], **QUICK).fit(words, labels)
+    assert model.classes_.tolist() == list(kinds) and model.classes_.dtype == labels.dtype
+    assert set(model.predict(words).tolist()) <= set(kinds) and model.score(words, labels) == 1
+    model.save(tmp_path / "model")
+    again = ModifierConvolution.load(tmp_path / "model")
+    assert again.classes_.dtype.kind == labels.dtype.kind
+    np.testing.assert_array_equal(again.predict(words), model.predict(words))
+
+
+def test_labels_may_come_in_any_order_and_container(texts):
+    words, labels = texts
+    first = BagOfWords(**QUICK).fit(words, labels).decision_function(words)
+    for X, y in ((np.array(words), np.array(labels)), (np.array(words, dtype=object), labels), (tuple(words), labels)):
+        np.testing.assert_array_equal(BagOfWords(**QUICK).fit(X, y).decision_function(X), first)
+    flipped = ["a" if label == "pos" else "b" for label in labels]
+    other = BagOfWords(**QUICK).fit(words, flipped)
+    assert other.classes_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(other.decision_function(words), -first, atol=1e-4)
+
+
+def test_bad_input_is_a_value_error_in_one_line(texts):
+    words, labels = texts
+    for X, y, said in (
+        (words, ["pos"] * len(words), "one class"),
+        (words, [i % 3 for i in range(len(words))], "Only binary classification"),
+        (words, None, "requires y"),
+        (words, labels[:-1], "one label a text"),
+        (words, np.linspace(0, 1, len(words)), "Unknown label type"),
+        ([*words[:-1], 3], labels, "a text is '3' of type int"),
+        ([*words[:-1], None], labels, "NoneType"),
+        ("a text", labels, "a list of texts"),
+        ([], [], "one class"),
+    ):
+        with pytest.raises(ValueError, match=said) as told:
+            BagOfWords(**QUICK).fit(X, y)
+        assert "\n" not in str(told.value).strip()
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "explain", "save"])
+def test_before_fit_everything_says_so(method, tmp_path):
+    with pytest.raises(NotFittedError):
+        getattr(ModifierConvolution(["not"]), method)(tmp_path / "x" if method == "save" else ["good"])
+    with pytest.raises(NotFittedError):
+        ModifierConvolution(["not"]).modifiers_  # noqa: B018
+
+
+def test_empty_texts_and_unknown_words_are_read(model):
+    logits = model.decision_function(["", "   ", "zzz qqq", "good zzz", "good"])
+    assert logits[0] == logits[1] == pytest.approx(float(model.model_.bias)) and np.isfinite(logits).all()
+    assert model.decision_function([]).shape == (0,) and model.predict([]).shape == (0,)
+    assert model.predict_proba([]).shape == (0, 2)
+    known = BagOfWords(**{**QUICK, "epochs": 1}).fit(["", "good", "bad", ""], [0, 1, 0, 1])  # a text may be empty
+    assert np.isfinite(known.decision_function([""])).all()
+
+
+def test_a_second_fit_forgets_the_first(texts):
+    words, labels = texts
+    model = ModifierConvolution(["not"], **QUICK)
+    first = model.fit(words, labels).decision_function(words)
+    model.fit(["up up", "down", "up", "down down"], ["u", "d", "u", "d"])
+    assert (
+        model.classes_.tolist() == ["d", "u"] and model.predict(["up"]).tolist() == ["u"] and "good" not in model.vocab_
+    )
+    np.testing.assert_array_equal(model.fit(words, labels).decision_function(words), first)
+
+
+def test_the_seed_decides_everything(texts):
+    words, labels = texts
+    how = {**QUICK, "word_dropout": 0.3}
+    fits = [
+        ModifierConvolution(["not"], **how, seed=seed).fit(words, labels).decision_function(words) for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert not np.allclose(fits[0], fits[2])
+    state = np.random.get_state()[1].copy()  # noqa: NPY002 - that it stays as it is
+    ModifierConvolution(["not"], **how).fit(words, labels)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+def test_pipelines_searches_and_folds(texts):
+    words, labels = texts
+    lower = FunctionTransformer(lambda some: [text.lower() for text in some])
+    pipeline = make_pipeline(lower, ModifierConvolution(["not"], **QUICK)).fit([text.upper() for text in words], labels)
+    assert pipeline.score([text.upper() for text in words], labels) > 0.8
+    assert pipeline.predict_proba(words).shape == (len(words), 2)
+    search = GridSearchCV(
+        Pipeline([("model", ModifierConvolution(["not"], **QUICK))]),
+        {"model__learning_rate": [1e-6, 0.1], "model__modifiers": [None, ["not"]]},
+        cv=2, scoring="roc_auc",
+    ).fit(words, labels)  # fmt: skip
+    assert search.best_params_ == {"model__learning_rate": 0.1, "model__modifiers": ["not"]}
+    assert cross_val_score(ModifierConvolution(["not"], **QUICK), words, labels, cv=3).mean() > 0.7
+    assert cross_val_predict(BagOfWords(**QUICK), words, labels, cv=2, method="predict_proba").shape == (len(words), 2)
+
+
+def test_numbers_of_features_are_none_of_its_business(model):
+    assert not hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_")
+
+
+def test_pickling_is_possible_but_not_needed(model, texts, tmp_path):
+    """Other processes (n_jobs=2) get estimators by pickle; files are JSON and safetensors."""
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(texts[0]), model.decision_function(texts[0]))
+    model.save(tmp_path / "model")
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["baseline.json", "weights.safetensors"]
+    assert not any(path.read_bytes()[:2] == b"\x80\x04" for path in (tmp_path / "model").iterdir())
+
+
+def test_saved_and_loaded_are_alike_in_everything(texts, tmp_path):
+    words, labels = texts
+    for k, model in enumerate((
+        BagOfWords(**QUICK), ModifierConvolution("learn", candidates=3, **QUICK),
+        ModifierConvolution(["not"], own_weights=True, edges=True, own_edges=True, first_lag=0, max_words=5, **QUICK),
+    )):  # fmt: skip
+        model.fit(words, labels).save(tmp_path / str(k))
+        again = type(model).load(tmp_path / str(k))
+        assert again.get_params() == model.get_params()
+        np.testing.assert_array_equal(again.decision_function(words), model.decision_function(words))
+        assert again.modifier_rows() == model.modifier_rows() and str(again.explain(words[0])) == str(
+            model.explain(words[0])
+        )
+        other = ModifierConvolution.load(tmp_path / str(k))  # of whatever kind it was
+        np.testing.assert_array_equal(other.decision_function(words), model.decision_function(words))
+    (tmp_path / "1" / "weights.safetensors").write_bytes(b"no")
+    with pytest.raises(RnnlensError, match="damaged"):
+        ModifierConvolution.load(tmp_path / "1")
+    with pytest.raises(RnnlensError, match="cannot read"):
+        ModifierConvolution.load(tmp_path / "nowhere")
+
+
+def test_a_corpus_is_fitted_and_scored_like_its_texts(texts):
+    words, labels = texts
+    numbers = [int(label == "pos") for label in labels]
+    corpus = Corpus.from_texts(words, numbers, test=(words[:40], numbers[:40]), validation=0, min_count=1)
+    model = ModifierConvolution(["not"], **QUICK).fit(corpus)
+    same = ModifierConvolution(["not"], **QUICK, vocab_size=50_000).fit(words, numbers)
+    np.testing.assert_allclose(model.decision_function(words), same.decision_function(words), atol=1e-5)
+    assert model.score(corpus.test) == model.score(words[:40], numbers[:40]) and model.score(corpus) > 0.8
+
+
+# --- explanations -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [
+    {}, {"own_weights": True}, {"own_weights": True, "factored": False, "first_lag": 0},
+    {"edges": True}, {"own_weights": True, "edges": True, "own_edges": True},
+], ids=str)  # fmt: skip
+def test_explanations_of_every_model_sum_to_its_logit(texts, shape):
+    model = ModifierConvolution(["not", "so", "the"], **shape, **QUICK, max_words=7).fit(*texts)
+    for text in (*texts[0][:5], "", "so not good zzz not bad the the good not so bad"):
+        assert model.explain(text).logit == pytest.approx(float(model.decision_function([text])[0]), abs=1e-4)
+
+
+def test_an_explanation_names_who_changed_what(model):
+    found = model.explain("the not the good")
+    good = found.words[-1]
+    (change,) = [change for change in good.changes if change.by == "not"]
+    row = next(row for row in model.modifier_rows() if row["word"] == "not")
+    assert change.distance == 2
+    assert change.amount == pytest.approx(good.base * row["strength"] * np.exp(-1 / row["tau"]), rel=1e-3)
+    assert good.total < 0 < good.base
+
+
+def test_explanations_in_a_terminal_and_in_a_notebook(model):
+    from rich.console import Console
+
+    odd = model.explain("not good [bold]good[/bold] <b>bad</b> & so")
+    file = io.StringIO()
+    Console(file=file, force_terminal=True, color_system="truecolor", width=100).print(odd)
+    drawn = file.getvalue()
+    assert "\x1b[" in drawn and "good" in drawn  # coloured
+    assert "by not" in drawn
+    html = odd._repr_html_()
+    assert "<b>" not in html and "<script" not in html and "rgba(" in html
+    hostile = ModifierConvolution(["<i>", "not"], **QUICK).fit(["<i> good", "bad <i>", "good", "bad"], [1, 0, 1, 0])
+    assert "<i>" not in hostile.explain("<i> good <i>")._repr_html_()

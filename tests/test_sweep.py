@@ -1,0 +1,280 @@
+"""Sweeps: every trial finishes exactly once, whoever is killed; parameters follow from the trial's number alone."""
+
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import rnnlens
+from rnnlens import RnnlensError
+from rnnlens.artifacts import append_line
+from rnnlens.baselines import BASELINES
+from rnnlens.corpora import prepare
+from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.experiments.settings import best, read_settings
+from rnnlens.experiments.space import SPACES, Choice, parameters
+from rnnlens.experiments.sweep import sweep
+from rnnlens.experiments.trials import judge, run_trial, run_trials
+from rnnlens.experiments.workers import run_jobs
+
+from sweep_jobs import deadly_trial, slow_trial  # isort: skip
+
+optuna = pytest.importorskip("optuna")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A small prepared corpus whose reviews are told apart by one word."""
+    folder = tmp_path_factory.mktemp("sweep")
+    generator = np.random.default_rng(0)
+    rows = ["text,label"]
+    for i in range(300):
+        words = generator.choice(["the", "film", "was", "not", "very", "long"], 12).tolist()
+        rows.append(" ".join([*words, "good" if i % 2 else "bad"]) + f",{i % 2}")
+    (folder / "reviews.csv").write_text("\n".join(rows))
+    prepare(folder / "reviews.csv", folder / "corpus")
+    return str(folder / "corpus")
+
+
+@pytest.fixture
+def log(corpus):
+    path = os.path.join(os.path.dirname(corpus), "log")
+    open(path, "w").close()
+    return lambda: [line.split() for line in open(path).read().splitlines()]
+
+
+def states(out, model="bow"):
+    storage = optuna.storages.RDBStorage(f"sqlite:///{out}/ledger.db")
+    (study,) = [name for name in optuna.get_all_study_names(storage) if name.startswith(f"{model} ")]
+    return optuna.load_study(storage=storage, study_name=study).trials
+
+
+# --- the space --------------------------------------------------------------------------------------------------------
+
+
+def test_parameters_follow_from_model_seed_and_number_and_stay_in_their_space():
+    assert parameters("gru", 0, 7) == parameters("gru", 0, 7)
+    assert len({str(parameters(model, seed, k)) for model in SPACES for seed in (0, 1) for k in range(5)}) == 100
+    for model, space in SPACES.items():
+        for k in range(50):
+            for name, value in parameters(model, 0, k).items():
+                kind = space[name]
+                assert value in kind.options if isinstance(kind, Choice) else kind.low <= value <= kind.high, (
+                    model,
+                    name,
+                )
+    rates = [parameters("bow", 0, k)["learning_rate"] for k in range(400)]
+    assert np.median(rates) == pytest.approx(np.sqrt(1e-3 * 3e-2), rel=0.2)  # log-uniform
+    assert set(BASELINES) < set(SPACES) and len(SPACES) == 10
+    with pytest.raises(RnnlensError, match="unknown model 'bag'"):
+        parameters("bag", 0, 0)
+
+
+def test_a_trial_is_judged_on_validation_reviews_alone(corpus):
+    data = rnnlens.load_corpus(corpus)
+    blind = rnnlens.corpora.Corpus(data.vocab, data.train, data.validation, None)
+    chosen = {"epochs": 8, "learning_rate": 0.03, "batch": 8}
+    found = run_trial("bow", data, chosen)
+    assert found["accuracy"] == run_trial("bow", blind, chosen)["accuracy"] == 1.0
+    small = {"hidden": 8, "embedding": 4, "epochs": 1, "word_dropout": 0.0, "max_words": 10}
+    network = run_trial("vanilla", data, small, seed=3)
+    assert network["history"][-1] == network["accuracy"] and network["loss"] > 0
+    assert network["accuracy"] == run_trial("vanilla", data, small, seed=3)["accuracy"]
+    wild = run_trial("gru", data, {**small, "learning_rate": 1e30, "clip": 0.0})
+    assert wild["accuracy"] is None and "learning_rate" in wild["error"]
+    assert judge(np.array([1.0, -1.0, 0.0, 0.0]), np.array([1, 1, 1, 0]))[0] == 0.5  # 0 is the first class
+    with pytest.raises(RnnlensError, match="modifier words"):
+        run_trial("comw", data, {})
+
+
+def test_a_runner_without_a_ledger_goes_on_where_it_was(corpus, log, tmp_path, capsys):
+    out = tmp_path / "trials.jsonl"
+    how = {"modifiers": ["not", "very"], "jobs": 2, "out": out, "trial": slow_trial}
+    rows = run_trials(corpus, ["bow", "comw"], range(2), **how)
+    assert sorted((row["model"], row["trial"]) for row in rows) == [("bow", 0), ("bow", 1), ("comw", 0), ("comw", 1)]
+    with open(out, "ab") as file:
+        file.write(b'{"model": "bow", "tri')  # a torn line
+    capsys.readouterr()
+    assert len(run_trials(corpus, ["bow", "comw"], range(3), **how)) == 6
+    assert sorted(line.split()[2:4] for line in capsys.readouterr().out.splitlines()) == [["bow", "2:"], ["comw", "2:"]]
+    assert best(rows, "bow")["accuracy"] == max(row["accuracy"] for row in rows if row["model"] == "bow")
+    # … and a ledger takes what it found, without running it again.
+    found = sweep(corpus, ["bow"], 3, tmp_path / "ledger", earlier=out, modifiers=["not", "very"], trial=slow_trial)
+    assert found["models"]["bow"]["trials"] == 3 and found["models"]["bow"]["accuracy"] == 0.502
+    assert sum(line[:2] == ["start", "bow"] for line in log()) == 3
+    assert read_settings(tmp_path / "ledger/settings.json", "bow") == found["models"]["bow"]["parameters"]
+    with pytest.raises(RnnlensError, match="no settings for 'gru'"):
+        read_settings(tmp_path / "ledger/settings.json", "gru")
+    append_line(out, {**rows[0], "model": "bow", "trial": 5, "parameters": {"l2": 1}})
+    with pytest.raises(RnnlensError, match="trial 5 of bow was run with"):
+        sweep(corpus, ["bow"], 3, tmp_path / "other", earlier=out, modifiers=["not", "very"])
+
+
+def test_modifier_words_come_from_lists_and_files(tmp_path):
+    (tmp_path / "words.txt").write_text("not\nvery\nnot\n")
+    (tmp_path / "words.json").write_text('["not", "very"]')
+    assert read_modifiers(tmp_path / "words.txt") == read_modifiers([tmp_path / "words.json"]) == ["not", "very"]
+    (tmp_path / "words.json").write_text("[1, 2]")
+    with pytest.raises(RnnlensError, match="no list of words"):
+        read_modifiers(tmp_path / "words.json")
+    with pytest.raises(RnnlensError, match="no run folder"):
+        read_modifiers(tmp_path / "nowhere")
+
+
+# --- who is killed ----------------------------------------------------------------------------------------------------
+
+
+def killing(stop, every, processes):
+    """SIGKILL one of the processes again and again; returns how many died."""
+    killed = []
+    while not stop.wait(every):
+        living = processes()
+        if living:
+            os.kill(random.choice(living), signal.SIGKILL)
+            killed.append(1)
+    return len(killed)
+
+
+def each_once(out, log, trials, kills):
+    found = states(out)
+    assert [trial.state.name for trial in found] == ["COMPLETE"] * trials
+    assert [trial.value for trial in found] == [0.5 + k / 1000 for k in range(trials)]
+    starts = Counter(line[2] for line in log() if line[0] == "start")
+    ends = Counter(line[2] for line in log() if line[0] == "end")
+    assert set(ends) == {str(k) for k in range(trials)}
+    # A worker killed between a trial's end and its report is the only way to end twice.
+    assert trials <= sum(starts.values()) <= trials + kills and sum(ends.values()) <= trials + kills
+
+
+def test_forty_trials_finish_once_each_while_workers_are_killed(corpus, log, tmp_path):
+    stop, kills = threading.Event(), []
+    children = lambda: [child.pid for child in multiprocessing.active_children()]  # noqa: E731
+    killer = threading.Thread(target=lambda: kills.append(killing(stop, 1.0, children)))
+    killer.start()
+    try:
+        found = sweep(corpus, ["bow"], 40, tmp_path / "out", jobs=2, trial=slow_trial)
+    finally:
+        stop.set()
+        killer.join()
+    assert kills[0] >= 3
+    each_once(tmp_path / "out", log, 40, kills[0])
+    assert found["models"]["bow"]["trial"] == 39 and found["models"]["bow"]["trials"] == 40
+
+
+SWEEP = """
+if __name__ == "__main__":
+    import sys
+    from rnnlens.experiments.sweep import sweep
+    from sweep_jobs import slow_trial
+    corpus, out, storage = sys.argv[1:]
+    sweep(corpus, ["bow"], 12, out, jobs=2, resume=True, storage=storage or None, trial=slow_trial)
+"""
+
+
+def started(corpus, out, storage=""):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
+    script = os.path.join(os.path.dirname(corpus), "sweeping.py")
+    with open(script, "w") as file:
+        file.write(SWEEP)
+    return subprocess.Popen([sys.executable, script, corpus, str(out), storage], env=environment)
+
+
+def test_a_sweep_that_is_killed_as_a_whole_goes_on(corpus, log, tmp_path):
+    process = started(corpus, tmp_path / "out")
+    while sum(line[0] == "end" for line in log()) < 4:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    before = sum(trial.state.is_finished() for trial in states(tmp_path / "out"))
+    with pytest.raises(RnnlensError, match="--resume"):
+        sweep(corpus, ["bow"], 12, tmp_path / "out", trial=slow_trial)
+    sweep(corpus, ["bow"], 12, tmp_path / "out", jobs=2, resume=True, trial=slow_trial)
+    assert before >= 2
+    each_once(tmp_path / "out", log, 12, 4)  # at most two under way, twice
+
+
+def test_a_trial_that_kills_every_worker_is_told(corpus, log, tmp_path):
+    with pytest.raises(RnnlensError, match=r"died on the job .*bow.*3"):
+        sweep(corpus, ["bow"], 5, tmp_path / "out", trial=deadly_trial)
+    assert sum(trial.state.is_finished() for trial in states(tmp_path / "out")) == 3
+    sweep(corpus, ["bow"], 5, tmp_path / "out", resume=True, trial=slow_trial)
+    each_once(tmp_path / "out", log, 5, 0)
+
+
+def test_errors_in_jobs_come_back():
+    with pytest.raises(ZeroDivisionError):
+        list(run_jobs(divmod, [1], 1, (0,)))
+    assert sorted(run_jobs(pow, [2, 3], 2, (2,))) == [(2, 4), (3, 9)]
+
+
+def test_ray_runs_a_killed_workers_trial_again(corpus, log, tmp_path, monkeypatch):
+    pytest.importorskip("ray", reason="the engine for clusters is not installed: pip install 'rnnlens[ray]'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), *sys.path]))  # its workers' too
+    killed = []
+
+    def kill():
+        """The worker that has begun a third trial, before it ends."""
+        while not killed:
+            for line in log():
+                under_way = ["end", *line[1:]] not in log()
+                if line[0] == "start" and under_way and sum(other[0] == "end" for other in log()) >= 3:
+                    killed.append(int(line[3]))
+                    os.kill(killed[0], signal.SIGKILL)
+                    return
+            time.sleep(0.02)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    sweep(corpus, ["bow"], 12, tmp_path / "out", engine="ray", jobs=2, trial=slow_trial)
+    killer.join()
+    workers = {line[3] for line in log()}
+    assert len(workers) >= 3  # two, and one in the place of the killed one
+    each_once(tmp_path / "out", log, 12, 1)
+    again = Counter(line[2] for line in log() if line[0] == "start")
+    assert sum(again.values()) == 13 and max(again.values()) == 2
+
+
+@pytest.fixture
+def postgres(tmp_path_factory):
+    """The URL of a PostgreSQL of our own."""
+    pytest.importorskip("psycopg", reason="PostgreSQL's driver is not installed: pip install 'psycopg[binary]'")
+    if not shutil.which("initdb") or not shutil.which("pg_ctl"):
+        pytest.skip("there is no PostgreSQL server here to start")
+    folder = tempfile.mkdtemp(prefix="pg")
+    who = {"user": "postgres", "cwd": "/"} if os.getuid() == 0 else {}
+    if who:
+        shutil.chown(folder, "postgres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    run = lambda *command: subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **who)  # noqa: E731
+    run("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "postgres", "--no-sync")
+    server = ("pg_ctl", "-D", f"{folder}/data", "-w", "-l", f"{folder}/log")
+    run(*server, "-o", f"-p {port} -h 127.0.0.1 -k {folder}", "start")
+    yield f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+    run(*server, "-m", "immediate", "stop")
+    shutil.rmtree(folder)
+
+
+def test_two_sweeps_share_a_database_and_one_is_killed(corpus, log, postgres, tmp_path):
+    both = [started(corpus, tmp_path / name, postgres) for name in "ab"]
+    while sum(line[0] == "end" for line in log()) < 4:
+        time.sleep(0.02)
+    both[0].kill()
+    both[0].wait()
+    assert both[1].wait(60) == 0
+    found = optuna.load_study(storage=postgres, study_name=None).trials
+    assert [trial.state.name for trial in found[:12]] == ["COMPLETE"] * 12
+    starts = Counter(line[2] for line in log() if line[0] == "start")
+    assert set(starts) == {str(k) for k in range(12)} and sum(starts.values()) <= 12 + 4
