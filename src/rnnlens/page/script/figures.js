@@ -1,7 +1,7 @@
 // The figures of the paper, drawn by plotly.js when they come into view.
 
 import { bytes } from './arrays.js'
-import { byId } from './elements.js'
+import { byId, html } from './elements.js'
 import { fitted } from './narrow.js'
 import { isDark, night } from './theme.js'
 
@@ -80,7 +80,9 @@ export class Figures {
   }
 
   async draw(plot) {
-    const Plotly = window.Plotly ?? (await plotly())
+    const Plotly = window.Plotly ?? (await plotly().catch(() => null))
+    if (!Plotly)
+      return plot.replaceChildren(html('p', { class: 'note' }, 'This browser is too old to draw figures here.'))
     const figure = figureOf(plot)
     const width = this.printing ? PAPER : plot.clientWidth
     const { layout, height } = fitted(figure, Number(plot.dataset.height), width)

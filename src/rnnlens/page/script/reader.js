@@ -3,7 +3,7 @@
 import { gainChart, placesOf, readingChart } from './charts.js'
 import { byId, html, signed, times } from './elements.js'
 import { badge, wordFacts } from './facts.js'
-import { fromFragment, toFragment } from './link.js'
+import { fromFragment, remember } from './link.js'
 import { Reading } from './network.js'
 import { PADS, SAID, WordList } from './wordlist.js'
 import { PAD, shuffled } from './words.js'
@@ -147,7 +147,7 @@ export class Reader {
     // What a key need not wait for: it would be felt.
     clearTimeout(this.saving)
     clearTimeout(this.pointing)
-    if (changed) this.saving = setTimeout(() => history.replaceState(null, '', toFragment(this.state)), 60)
+    if (changed) this.saving = setTimeout(() => remember(this.state), 60)
     this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
   }
 
@@ -244,7 +244,7 @@ export class Reader {
   }
 
   async share() {
-    history.replaceState(null, '', toFragment(this.state))
+    remember(this.state)
     try {
       await navigator.clipboard.writeText(location.href)
       byId('shared').textContent = 'The link to this page with these sentences is copied.'
