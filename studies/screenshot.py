@@ -30,7 +30,7 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1360, "height": 1290}, color_scheme=asked.theme)
         page.goto(page_file.as_uri())
-        page.wait_for_function("document.documentElement.dataset.ready")
+        page.wait_for_function("() => document.documentElement.dataset.ready")
         page.fill("#text-a", FIRST)
         page.click("#compare")
         page.fill("#text-b", SECOND)

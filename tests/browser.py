@@ -29,13 +29,14 @@ def chromium() -> str:
 def opened(browser, path: Path, fragment: str = "", width: int = 1440, height: int = 900, **how):
     """The page at a file, with `page.wrong`: console errors, uncaught errors, and requests to anywhere."""
     context = browser.new_context(viewport={"width": width, "height": height}, **how)
+    context.set_default_timeout(120_000)  # a busy machine is no failure
     page = context.new_page()
     page.wrong = []
     page.on("console", lambda said: page.wrong.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
     page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else page.wrong.append(r.url))
     page.goto(path.resolve().as_uri() + fragment)
-    page.wait_for_function("document.documentElement.dataset.ready", timeout=60_000)
+    page.wait_for_function("() => document.documentElement.dataset.ready", timeout=60_000)
     yield page
     context.close()
 

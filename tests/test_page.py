@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import statistics
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -398,7 +399,7 @@ def test_a_strict_policy_holds(browser, demo):
 def test_it_prints_in_light(browser, demo, tmp_path):
     _, path = demo
     with opened(browser, path, color_scheme="dark") as page:
-        page.wait_for_function("window.Plotly")
+        page.wait_for_function("() => window.Plotly")
         pdf = page.pdf()
         assert pdf[:4] == b"%PDF" and len(pdf) > 100_000 and page.wrong == []
         page.emulate_media(media="print")
@@ -526,3 +527,18 @@ def test_the_table_of_models_is_shown_whatever_its_shape():
         {"architectures": {"gru": {"shuffled": {"difference": -0.04}, "phrases": {"not bad": 0.5}}}}
     )
     assert section.table[1] == ("gru", "−4.00", "+0.50")
+
+
+def test_the_scripts_are_all_joined_into_one_module(tmp_path):
+    from rnnlens.page.render import HERE as PAGE
+    from rnnlens.page.render import SCRIPTS, joined
+
+    assert {path.stem for path in (PAGE / "script").glob("*.js")} == {*SCRIPTS, "early"}
+    for k, name in enumerate(SCRIPTS):  # each imports only what stands before it
+        needed = re.findall(r"from './(\w+)\.js'", (PAGE / "script" / f"{name}.js").read_text("utf-8"))
+        assert set(needed) <= set(SCRIPTS[:k]), name
+    script = joined()
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+    if shutil.which("node"):
+        (tmp_path / "page.mjs").write_text(script, encoding="utf-8")
+        subprocess.run(["node", "--check", str(tmp_path / "page.mjs")], check=True)

@@ -9,12 +9,15 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnlens.corpora.words import RULES, WORD, split_column, split_words, well_formed
+
+PAGE = Path(__file__).parents[1] / "src" / "rnnlens" / "page" / "script"
 
 # Letters of scripts newer than Python's own Unicode tables have a lower case in polars and none in Python.
 _assigned = st.characters(exclude_categories=("Cn", "Cs"))
@@ -101,21 +104,18 @@ def test_words_need_no_third_party_package() -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-def test_javascript_agrees_on_the_same_pattern_and_rules() -> None:
+def test_javascript_agrees_on_the_same_pattern_and_rules(tmp_path: Path) -> None:
     texts = [
         "It is n't <br /> GOOD... “so—so” it 's 👍👍\x85",
         "ΟΔΥΣΣΕΥΣ\xad ÉTÉ _num_ <unk> ''a'' \x00 İ \ud800x",
         "a\u3000b -- c",
     ]
+    shutil.copy(PAGE / "words.js", tmp_path / "words.mjs")  # the page's own
     script = """
     const {word, rules, texts} = JSON.parse(require('fs').readFileSync(0, 'utf8'))
-    const split = text => {
-      text = text.toWellFormed().toLowerCase() + ' '
-      for (const [pattern, replacement] of rules) text = text.replace(new RegExp(pattern, 'gu'), replacement)
-      return text.match(new RegExp(word, 'gu')) ?? []
-    }
-    console.log(JSON.stringify(texts.map(split)))
+    import(process.argv[1]).then(({splitter}) => console.log(JSON.stringify(texts.map(splitter({word, rules})))))
     """
     given = json.dumps({"word": WORD, "rules": RULES, "texts": texts})
-    answer = subprocess.run(["node", "-e", script], input=given, capture_output=True, text=True, check=True)
+    command = ["node", "-e", script, str(tmp_path / "words.mjs")]
+    answer = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
     assert json.loads(answer.stdout) == [split_words(text) for text in texts]

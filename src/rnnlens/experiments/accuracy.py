@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from rnnlens.context.modifiers import Modifiers
@@ -39,6 +40,13 @@ def other_words(
     return found
 
 
+def sample(split: Any, most: int | None, seed: int) -> Any:
+    """All reviews of a split, or so many drawn at random."""
+    if most is None or len(split) <= most:
+        return split
+    return split.take(np.sort(np.random.default_rng(seed).permutation(len(split))[:most]))
+
+
 def accuracy_experiments(
     network: Network,
     run: Run | None,
@@ -49,17 +57,20 @@ def accuracy_experiments(
     results: dict[str, Any],
     seed: int,
     told: Callable[[str], None],
+    most: int | None = None,
 ) -> Perturbations:
-    """The experiments on reviews: every difference paired, with its interval and p."""
+    """The experiments on reviews, at most so many of a split: every difference paired, with its interval and p."""
     longest = None if run is None else run.config.max_words
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
     told("accuracy without the subspace")
     width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
-    reviews = {name: Reviews.of(split, network.h0.device, longest, width)}
+    reviews = {name: Reviews.of(sample(split, most, seed), network.h0.device, longest, width)}
     found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], others=others, seed=seed)
+    known = {} if run is None else run.results.get("accuracy", {})
+    whole = {name: found.accuracy} if most is None or name not in known else {}  # a sample says less than is known
     results["accuracy"] = {
-        **({} if run is None else run.results.get("accuracy", {})),
-        name: found.accuracy,
+        **known,
+        **whole,
         f"{name}_shuffled": found.shuffled.results(),
         f"{name}_subspace_removed": {str(rank): d.results() for rank, d in found.removed.items()},
         f"{name}_random_removed": {str(rank): [d.results() for d in some] for rank, some in found.random.items()},
@@ -67,7 +78,7 @@ def accuracy_experiments(
     }
     generator = torch.Generator().manual_seed(seed)
     two = subspace.take(min(2, subspace.rank))
-    reviews["train"] = Reviews.of(corpus.train, network.h0.device, longest, width)
+    reviews["train"] = Reviews.of(sample(corpus.train, most, seed), network.h0.device, longest, width)
     for part, some in reviews.items():
         told(f"edges of documents, {part}")
         before = final_logits(network, some)

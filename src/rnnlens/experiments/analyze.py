@@ -154,6 +154,7 @@ def analyze(
     device: str | None = None,
     seed: int = 0,
     accuracy: bool = True,
+    reviews: int | None = None,
     progress: bool = False,
 ) -> Analysis:
     """Take a network apart.
@@ -161,6 +162,7 @@ def analyze(
     run: a run or any network with words. corpus: its reviews. states (K, N): where to seek slow points from; by default
     the run's stored sample, states visited in the corpus, or after random words. probes: by default by logistic
     regression on the corpus, or by the network's own effects. top: how many of the most frequent words to look at.
+    accuracy: whether to run the accuracy experiments, with a corpus; reviews: on at most so many of each split.
     """
     network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     if network.vocab is None:
@@ -246,7 +248,9 @@ def analyze(
             results["accuracy"] = folder.results["accuracy"]
         if corpus is not None and accuracy:
             others = other_words(network, line, modifiers, seed)
-            perturbations = accuracy_experiments(network, folder, wide, subspace, others, corpus, results, seed, told)
+            perturbations = accuracy_experiments(
+                network, folder, wide, subspace, others, corpus, results, seed, told, reviews
+            )
         advance(1, "done")
     return Analysis(
         network, points, line, probes, modifiers, barcodes, subspace, components, impulses, scales, bilinear,
@@ -371,6 +375,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--corpus", help="its prepared corpus: adds the accuracy experiments")
     parser.add_argument("--device", choices=["cpu", "cuda"], help="where to compute")
     parser.add_argument("--top", type=int, default=10_000, help="how many of the most frequent words to look at")
+    parser.add_argument("--reviews", type=int, help="read at most so many of a split, at random: quicker on a CPU")
     parser.add_argument("--seed", type=int, default=0, help="of random controls")
     asked = parser.parse_args(arguments)
 
@@ -379,7 +384,8 @@ def main(arguments: list[str] | None = None) -> None:
         from rnnlens.runs import load
 
         corpus = None if asked.corpus is None else load_corpus(asked.corpus)
-        found = analyze(load(asked.run), corpus, top=asked.top, device=asked.device, seed=asked.seed, progress=True)
+        found = analyze(load(asked.run), corpus, top=asked.top, device=asked.device, seed=asked.seed,
+                        reviews=asked.reviews, progress=True)  # fmt: skip
         found.save()
         print(found)
 

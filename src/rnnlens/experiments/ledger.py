@@ -73,7 +73,7 @@ class Ledger:
         try:
             for name, (value, kind) in with_distributions(row["parameters"], SPACES[self.model]).items():
                 self.storage.set_trial_param(trial, name, kind.to_internal_repr(value), kind)
-            for name in ("loss", "seconds", "error", "history"):
+            for name in ("loss", "reviews", "seconds", "error", "history"):
                 if row.get(name) is not None:
                     self.storage.set_trial_user_attr(trial, name, row[name])
             accuracy = row["accuracy"]
@@ -111,8 +111,8 @@ class Ledger:
         return [
             {"model": self.model, "seed": self.seed, "trial": trial.number,
              "parameters": parameters(self.model, self.seed, trial.number),
-             "accuracy": trial.value, "loss": trial.user_attrs.get("loss"),
-             "seconds": trial.user_attrs.get("seconds"), "error": trial.user_attrs.get("error")}
+             "accuracy": trial.value,
+             **{name: trial.user_attrs.get(name) for name in ("loss", "reviews", "seconds", "error")}}
             for trial in self.trials() if trial.state.is_finished()
         ]  # fmt: skip
 

@@ -78,7 +78,7 @@ def run_trial(
     if corpus.validation is None or not len(corpus.validation):
         raise RnnlensError("the corpus has no validation reviews to judge by: prepare it with some")
     since = time.monotonic()
-    found: dict[str, Any] = {"accuracy": None, "loss": None}
+    found: dict[str, Any] = {"accuracy": None, "loss": None, "reviews": len(corpus.validation)}
     try:
         if model in BASELINES:
             fitted = baseline(model, parameters, seed, modifiers, device).fit(corpus)
@@ -91,7 +91,7 @@ def run_trial(
             logits = evaluate(run.network.to(device or "cpu"), corpus.validation, config.max_words).logits
         found["accuracy"], found["loss"] = judge(logits, corpus.validation.labels)
     except RnnlensError as error:
-        if "off the scale" not in str(error):
+        if "off the scale" not in str(error) and "out of memory" not in str(error):
             raise
         found["error"] = str(error)
     return {**found, "seconds": round(time.monotonic() - since, 2)}

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.modifiers import CHANGES, NEGATES, kind_of
+from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import RULES, WORD
 from rnnlens.experiments.analyze import MEASURES
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.cells import CELLS, Vanilla
 from rnnlens.runs import Run
 
-LIMIT = 16 * 2**20  # bytes of embedding that a page carries unless asked for more: a file that can still be sent
+LIMIT = 12 * 2**20  # bytes of embedding that a page carries unless asked for more: it can still be sent by e-mail
 SHOWN = ("score", "share", "valence", "norm_fixed", "on_positive", "on_negative")  # of each word, in the page's table
 KINDS = ("other", "negator", "intensifier", "diminisher")
 
@@ -59,7 +60,7 @@ def live(
         "word": WORD, "rules": RULES, "words": vocab.words, "unk": vocab.unk, "kinds": KINDS,
         "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []},
         "threshold": results.get("modifiers", {}).get("threshold"),
-        "measured": _measured(arrays, vocab.counts),
+        "measured": _measured(arrays, vocab) or _listed(results, vocab),
         "stored": {},
     }  # fmt: skip
     if all(known):
@@ -151,19 +152,32 @@ def _analysis(network: Network, arrays: Mapping[str, Tensor]) -> dict[str, Any] 
     return found
 
 
-def _measured(arrays: Mapping[str, Tensor], counts: np.ndarray | None) -> dict[str, Any] | None:
-    """The table of words: ids, counts, kinds and measures, and where words are in the subspace; None if not stored."""
+def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | None:
+    """The table of words and where they are in the subspace, as the analysis stored them; None if it did not."""
     if "measures" not in arrays:
         return None
     columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
-    ids = arrays["words"].long()
-    kinds = [
-        KINDS.index(kind_of(*row))
-        for row in zip(*(columns[name].tolist() for name in ("share", "on_positive", "on_negative")), strict=True)
-    ]
-    found = {"ids": packed(ids.int()), "kinds": packed(torch.tensor(kinds, dtype=torch.uint8))}
-    if counts is not None:
-        found["counts"] = packed(torch.from_numpy(counts)[ids].int())
-    found |= {name: packed(columns[name]) for name in SHOWN}
-    rank = arrays["places"].shape[1] if "places" in arrays else 0
-    return {**found, "places": packed(arrays["places"].float()) if rank else None, "rank": rank}
+    return _table(arrays["words"].long(), columns, vocab) | {
+        "places": packed(arrays["places"].float()), "rank": arrays["places"].shape[1]
+    }  # fmt: skip
+
+
+def _listed(results: Mapping[str, Any], vocab: Vocab) -> dict[str, Any] | None:
+    """The table of the strongest words alone, which results.json has."""
+    rows = results.get("modifiers", {}).get("words", [])
+    rows = [row for row in rows if row["word"] in vocab and all(name in row for name in SHOWN)]
+    if not rows:
+        return None
+    columns = {name: torch.tensor([float(row[name]) for row in rows]) for name in SHOWN}
+    ids = torch.tensor([vocab.index[row["word"]] for row in rows])
+    return _table(ids, columns, vocab) | {"places": None, "rank": 0}
+
+
+def _table(ids: Tensor, columns: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any]:
+    """Ids, counts, kinds and measures of words."""
+    means = zip(*(columns[name].tolist() for name in ("share", "on_positive", "on_negative")), strict=True)
+    kinds = torch.tensor([KINDS.index(kind_of(*row)) for row in means], dtype=torch.uint8)
+    found = {"ids": packed(ids.int()), "kinds": packed(kinds)} | {name: packed(columns[name]) for name in SHOWN}
+    if vocab.counts is not None:
+        found["counts"] = packed(torch.from_numpy(vocab.counts)[ids].int())
+    return found

@@ -22,8 +22,8 @@ from rnnlens.page.sections import Section, Story, marked, verdict
 HERE = Path(__file__).parent
 # In this order they are one module: each needs only what stands before it.
 SCRIPTS = (
-    "words", "arrays", "cell", "network", "context", "elements", "charts", "facts", "card", "link", "reader", "picker",
-    "table", "sections", "theme", "narrow", "figures", "main",
+    "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "link",
+    "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
 )  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.page.analysis import analysis_story
+from rnnlens.page.analysis import analysis_sections, analysis_story
 from rnnlens.page.live import live, stored_arrays
 from rnnlens.page.render import render
 from rnnlens.page.toy import toy_story
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def report(run: Run | Analysis | Path | str, out: Path | str | None = None, words: int | None = None) -> Path:
     """Write the page of a run or an analysis, by default to `report.html` in the run's folder; return where it is.
 
-    words: how many of the most frequent words the live network in the page knows; by default as many as 16 MB hold.
+    words: how many of the most frequent words the live network in the page knows; by default as many as 12 MB hold.
     """
     if words is not None and words < 0:
         raise RnnlensError(f"words is {quoted(words)}: expected how many words the page carries, 0 or more")
@@ -38,10 +39,12 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
 
 def page(run: Run | Analysis, words: int | None = None) -> str:
     """The page's HTML."""
-    network, results = run.network, run.results
     opened = run if isinstance(run, Run) else run.run
+    network, results = run.network, {**({} if opened is None else opened.results), **run.results}
     if opened is not None and "claims" in results.get("toy", {}):
         story = toy_story(network, results, opened)
+        if "subspace" in results:  # it was analysed as well
+            story = replace(story, sections=[*story.sections, *analysis_sections(results)])
     elif "subspace" in results:
         story = analysis_story(network, results, opened)
     else:

@@ -22,11 +22,13 @@ export function bytes(base64) {
 }
 
 function halves(bits) {
+  const scale = Float64Array.from({ length: 31 }, (_, exponent) => 2 ** (Math.max(1, exponent) - 25))
   const found = new Float32Array(bits.length)
   for (let i = 0; i < bits.length; i++) {
     const exponent = (bits[i] >> 10) & 31
     const fraction = bits[i] & 1023
-    const size = exponent === 31 ? (fraction ? NaN : Infinity) : exponent ? 2 ** (exponent - 25) * (1024 + fraction) : 2 ** -24 * fraction
+    const size =
+      exponent === 31 ? (fraction ? NaN : Infinity) : scale[exponent] * (exponent ? 1024 + fraction : fraction)
     found[i] = bits[i] & 32768 ? -size : size
   }
   return found

@@ -6,7 +6,9 @@ import { badge, wordButton, wordFacts } from './facts.js'
 /** A function that opens the card of a word, if anything is known of it. */
 export function cards(words, tryIt) {
   const dialog = byId('card')
-  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() })
+  dialog.addEventListener('click', event => {
+    if (event.target === dialog) dialog.close()
+  })
 
   const open = word => {
     if (!words.knows(word)) return false
@@ -15,15 +17,38 @@ export function cards(words, tryIt) {
     const kind = seen ? seen.barcode.kind : row.kind
     const near = words.nearest(word)
     const close = html('button', { type: 'button', class: 'quiet', onclick: () => dialog.close() }, 'Close')
-    dialog.replaceChildren(html('div', { class: 'card' },
-      html('header', {}, html('h2', { id: 'card-word' }, html('bdi', {}, word)), close),
-      html('p', {}, badge(kind)),
-      row && html('dl', {}, ...entries(row, words)),
-      ...wordFacts(words, word, 384),
-      near.length ? html('h4', {}, 'Nearest modifiers in the subspace') : null,
-      near.length ? html('p', { class: 'near' }, ...near.map(other => wordButton(other, open, words.modifier(other)))) : null,
-      tryIt ? html('p', {}, html('button', { type: 'button', class: 'quiet', onclick: () => { dialog.close(); tryIt(word) } }, 'Read it in a sentence')) : null,
-    ))
+    dialog.replaceChildren(
+      html(
+        'div',
+        { class: 'card' },
+        html('header', {}, html('h2', { id: 'card-word' }, html('bdi', {}, word)), close),
+        html('p', {}, badge(kind)),
+        row && html('dl', {}, ...entries(row, words)),
+        ...wordFacts(words, word, 384),
+        near.length ? html('h4', {}, 'Nearest modifiers in the subspace') : null,
+        near.length
+          ? html('p', { class: 'near' }, ...near.map(other => wordButton(other, open, words.modifier(other))))
+          : null,
+        tryIt
+          ? html(
+              'p',
+              {},
+              html(
+                'button',
+                {
+                  type: 'button',
+                  class: 'quiet',
+                  onclick: () => {
+                    dialog.close()
+                    tryIt(word)
+                  },
+                },
+                'Read it in a sentence',
+              ),
+            )
+          : null,
+      ),
+    )
     if (!dialog.open) dialog.showModal()
     dialog.scrollTop = 0
     close.focus()
@@ -34,7 +59,10 @@ export function cards(words, tryIt) {
 
 function entries(row, words) {
   const facts = [
-    ['strength (score)', `${signed(row.score, 3)}, rank ${row.rank.toLocaleString('en')} of ${words.rank.length.toLocaleString('en')}`],
+    [
+      'strength (score)',
+      `${signed(row.score, 3)}, rank ${row.rank.toLocaleString('en')} of ${words.rank.length.toLocaleString('en')}`,
+    ],
     ['changes valence by', percent(row.share)],
     ['its own valence', `${signed(row.valence)} on the logit`],
     ['‖ΔJ‖ (the paper’s)', row.norm_fixed.toPrecision(3)],

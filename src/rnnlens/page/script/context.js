@@ -65,7 +65,12 @@ export class Context {
     if (!this.cache.has(word)) {
       const { row, state } = this.vocabulary.token(word)
       const after = this.network.step(this.hStar, row)
-      this.cache.set(word, state === 'known' ? { barcode: this.barcode(after), impulse: this.impulse(after), at: this.place(after) } : null)
+      this.cache.set(
+        word,
+        state === 'known'
+          ? { barcode: this.barcode(after), impulse: this.impulse(after), at: this.place(after) }
+          : null,
+      )
     }
     return this.cache.get(word)
   }

@@ -1,1 +1,4 @@
-try { const theme = localStorage.getItem('rnnlens-theme'); if (theme) document.documentElement.dataset.theme = theme } catch {}
+try {
+  const theme = localStorage.getItem('rnnlens-theme')
+  if (theme) document.documentElement.dataset.theme = theme
+} catch {}

@@ -45,4 +45,9 @@ export function ticks(low, high, about = 4) {
 
 /** Marks of the kinds of modifiers: never by colour alone. */
 export const MARKS = { negator: '◆', intensifier: '■', diminisher: '▼', other: '' }
-export const KIND_SAID = { negator: 'a negator', intensifier: 'an intensifier', diminisher: 'a diminisher', other: 'no clear modifier' }
+export const KIND_SAID = {
+  negator: 'a negator',
+  intensifier: 'an intensifier',
+  diminisher: 'a diminisher',
+  other: 'no clear modifier',
+}

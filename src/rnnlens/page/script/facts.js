@@ -1,7 +1,7 @@
 // What is known of a word: its row of the table, its barcode, its decay, its neighbours. Live where the network runs
 // here, else as stored.
 
-import { barcodeChart, decayChart } from './charts.js'
+import { barcodeChart, decayChart } from './wordcharts.js'
 import { KIND_SAID, MARKS, html, percent } from './elements.js'
 
 const STRONGEST = 300
@@ -13,7 +13,10 @@ export class Words {
     this.place = new Map()
     measured?.ids.forEach((id, i) => this.place.set(words[id], i))
     this.rank = new Int32Array(measured ? measured.ids.length : 0)
-    if (measured) this.order('score').forEach((i, k) => { this.rank[i] = k + 1 })
+    if (measured)
+      this.order('score').forEach((i, k) => {
+        this.rank[i] = k + 1
+      })
   }
 
   /** Places in the table by the size of a measure, largest first. */
@@ -43,7 +46,11 @@ export class Words {
     if (live) return live
     const barcode = this.stored.barcodes?.[word]
     if (!barcode) return null
-    return { barcode: { ...barcode, means: [barcode.mean_positive, barcode.mean_negative] }, impulse: this.stored.impulse?.[word], at: null }
+    return {
+      barcode: { ...barcode, means: [barcode.mean_positive, barcode.mean_negative] },
+      impulse: this.stored.impulse?.[word],
+      at: null,
+    }
   }
 
   knows(word) {
@@ -64,7 +71,10 @@ export class Words {
       for (let r = 0; r < R; r++) apart += (this.measured.places[j * R + r] - at[r]) ** 2
       found.push([apart, j])
     }
-    return found.sort((a, b) => a[0] - b[0]).slice(0, n).map(([, j]) => this.words[this.measured.ids[j]])
+    return found
+      .sort((a, b) => a[0] - b[0])
+      .slice(0, n)
+      .map(([, j]) => this.words[this.measured.ids[j]])
   }
 }
 
@@ -74,7 +84,12 @@ export function badge(kind) {
 
 /** A word one can click. */
 export function wordButton(word, open, kind = 'other') {
-  return html('button', { type: 'button', class: `word-link ${kind}`, onclick: () => open(word) }, MARKS[kind] ? `${MARKS[kind]} ` : null, html('bdi', {}, word))
+  return html(
+    'button',
+    { type: 'button', class: `word-link ${kind}`, onclick: () => open(word) },
+    MARKS[kind] ? `${MARKS[kind]} ` : null,
+    html('bdi', {}, word),
+  )
 }
 
 /** A change of valence in words. */
@@ -90,19 +105,37 @@ export function wordFacts(words, word, width) {
   if (!seen) return [html('p', { class: 'hint' }, 'Of this word only the row of the table is stored.')]
   const { barcode, impulse } = seen
   const found = [
-    html('div', { class: 'fact' },
+    html(
+      'div',
+      { class: 'fact' },
       html('h4', {}, 'What it does to the next word'),
       barcodeChart(barcode, words.about, width),
-      html('p', { class: 'said' }, 'After it, valence words count ', html('b', {}, counted(barcode.share)), ' (to first order).'),
+      html(
+        'p',
+        { class: 'said' },
+        'After it, valence words count ',
+        html('b', {}, counted(barcode.share)),
+        ' (to first order).',
+      ),
     ),
   ]
   if (impulse) {
     const tau = impulse.tau ?? null
-    found.push(html('div', { class: 'fact' },
-      html('h4', {}, 'How it fades'),
-      decayChart({ ...impulse, tau }, barcode.kind, width),
-      html('p', { class: 'said' }, 'Its scope: ', html('b', {}, tau === null ? 'no single timescale fits' : `τ = ${tau.toFixed(1)} words`), ' back to the line.'),
-    ))
+    found.push(
+      html(
+        'div',
+        { class: 'fact' },
+        html('h4', {}, 'How it fades'),
+        decayChart({ ...impulse, tau }, barcode.kind, width),
+        html(
+          'p',
+          { class: 'said' },
+          'Its scope: ',
+          html('b', {}, tau === null ? 'no single timescale fits' : `τ = ${tau.toFixed(1)} words`),
+          ' back to the line.',
+        ),
+      ),
+    )
   }
   return found
 }

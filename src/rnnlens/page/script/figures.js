@@ -1,7 +1,7 @@
 // The figures of the paper, drawn by plotly.js when they come into view.
 
 import { bytes } from './arrays.js'
-import { byId } from './elements.js'
+import { byId, html } from './elements.js'
 import { fitted } from './narrow.js'
 import { isDark, night } from './theme.js'
 
@@ -12,6 +12,8 @@ const CONFIG = {
   showSendToCloud: false,
   modeBarButtonsToRemove: ['sendChartToCloud', 'lasso2d', 'select2d', 'autoScale2d'],
 }
+
+const PAPER = 700 // pixels that a sheet is wide
 
 let loading = null
 
@@ -27,6 +29,8 @@ function plotly() {
   return loading
 }
 
+const figureOf = plot => JSON.parse(byId(`figure-${plot.dataset.figure}`).textContent)
+
 export class Figures {
   constructor(template, open) {
     this.template = template
@@ -34,22 +38,33 @@ export class Figures {
     this.plots = [...document.querySelectorAll('.plot')]
     this.drawn = new Map()
     this.printing = false
-    const seen = new IntersectionObserver(entries => {
-      for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting) continue
-        seen.unobserve(target)
-        this.draw(target)
-      }
-    }, { rootMargin: '500px 0px' })
+    const seen = new IntersectionObserver(
+      entries => {
+        for (const { isIntersecting, target } of entries) {
+          if (!isIntersecting) continue
+          seen.unobserve(target)
+          this.draw(target)
+        }
+      },
+      { rootMargin: '500px 0px' },
+    )
     const resized = new ResizeObserver(entries => {
-      for (const { target } of entries) if (this.drawn.has(target) && this.drawn.get(target) !== target.clientWidth) this.draw(target)
+      for (const { target } of entries)
+        if (this.drawn.has(target) && this.drawn.get(target) !== target.clientWidth) this.draw(target)
     })
     for (const plot of this.plots) {
+      if (plot.clientWidth < 640) this.reserve(plot)
       seen.observe(plot)
       resized.observe(plot)
     }
-    addEventListener('beforeprint', () => { this.printing = true; this.redraw(this.plots) })
-    addEventListener('afterprint', () => { this.printing = false; this.redraw(this.plots) })
+    addEventListener('beforeprint', () => {
+      this.printing = true
+      this.redraw(this.plots)
+    })
+    addEventListener('afterprint', () => {
+      this.printing = false
+      this.redraw(this.plots)
+    })
     // Unpacked when nothing else is to be done, so that the first figure need not wait, nor a printer.
     const soon = globalThis.requestIdleCallback ?? (task => setTimeout(task, 300))
     if (this.plots.length) soon(() => plotly())
@@ -59,23 +74,42 @@ export class Figures {
     for (const plot of plots) this.draw(plot)
   }
 
+  /** The height it will have, so that what follows stays where it is when it is drawn. */
+  reserve(plot) {
+    plot.style.height = `${fitted(figureOf(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
+  }
+
   async draw(plot) {
-    const Plotly = window.Plotly ?? (await plotly())
-    const figure = JSON.parse(byId(`figure-${plot.dataset.figure}`).textContent)
-    const width = plot.clientWidth
+    const Plotly = window.Plotly ?? (await plotly().catch(() => null))
+    if (!Plotly)
+      return plot.replaceChildren(html('p', { class: 'note' }, 'This browser is too old to draw figures here.'))
+    const figure = figureOf(plot)
+    const width = this.printing ? PAPER : plot.clientWidth
     const { layout, height } = fitted(figure, Number(plot.dataset.height), width)
     const dark = isDark() && !this.printing
     const looks = dark ? night : value => value
     const clear = 'rgba(0,0,0,0)'
     const shown = looks({ ...layout, template: this.template })
     shown.legend = { ...shown.legend, font: { size: 13, ...shown.legend?.font } }
-    Object.assign(shown, { width, height, paper_bgcolor: clear, plot_bgcolor: clear, dragmode: width < 640 ? false : 'zoom' })
+    Object.assign(shown, {
+      width,
+      height,
+      paper_bgcolor: clear,
+      plot_bgcolor: clear,
+      dragmode: width < 640 ? false : 'zoom',
+    })
     shown.font = { ...shown.font, color: dark ? '#e8ebf0' : '#1a202c' }
-    shown.hoverlabel = dark ? { bgcolor: '#0f1115', font: { color: '#e8ebf0' } } : { bgcolor: '#ffffff', bordercolor: '#4a5568', font: { color: '#1a202c' } }
+    shown.hoverlabel = dark
+      ? { bgcolor: '#0f1115', font: { color: '#e8ebf0' } }
+      : { bgcolor: '#ffffff', bordercolor: '#4a5568', font: { color: '#1a202c' } }
     plot.style.height = `${height}px`
     const fresh = !this.drawn.has(plot)
     this.drawn.set(plot, width)
-    const config = { ...CONFIG, displayModeBar: width < 640 ? false : 'hover', toImageButtonOptions: { format: 'svg', filename: plot.dataset.figure } }
+    const config = {
+      ...CONFIG,
+      displayModeBar: width < 640 ? false : 'hover',
+      toImageButtonOptions: { format: 'svg', filename: plot.dataset.figure },
+    }
     await Plotly.react(plot, looks(figure.data), shown, config)
     plot.querySelector('.main-svg')?.setAttribute('aria-hidden', 'true')
     if (fresh) this.connect(plot)
@@ -83,7 +117,8 @@ export class Figures {
 
   /** Words in a figure, points or names, open their cards. */
   connect(plot) {
-    const word = ({ points }) => points?.map(point => point.customdata).find(found => typeof found === 'string' && found)
+    const word = ({ points }) =>
+      points?.map(point => point.customdata).find(found => typeof found === 'string' && found)
     plot.on('plotly_click', event => this.open(word(event)))
     plot.on('plotly_clickannotation', ({ annotation }) => this.open(annotation.name))
     plot.on('plotly_hover', event => plot.classList.toggle('over-word', Boolean(word(event))))

@@ -15,6 +15,15 @@ export function fromFragment(fragment) {
   }
 }
 
+/** Put the state into the address, where the browser lets a file do so. */
+export function remember(state) {
+  try {
+    history.replaceState(null, '', toFragment(state))
+  } catch {
+    location.hash = toFragment(state)
+  }
+}
+
 export function toFragment({ a, b, off, shuffle, pads }) {
   const found = new URLSearchParams({ [NAMES.a]: a })
   if (b !== null) found.set(NAMES.b, b)

@@ -17,7 +17,11 @@ import { Vocabulary, splitter } from './words.js'
 const data = JSON.parse(byId('data').textContent)
 const { live } = data
 const isArray = value => typeof value === 'object' && value !== null
-const measured = live.measured && Object.fromEntries(Object.entries(live.measured).map(([name, value]) => [name, isArray(value) ? decoded(value) : value]))
+const measured =
+  live.measured &&
+  Object.fromEntries(
+    Object.entries(live.measured).map(([name, value]) => [name, isArray(value) ? decoded(value) : value]),
+  )
 
 let context = null
 let parts = null

@@ -24,7 +24,8 @@ export function fitted(figure, height, width) {
   const below = (turned ? 116 : 56) + (lines ? 16 : 0) + 15 * names
   margin.t += 15 * titles
   Object.assign(margin, { l: 54, r: margin.r < 40 ? 10 : 56, b: below + legendHeight(figure, layout, width) })
-  if (layout.legend) layout.legend = { ...layout.legend, y: -below / room, yanchor: 'top', x: 0, entrywidth: 0, font: { size: 12 } }
+  if (layout.legend)
+    layout.legend = { ...layout.legend, y: -below / room, yanchor: 'top', x: 0, entrywidth: 0, font: { size: 12 } }
   for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.min(12, note.font?.size ?? 12) }
   layout.font = { ...layout.font, size: 12 }
   for (const axis of axesOf(layout)) if (layout[axis].title) layout[axis].title.font = { size: 12 }
@@ -68,7 +69,9 @@ function broken(title, width) {
 
 function legendHeight({ data }, layout, width) {
   if (layout.showlegend === false) return 0
-  const entries = data.filter(trace => trace.showlegend !== false && trace.name).map(trace => 44 + 6.6 * plain(trace.name).length)
+  const entries = data
+    .filter(trace => trace.showlegend !== false && trace.name)
+    .map(trace => 44 + 6.6 * plain(trace.name).length)
   let rows = entries.length ? 1 : 0
   let used = 0
   for (const wide of entries) {
@@ -81,6 +84,7 @@ function legendHeight({ data }, layout, width) {
   return rows * 20 + 12
 }
 
-const axesOf = (layout, which = '[xy]') => Object.keys(layout).filter(name => new RegExp(`^${which}axis\\d*$`).test(name))
+const axesOf = (layout, which = '[xy]') =>
+  Object.keys(layout).filter(name => new RegExp(`^${which}axis\\d*$`).test(name))
 
 const plain = text => text.replace(/<[^>]*>/g, '')

@@ -1,4 +1,4 @@
-// The network itself: h' = F(h, E x), logit = w·h + b. States are flat Float64Arrays; a word is a row of E, a pad is PAD.
+// The network itself: h' = F(h, E x), logit = w·h + b. A state is a flat Float64Array, a word a row of E, a pad PAD.
 
 import { CELLS } from './cell.js'
 import { PAD } from './words.js'

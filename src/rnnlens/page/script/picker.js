@@ -1,6 +1,6 @@
 // Any modifier, any valence word: what the second adds after the first, and alone.
 
-import { bars } from './charts.js'
+import { bars } from './wordcharts.js'
 import { byId, html, percent } from './elements.js'
 
 const OFFERED = 300
@@ -9,8 +9,15 @@ export function picker(context, words) {
   byId('picker').hidden = false
   const { network, vocabulary, hStar, about } = context
   const known = (...wanted) => wanted.find(word => vocabulary.knows(word))
-  const offered = words.measured ? words.order('score').slice(0, OFFERED).map(i => words.words[words.measured.ids[i]]) : vocabulary.words.slice(0, OFFERED)
-  byId('vocabulary').append(...[...new Set([...offered, ...about.positive, ...about.negative])].map(value => html('option', { value })))
+  const offered = words.measured
+    ? words
+        .order('score')
+        .slice(0, OFFERED)
+        .map(i => words.words[words.measured.ids[i]])
+    : vocabulary.words.slice(0, OFFERED)
+  byId('vocabulary').append(
+    ...[...new Set([...offered, ...about.positive, ...about.negative])].map(value => html('option', { value })),
+  )
   byId('first').value = known('not', offered[0])
   byId('second').value = known('great', 'good', about.positive[0])
 
@@ -18,16 +25,28 @@ export function picker(context, words) {
     const [first, second] = ['first', 'second'].map(id => byId(id).value.trim().toLowerCase())
     const missing = [first, second].find(word => !vocabulary.knows(word))
     if (missing !== undefined) {
-      byId('picked').replaceChildren(html('p', { class: 'hint' }, missing ? `This page does not know “${missing}”.` : 'Two words, please.'))
+      byId('picked').replaceChildren(
+        html('p', { class: 'hint' }, missing ? `This page does not know “${missing}”.` : 'Two words, please.'),
+      )
       return
     }
     const row = vocabulary.token(second).row
     const alone = network.effect(hStar, row)
     const after = network.effect(network.step(hStar, vocabulary.token(first).row), row)
-    const change = Math.abs(alone) < 0.02 ? 'It hardly does anything alone.' : `That is a change of ${percent((after - alone) / Math.abs(alone) * Math.sign(alone))} of its own effect.`
+    const change =
+      Math.abs(alone) < 0.02
+        ? 'It hardly does anything alone.'
+        : `That is a change of ${percent(((after - alone) / Math.abs(alone)) * Math.sign(alone))} of its own effect.`
     byId('picked').replaceChildren(
-      bars([{ name: `“${second}” alone`, value: alone }, { name: `after “${first}”`, value: after }]),
-      html('p', { class: 'hint' }, `What the word adds to the logit, in full (no linearisation), read at h*. ${change}`),
+      bars([
+        { name: `“${second}” alone`, value: alone },
+        { name: `after “${first}”`, value: after },
+      ]),
+      html(
+        'p',
+        { class: 'hint' },
+        `What the word adds to the logit, in full (no linearisation), read at h*. ${change}`,
+      ),
     )
   }
   for (const id of ['first', 'second']) byId(id).addEventListener('input', show)

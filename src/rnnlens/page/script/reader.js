@@ -1,13 +1,12 @@
 // The live part: type, and see what the network makes of every word.
 
 import { gainChart, placesOf, readingChart } from './charts.js'
-import { KIND_SAID, MARKS, byId, html, signed, times } from './elements.js'
+import { byId, html, signed, times } from './elements.js'
 import { badge, wordFacts } from './facts.js'
-import { fromFragment, toFragment } from './link.js'
+import { fromFragment, remember } from './link.js'
 import { Reading } from './network.js'
+import { PADS, SAID, WordList } from './wordlist.js'
 import { PAD, shuffled } from './words.js'
-
-const PADS = 50
 
 export class Reader {
   constructor({ network, vocabulary, split, context, words, open, unit, examples }) {
@@ -23,7 +22,9 @@ export class Reader {
     this.pointed = null
     this.connect(examples)
     this.restore(location.hash)
-    new ResizeObserver(([{ target }]) => { if (target.clientWidth && target.clientWidth !== this.width) this.show() }).observe(byId('reading'))
+    new ResizeObserver(([{ target }]) => {
+      if (target.clientWidth && target.clientWidth !== this.width) this.show()
+    }).observe(byId('reading'))
     addEventListener('hashchange', () => this.restore(location.hash))
   }
 
@@ -32,7 +33,11 @@ export class Reader {
     const reading = new Reading(off ? this.context.quiet : this.readings.a.network)
     const tokens = this.tokens(text, { shuffle, pads })
     const { logits } = reading.read(tokens.map(token => token.row))
-    return tokens.map(({ word, state }, t) => ({ word, logit: logits[t + 1], known: state === 'known' || state === 'pad' }))
+    return tokens.map(({ word, state }, t) => ({
+      word,
+      logit: logits[t + 1],
+      known: state === 'known' || state === 'pad',
+    }))
   }
 
   tokens(text, { shuffle, pads }) {
@@ -44,8 +49,12 @@ export class Reader {
   }
 
   connect(examples) {
-    const change = (name, value) => { this.state = { ...this.state, [name]: value }; this.show(true) }
-    for (const name of ['a', 'b']) byId('text-' + name).addEventListener('input', event => change(name, event.target.value))
+    const change = (name, value) => {
+      this.state = { ...this.state, [name]: value }
+      this.show(true)
+    }
+    for (const name of ['a', 'b'])
+      byId('text-' + name).addEventListener('input', event => change(name, event.target.value))
     byId('off').addEventListener('change', event => change('off', event.target.checked))
     byId('pads').addEventListener('change', event => change('pads', event.target.checked))
     byId('shuffle').addEventListener('change', event => change('shuffle', event.target.checked ? 1 : null))
@@ -58,7 +67,21 @@ export class Reader {
     byId('share').addEventListener('click', () => this.share())
     if (!this.context?.quiet) byId('off-label').hidden = true
     const list = document.querySelector('.examples')
-    for (const text of examples) list.append(html('button', { type: 'button', class: 'chip', onclick: () => { change('a', text); this.fill() } }, text.replaceAll('<pad> ', '')))
+    for (const text of examples)
+      list.append(
+        html(
+          'button',
+          {
+            type: 'button',
+            class: 'chip',
+            onclick: () => {
+              change('a', text)
+              this.fill()
+            },
+          },
+          text.replaceAll('<pad> ', ''),
+        ),
+      )
   }
 
   restore(fragment) {
@@ -95,13 +118,22 @@ export class Reader {
     byId('compare').textContent = b === null ? 'Compare two' : 'Only one'
     this.shown = {}
     const series = []
-    for (const [name, text] of [['a', a], ['b', b]]) {
+    for (const [name, text] of [
+      ['a', a],
+      ['b', b],
+    ]) {
       if (text === null) continue
       const tokens = this.tokens(text, { shuffle, pads })
       const reading = this.readings[off ? name + ' off' : name].read(tokens.map(token => token.row))
       this.shown[name] = { tokens, reading, padded: pads ? PADS : 0 }
       const called = name === 'b' ? 'second' : b === null ? 'changed' : 'first'
-      series.push({ name: called, look: name, words: tokens.map(token => token.word), logits: reading.logits, gains: reading.gains })
+      series.push({
+        name: called,
+        look: name,
+        words: tokens.map(token => token.word),
+        logits: reading.logits,
+        gains: reading.gains,
+      })
     }
     if (perturbed && b === null) {
       const plain = this.tokens(a, { shuffle: null, pads: false })
@@ -115,7 +147,7 @@ export class Reader {
     // What a key need not wait for: it would be felt.
     clearTimeout(this.saving)
     clearTimeout(this.pointing)
-    if (changed) this.saving = setTimeout(() => history.replaceState(null, '', toFragment(this.state)), 60)
+    if (changed) this.saving = setTimeout(() => remember(this.state), 60)
     this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
   }
 
@@ -131,14 +163,27 @@ export class Reader {
   }
 
   tell(series) {
-    const parts = series.filter(one => one.words.length).map(one => {
-      const last = one.logits.at(-1)
-      const name = series.length > 1 ? html('span', { class: `key ${one.look}` }, one.name) : null
-      const probability = Math.round(100 / (1 + Math.exp(-last)))
-      const judged = this.unit === 'logit' ? `${last > 0 ? 'positive' : 'negative'}, ${last > 0 ? probability : 100 - probability} % sure` : 'in all'
-      return html('span', { class: 'total' }, name, html('b', { class: last > 0 ? 'up' : 'down' }, signed(last)), ` ${judged}`)
-    })
-    byId('verdict').replaceChildren(...(parts.length ? parts : [html('span', { class: 'hint' }, 'Nothing read yet: type some words.')]))
+    const parts = series
+      .filter(one => one.words.length)
+      .map(one => {
+        const last = one.logits.at(-1)
+        const name = series.length > 1 ? html('span', { class: `key ${one.look}` }, one.name) : null
+        const probability = Math.round(100 / (1 + Math.exp(-last)))
+        const judged =
+          this.unit === 'logit'
+            ? `${last > 0 ? 'positive' : 'negative'}, ${last > 0 ? probability : 100 - probability} % sure`
+            : 'in all'
+        return html(
+          'span',
+          { class: 'total' },
+          name,
+          html('b', { class: last > 0 ? 'up' : 'down' }, signed(last)),
+          ` ${judged}`,
+        )
+      })
+    byId('verdict').replaceChildren(
+      ...(parts.length ? parts : [html('span', { class: 'hint' }, 'Nothing read yet: type some words.')]),
+    )
   }
 
   /** After a change: the word that was typed last, else the one looked at before, else what negates or stresses most. */
@@ -171,110 +216,40 @@ export class Reader {
     const gain = reading.gains[t + 1]
     const kind = this.words.seen(token.word)?.barcode.kind ?? 'other'
     byId('focus').replaceChildren(
-      html('div', { class: 'fact' },
+      html(
+        'div',
+        { class: 'fact' },
         html('p', { class: 'focus-word' }, html('bdi', {}, token.word)),
         html('p', {}, known ? badge(kind) : html('span', { class: 'kind' }, SAID[token.state])),
-        html('p', { class: 'said' }, `Here it moves the ${this.unit} by `, html('b', {}, signed(change)), `, to ${signed(reading.logits[t + 1])}.`),
-        Number.isFinite(gain) ? html('p', { class: 'said' }, 'The next word would count ', html('b', {}, times(gain)), '.') : null,
-        known ? html('p', { class: 'said' }, html('button', { type: 'button', class: 'quiet', onclick: () => this.open(token.word) }, 'All about it')) : null,
+        html(
+          'p',
+          { class: 'said' },
+          `Here it moves the ${this.unit} by `,
+          html('b', {}, signed(change)),
+          `, to ${signed(reading.logits[t + 1])}.`,
+        ),
+        Number.isFinite(gain)
+          ? html('p', { class: 'said' }, 'The next word would count ', html('b', {}, times(gain)), '.')
+          : null,
+        known
+          ? html(
+              'p',
+              { class: 'said' },
+              html('button', { type: 'button', class: 'quiet', onclick: () => this.open(token.word) }, 'All about it'),
+            )
+          : null,
       ),
       ...(known && this.context ? wordFacts(this.words, token.word, Math.min(360, this.width - 8)) : []),
     )
   }
 
   async share() {
-    history.replaceState(null, '', toFragment(this.state))
+    remember(this.state)
     try {
       await navigator.clipboard.writeText(location.href)
       byId('shared').textContent = 'The link to this page with these sentences is copied.'
     } catch {
       byId('shared').textContent = 'The address of this page now holds these sentences: copy it from the address bar.'
     }
-  }
-}
-
-const SAID = { pad: 'no input (a pad)', unknown: 'unknown to the network', 'left out': 'known to the network, not carried by this page' }
-
-/** A sentence's words as buttons, each with a bar for what it changed. Nodes are kept, and only what changed is set. */
-class WordList {
-  constructor(place, reader) {
-    this.place = place
-    this.reader = reader
-    this.items = []
-    this.list = html('div', { class: 'words', role: 'group' })
-    this.list.addEventListener('keydown', event => this.move(event))
-    this.padded = html('p', { class: 'hint padded', hidden: true })
-    place.append(this.list, this.padded)
-  }
-
-  show(shown, name, { aligned, gap, x, size }) {
-    this.name = name
-    this.list.classList.toggle('aligned', aligned)
-    this.list.style.setProperty('--gap', `${gap}px`)
-    this.list.style.setProperty('--size', `${size}px`)
-    this.list.style.setProperty('--from', `${x(1) - gap / 2}px`)
-    this.place.hidden = shown === null
-    const read = shown?.tokens ?? []
-    const tokens = read.slice(0, read.length - (shown?.padded ?? 0))
-    this.padded.hidden = tokens.length === read.length
-    if (shown) this.padded.textContent = `+ ${PADS} pads: ${signed(shown.reading.logits.at(-1), 1)}`
-    this.list.setAttribute('aria-label', name === 'a' ? 'Words of the sentence' : 'Words of the other sentence')
-    while (this.items.length > tokens.length) this.items.pop().button.remove()
-    let reach = 0.5
-    tokens.forEach((token, t) => {
-      const item = this.items[t] ?? this.add(t)
-      const logit = shown.reading.logits[t + 1]
-      const change = logit - shown.reading.logits[t]
-      reach = Math.max(reach, Math.abs(change))
-      this.set(item, token, logit, change)
-    })
-    this.list.style.setProperty('--reach', reach)
-  }
-
-  add(t) {
-    const bar = html('span', { class: 'change' })
-    const text = html('bdi', {})
-    const name = html('span', { class: 'name' }, text)
-    const number = html('span', { class: 'logit' })
-    const more = html('span', { class: 'away' })
-    const point = () => this.reader.point(this.name, t)
-    const button = html('button', {
-      type: 'button', class: 'word', tabindex: t ? -1 : 0, onpointerenter: point, onfocus: point,
-      onclick: () => this.reader.open(this.items[t].word),
-    }, html('span', { class: 'room' }, bar), name, ' ', number, more)
-    const item = { button, bar, name, text, number, more }
-    this.items.push(item)
-    this.list.append(button)
-    return item
-  }
-
-  set(item, { word, state }, logit, change) {
-    if (item.word === word && item.state === state && item.logit === logit && item.change === change) return
-    if (item.word !== word || item.state !== state) {
-      const kind = state === 'known' ? this.reader.words.modifier(word) : 'other'
-      item.text.textContent = word
-      item.button.className = `word ${kind} ${state.replace(' ', '-')}`
-      item.name.dataset.mark = state === 'known' ? MARKS[kind] : state === 'pad' ? '' : '?'
-      item.said = state === 'known' ? (kind === 'other' ? '' : `, ${KIND_SAID[kind]}`) : `, ${SAID[state]}`
-    }
-    Object.assign(item, { word, state, logit, change })
-    item.bar.className = `change ${change >= 0 ? 'up' : 'down'}`
-    item.bar.style.setProperty('--by', Math.abs(change))
-    item.number.textContent = signed(logit, 1)
-    item.more.textContent = `${item.said}, changed by ${signed(change)}`
-  }
-
-  mark(t, here) {
-    this.items.forEach((item, i) => item.button.classList.toggle('pointed', here && i === t))
-  }
-
-  move(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key]
-    if (!step) return
-    const from = this.items.findIndex(item => item.button === document.activeElement)
-    const to = Math.min(this.items.length - 1, Math.max(0, from + step))
-    this.items.forEach((item, i) => { item.button.tabIndex = i === to ? 0 : -1 })
-    this.items[to].button.focus()
-    event.preventDefault()
   }
 }

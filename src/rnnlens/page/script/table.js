@@ -4,6 +4,7 @@ import { byId, html, percent, signed } from './elements.js'
 import { wordButton } from './facts.js'
 
 const PAGE = 100
+const count = n => n.toLocaleString('en')
 const COLUMNS = [
   { name: 'word', title: 'word', text: true },
   { name: 'kind', title: 'kind', text: true },
@@ -11,14 +12,17 @@ const COLUMNS = [
   { name: 'share', title: 'changes valence by', show: value => percent(value), size: true },
   { name: 'valence', title: 'own valence', show: value => signed(value), size: true },
   { name: 'norm_fixed', title: '‖ΔJ‖', show: value => value.toPrecision(3), size: true },
-  { name: 'counts', title: 'seen', show: value => value.toLocaleString('en') },
+  { name: 'counts', title: 'seen', show: value => count(value) },
 ]
 
 export function wordTable(words, open) {
   const { measured } = words
   const n = measured.ids.length
   const columns = COLUMNS.filter(({ name }) => name === 'word' || name === 'kind' || measured[name])
-  const text = { word: Array.from(measured.ids, id => words.words[id]), kind: Array.from(measured.kinds, k => words.kinds[k]) }
+  const text = {
+    word: Array.from(measured.ids, id => words.words[id]),
+    kind: Array.from(measured.kinds, k => words.kinds[k]),
+  }
   const value = (name, i) => (name in text ? text[name][i] : measured[name][i])
   let sorted = { name: 'score', down: true }
   let shown = PAGE
@@ -36,10 +40,13 @@ export function wordTable(words, open) {
     const wanted = byId('search').value.trim().toLowerCase()
     const kind = byId('kind').value
     const found = []
-    for (let i = 0; i < n; i++) if ((!wanted || text.word[i].includes(wanted)) && (!kind || text.kind[i] === kind)) found.push(i)
+    for (let i = 0; i < n; i++)
+      if ((!wanted || text.word[i].includes(wanted)) && (!kind || text.kind[i] === kind)) found.push(i)
     const { name, down } = sorted
     const column = columns.find(one => one.name === name)
-    const key = column.text ? null : Float64Array.from({ length: n }, (_, i) => (column.size ? Math.abs(measured[name][i]) : measured[name][i]))
+    const key = column.text
+      ? null
+      : Float64Array.from({ length: n }, (_, i) => (column.size ? Math.abs(measured[name][i]) : measured[name][i]))
     const compare = key ? (i, j) => key[i] - key[j] : (i, j) => (text[name][i] < text[name][j] ? -1 : 1)
     return found.sort((i, j) => (down ? compare(j, i) : compare(i, j)))
   }
@@ -56,29 +63,53 @@ export function wordTable(words, open) {
       const here = columns[k].name === sorted.name
       head.setAttribute('aria-sort', here ? (sorted.down ? 'descending' : 'ascending') : 'none')
     })
-    body.replaceChildren(...found.slice(0, shown).map(i => html('tr', {}, ...columns.map(column => {
-      if (column.name === 'word') return html('th', { scope: 'row' }, wordButton(text.word[i], open, words.modifier(text.word[i])))
-      return html('td', { class: column.text ? '' : 'number' }, column.text ? text[column.name][i] : column.show(value(column.name, i)))
-    }))))
+    body.replaceChildren(
+      ...found.slice(0, shown).map(i =>
+        html(
+          'tr',
+          {},
+          ...columns.map(column => {
+            if (column.name === 'word')
+              return html('th', { scope: 'row' }, wordButton(text.word[i], open, words.modifier(text.word[i])))
+            return html(
+              'td',
+              { class: column.text ? '' : 'number' },
+              column.text ? text[column.name][i] : column.show(value(column.name, i)),
+            )
+          }),
+        ),
+      ),
+    )
     byId('found').textContent = found.length
-      ? `${found.length.toLocaleString('en')} of ${n.toLocaleString('en')} words; a mark means above the threshold of ${words.threshold.toFixed(3)}.`
+      ? `${count(found.length)} of ${count(n)} words; a mark means above the threshold of ${words.threshold.toFixed(3)}.`
       : 'No word matches: try a shorter part of it, or all kinds.'
     byId('more').hidden = found.length <= shown
     byId('more').textContent = `Show ${Math.min(PAGE, found.length - shown)} more`
   }
 
-  const again = () => { shown = PAGE; show() }
+  const again = () => {
+    shown = PAGE
+    show()
+  }
   byId('search').addEventListener('input', again)
   byId('kind').addEventListener('change', again)
-  byId('more').addEventListener('click', () => { shown += PAGE; show() })
+  byId('more').addEventListener('click', () => {
+    shown += PAGE
+    show()
+  })
   byId('csv').addEventListener('click', () => save(columns, chosen(), value))
   show()
 }
 
 function save(columns, rows, value) {
   const cell = content => `"${String(content).replaceAll('"', '""')}"`
-  const lines = [columns.map(column => cell(column.name)), ...rows.map(i => columns.map(column => cell(value(column.name, i))))]
-  const url = URL.createObjectURL(new Blob([lines.map(line => line.join(',')).join('\r\n') + '\r\n'], { type: 'text/csv' }))
+  const lines = [
+    columns.map(column => cell(column.name)),
+    ...rows.map(i => columns.map(column => cell(value(column.name, i)))),
+  ]
+  const url = URL.createObjectURL(
+    new Blob([lines.map(line => line.join(',')).join('\r\n') + '\r\n'], { type: 'text/csv' }),
+  )
   html('a', { href: url, download: 'words.csv' }).click()
   URL.revokeObjectURL(url)
 }

@@ -20,7 +20,11 @@ export function watchTheme(changed) {
   button.hidden = false
   button.addEventListener('click', () => {
     document.documentElement.dataset.theme = isDark() ? 'light' : 'dark'
-    try { localStorage.setItem('rnnlens-theme', document.documentElement.dataset.theme) } catch { /* a private window */ }
+    try {
+      localStorage.setItem('rnnlens-theme', document.documentElement.dataset.theme)
+    } catch {
+      /* a private window */
+    }
     told()
   })
   dark.addEventListener('change', told)
@@ -29,20 +33,51 @@ export function watchTheme(changed) {
 
 // Figures are made for paper; these are the colours of the dark.
 const NIGHT = {
-  '#1a202c': '#e8ebf0', black: '#f4f6f8', '#000000': '#f4f6f8', white: '#1b1e25', '#ffffff': '#1b1e25', '#4a5568': '#aab4c3',
-  '#718096': '#93a1b5', '#a0aec0': '#6b788c', '#cbd5e0': '#4b5565', '#e2e8f0': '#343b48', '#edf2f7': '#2b313c', '#2b6cb0': '#6cb2f2',
-  '#c05621': '#f0a35e', '#009e73': '#3fcf9f', '#762a83': '#c89bdb', '#af8dc3': '#a57bbd', '#c8c8c8': '#8a8f98', '#7fbf7b': '#6fae6b',
-  '#1b7837': '#7ed28c', '#5aae61': '#58a860', '#cc79a7': '#e39ac1',
-  '#ebf0f8': '#2b313c', '#2a3f5f': '#e8ebf0', '#c8d4e3': '#4b5565', '#dfe8f3': '#343b48', '#506784': '#93a1b5', // the template's
+  '#1a202c': '#e8ebf0',
+  black: '#f4f6f8',
+  '#000000': '#f4f6f8',
+  white: '#1b1e25',
+  '#ffffff': '#1b1e25',
+  '#4a5568': '#aab4c3',
+  '#718096': '#93a1b5',
+  '#a0aec0': '#6b788c',
+  '#cbd5e0': '#4b5565',
+  '#e2e8f0': '#343b48',
+  '#edf2f7': '#2b313c',
+  '#2b6cb0': '#6cb2f2',
+  '#c05621': '#f0a35e',
+  '#009e73': '#3fcf9f',
+  '#762a83': '#c89bdb',
+  '#af8dc3': '#a57bbd',
+  '#c8c8c8': '#8a8f98',
+  '#7fbf7b': '#6fae6b',
+  '#1b7837': '#7ed28c',
+  '#5aae61': '#58a860',
+  '#cc79a7': '#e39ac1',
+  '#ebf0f8': '#2b313c',
+  '#2a3f5f': '#e8ebf0',
+  '#c8d4e3': '#4b5565',
+  '#dfe8f3': '#343b48',
+  '#506784': '#93a1b5', // the template's
 }
-const HEX = new RegExp(Object.keys(NIGHT).filter(colour => colour.startsWith('#')).join('|'), 'gi')
+const HEX = new RegExp(
+  Object.keys(NIGHT)
+    .filter(colour => colour.startsWith('#'))
+    .join('|'),
+  'gi',
+)
 
 /** A copy of a figure's data with the colours of the dark. Text is left alone but for colours in its markup. */
 export function night(value) {
   if (Array.isArray(value)) return value.map(night)
-  if (value && typeof value === 'object') return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, name === 'customdata' ? inner : night(inner)]))
+  if (value && typeof value === 'object')
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, name === 'customdata' ? inner : night(inner)]),
+    )
   if (typeof value !== 'string') return value
   if (value.toLowerCase() in NIGHT) return NIGHT[value.toLowerCase()]
   if (/^rgba\(255, ?255, ?255/.test(value)) return value.replace(/255, ?255, ?255/, '27,30,37')
-  return value.includes('style="') || value.startsWith('#') ? value.replace(HEX, colour => NIGHT[colour.toLowerCase()]) : value
+  return value.includes('style="') || value.startsWith('#')
+    ? value.replace(HEX, colour => NIGHT[colour.toLowerCase()])
+    : value
 }

@@ -29,7 +29,8 @@ export class Vocabulary {
   /** What a word is to the network: its row, and whether it is known, a pad, unknown, or left out of this page. */
   token(word) {
     const id = this.ids.get(word)
-    if (id === undefined) return word === '<pad>' ? { word, row: PAD, state: 'pad' } : { word, row: this.unknown, state: 'unknown' }
+    if (id === undefined)
+      return word === '<pad>' ? { word, row: PAD, state: 'pad' } : { word, row: this.unknown, state: 'unknown' }
     const row = this.row(id)
     return row === null ? { word, row: this.unknown, state: 'left out' } : { word, row, state: 'known' }
   }

@@ -1,0 +1,108 @@
+// A sentence's words as buttons, each with a bar for what it changed.
+
+import { KIND_SAID, MARKS, html, signed } from './elements.js'
+
+export const PADS = 50 // as many as the paper appends
+export const SAID = {
+  pad: 'no input (a pad)',
+  unknown: 'unknown to the network',
+  'left out': 'known to the network, not carried by this page',
+}
+
+/** Nodes are kept from one key to the next, and only what changed is set. */
+export class WordList {
+  constructor(place, reader) {
+    this.place = place
+    this.reader = reader
+    this.items = []
+    this.list = html('div', { class: 'words', role: 'group' })
+    this.list.addEventListener('keydown', event => this.move(event))
+    this.padded = html('p', { class: 'hint padded', hidden: true })
+    place.append(this.list, this.padded)
+  }
+
+  show(shown, name, { aligned, gap, x, size }) {
+    this.name = name
+    this.list.classList.toggle('aligned', aligned)
+    this.list.style.setProperty('--gap', `${gap}px`)
+    this.list.style.setProperty('--size', `${size}px`)
+    this.list.style.setProperty('--from', `${x(1) - gap / 2}px`)
+    this.place.hidden = shown === null
+    const read = shown?.tokens ?? []
+    const tokens = read.slice(0, read.length - (shown?.padded ?? 0))
+    this.padded.hidden = tokens.length === read.length
+    if (shown) this.padded.textContent = `+ ${PADS} pads: ${signed(shown.reading.logits.at(-1), 1)}`
+    this.list.setAttribute('aria-label', name === 'a' ? 'Words of the sentence' : 'Words of the other sentence')
+    while (this.items.length > tokens.length) this.items.pop().button.remove()
+    let reach = 0.5
+    tokens.forEach((token, t) => {
+      const item = this.items[t] ?? this.add(t)
+      const logit = shown.reading.logits[t + 1]
+      const change = logit - shown.reading.logits[t]
+      reach = Math.max(reach, Math.abs(change))
+      this.set(item, token, logit, change)
+    })
+    this.list.style.setProperty('--reach', reach)
+  }
+
+  add(t) {
+    const bar = html('span', { class: 'change' })
+    const text = html('bdi', {})
+    const name = html('span', { class: 'name' }, text)
+    const number = html('span', { class: 'logit' })
+    const more = html('span', { class: 'away' })
+    const point = () => this.reader.point(this.name, t)
+    const button = html(
+      'button',
+      {
+        type: 'button',
+        class: 'word',
+        tabindex: t ? -1 : 0,
+        onpointerenter: point,
+        onfocus: point,
+        onclick: () => this.reader.open(this.items[t].word),
+      },
+      html('span', { class: 'room' }, bar),
+      name,
+      ' ',
+      number,
+      more,
+    )
+    const item = { button, bar, name, text, number, more }
+    this.items.push(item)
+    this.list.append(button)
+    return item
+  }
+
+  set(item, { word, state }, logit, change) {
+    if (item.word === word && item.state === state && item.logit === logit && item.change === change) return
+    if (item.word !== word || item.state !== state) {
+      const kind = state === 'known' ? this.reader.words.modifier(word) : 'other'
+      item.text.textContent = word
+      item.button.className = `word ${kind} ${state.replace(' ', '-')}`
+      item.name.dataset.mark = state === 'known' ? MARKS[kind] : state === 'pad' ? '' : '?'
+      item.said = state === 'known' ? (kind === 'other' ? '' : `, ${KIND_SAID[kind]}`) : `, ${SAID[state]}`
+    }
+    Object.assign(item, { word, state, logit, change })
+    item.bar.className = `change ${change >= 0 ? 'up' : 'down'}`
+    item.bar.style.setProperty('--by', Math.abs(change))
+    item.number.textContent = signed(logit, 1)
+    item.more.textContent = `${item.said}, changed by ${signed(change)}`
+  }
+
+  mark(t, here) {
+    this.items.forEach((item, i) => item.button.classList.toggle('pointed', here && i === t))
+  }
+
+  move(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key]
+    if (!step) return
+    const from = this.items.findIndex(item => item.button === document.activeElement)
+    const to = Math.min(this.items.length - 1, Math.max(0, from + step))
+    this.items.forEach((item, i) => {
+      item.button.tabIndex = i === to ? 0 : -1
+    })
+    this.items[to].button.focus()
+    event.preventDefault()
+  }
+}
