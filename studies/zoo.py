@@ -29,7 +29,7 @@ they are positive: the logit is above 0. Packaged with rnnlens, so that its demo
 | corpus | `{corpus}`, fingerprint `{fingerprint}` |
 | trained with | `{command}` |
 | seed | {seed} |
-| chosen | by validation accuracy among three seeds |
+| chosen | {chosen} |
 | accuracy | {accuracy} |
 | weights | half precision here; the accuracies were measured before rounding |
 
@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--source", required=True, help="where the reviews come from, as anyone can name it")
     parser.add_argument("--corpus", required=True, help="the command that prepared the corpus")
     parser.add_argument("--command", required=True, help="the command that trained the network")
+    parser.add_argument("--chosen", required=True, help="how this network was chosen, in words")
     asked = parser.parse_args()
     run = rnnlens.load(asked.run)
     states = read_tensors(asked.run / "states.safetensors")[0]["states"]
