@@ -165,8 +165,9 @@ class Convolution(nn.Module):
     def gains(self, ids: Tensor, tables: ModifierTables) -> Tensor:
         """Σ_m (f^{m,p} ∗ μ^m)[t], (B, T, P): what modifiers so far do to the word at t; P is 1 unless `factored`."""
         P, trace, found = self.alpha.shape[1], self.alpha.new_zeros(len(ids), len(tables.decay)), []
-        for start in range(0, ids.shape[1], SPAN):  # what is computed at once should fit a processor's cache
-            some = ids[:, start : start + SPAN]
+        span = ids.shape[1] if ids.is_cuda else SPAN  # what is computed at once should fit a processor's cache
+        for start in range(0, ids.shape[1], span):
+            some = ids[:, start : start + span]
             blocks = -(-some.shape[1] // BLOCK)
             m = self.which[F.pad(some, (0, blocks * BLOCK - some.shape[1]), value=-1)]
             m = m.view(-1, blocks, BLOCK).transpose(0, 1).contiguous()  # (blocks, B, C)
