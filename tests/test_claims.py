@@ -63,7 +63,9 @@ def test_removing_the_subspace_is_judged_against_shuffling_and_its_controls(resu
         accuracy["test_subspace_removed"] = {"3": difference(removed)}
         accuracy["test_random_removed"] = {"3": [difference(random)] * 3}
         accuracy["test_words_removed"] = {"3": [difference(words)] * 3}
-        found = [shown(results, start) for start in ("removing the modifier", "removing random", "removing that of other")]
+        found = [
+            shown(results, start) for start in ("removing the modifier", "removing random", "removing that of other")
+        ]
         assert tuple(found) == expected
 
 
