@@ -8,15 +8,18 @@ import statistics
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from browser import axe, draw_all, opened
 from handmade import handmade
 
 import rnnlens
+from rnnlens.artifacts import write_json
 from rnnlens.context import Probes, linear_effects, project_out
 from rnnlens.context.impulse import fit_exponential, responses
 from rnnlens.dynamics.line_attractor import _nearest
+from rnnlens.experiments.table import TITLES, table_results
 from rnnlens.experiments.toy import study_toy
 from rnnlens.networks import CELLS
 from rnnlens.page.live import live
@@ -333,6 +336,8 @@ def test_claims_stand_with_the_papers_numbers(browser, demo):
         assert f"{two:.1f} %" in line and "96.2 %" in line and ("✗ not shown" in line) == (two < 90)
         assert "not measured" in page.locator("#perturbation").inner_text()
         assert "rnnlens analyze RUN --corpus CORPUS" in page.locator("#perturbation .note").inner_text()
+        twice = "[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) < i)"
+        assert page.evaluate(twice) == []
         anchors = page.evaluate(
             "[...document.querySelectorAll('nav a, .missed-list a')].map(a => a.getAttribute('href'))"
         )
@@ -508,25 +513,31 @@ def test_toy_runs_have_their_own_page(browser, tmp_path):
         assert page.wrong == []
 
 
-def test_the_table_of_models_is_shown_whatever_its_shape():
-    from rnnlens.page.table import architectures, table_section
-
-    bag = {"test": 0.885, "interval": [0.88, 0.89], "paper": 0.8947}
-    rows = {"bag of words": bag, "gru": {"mean": 90.4, "paper": None}}
-    for table in (
-        rows, {"models": rows, "gain_recovered": 0.93}, [{"model": name, **row} for name, row in rows.items()],
-        [{"name": "gru", "accuracy": {"mean": 0.9, "interval": [0.89, 0.91]}}],
-    ):  # fmt: skip
-        (section,) = table_section({"table": table})
-        assert len(section.table) >= 2 and "%" in section.table[1][1]
-    assert table_section({"table": rows})[0].table[1] == ("bag of words", "88.50 %", "88.00 % … 89.00 %", "89.47 %")
-    assert "93 %" in table_section({"table": {"models": rows, "gain_recovered": 0.93}})[0].text
-    for nothing in ({}, {"table": None}, {"table": []}, {"table": {"gain_recovered": None}}, {"table": "soon"}):
-        assert table_section(nothing) == []
-    (section,) = architectures(
-        {"architectures": {"gru": {"shuffled": {"difference": -0.04}, "phrases": {"not bad": 0.5}}}}
-    )
-    assert section.table[1] == ("gru", "−4.00", "+0.50")
+def test_a_reproduction_has_its_page_with_and_without_a_network(browser, tmp_path):
+    right = np.random.default_rng(0).random((10, 3, 500))
+    answers = {model: right[k] < 0.85 + 0.01 * k for k, model in enumerate(TITLES)}
+    one = {"difference": -0.04, "accuracy": 0.86, "before": 0.9, "interval": [-0.05, -0.03]}
+    phrases = [{"not bad": 0.5, "bad": -1.0}, {"not bad": 0.7, "bad": -1.2}]
+    results = {
+        "table": table_results(answers, "imdb"),
+        "architectures": {arch: {"shuffled": [one, one], "phrases": phrases} for arch in ("gru", "lstm")},
+    }
+    write_json(tmp_path / "results.json", results)
+    shutil.copytree(HERE / "data" / "toy-gru", tmp_path / "more" / "gru" / "0")
+    shutil.copy(tmp_path / "results.json", tmp_path / "more" / "results.json")
+    for folder in (tmp_path, tmp_path / "more"):
+        with opened(browser, rnnlens.report(folder)) as page:
+            assert draw_all(page) == 2
+            table = page.locator("#table table").inner_text()
+            assert "CoMW + β_mod + β_BOD + β_EOD" in table and "90.75 %" in table
+            row = next(row for row in results["table"]["rows"] if row["model"] == "gru")
+            assert f"{100 * row['accuracy']:.2f} %" in table and f"{100 * row['interval'][0]:.2f} %" in table
+            assert "−4.00" in page.locator("#architectures table").inner_text()
+            assert "+0.60" in page.locator("#architectures table").inner_text()
+            twice = "[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) < i)"
+            assert page.evaluate(twice) == []
+            reads = page.evaluate("rnnlens.read('not good')")
+            assert (reads is None) == (folder == tmp_path) and page.wrong == []
 
 
 def test_the_scripts_are_all_joined_into_one_module(tmp_path):

@@ -250,6 +250,8 @@ def test_the_commands(reviews, whole, tmp_path, capsys):
     code, out, _ = call("reproduce", corpus, "--out", tmp_path / "out", "--model", "bow,gru", "--seeds", 2, "--jobs", 0,
                         "--settings", reviews / "settings.json")  # fmt: skip
     assert code == 0 and "Bag of words" in out and (tmp_path / "out/architectures.html").exists()
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert 'id="table"' in page and 'data-figure="architectures"' in page and 'data-figure="subspace"' in page
     code, out, _ = call("baselines", corpus, "--out", tmp_path / "bags", *common)
     assert code == 0 and "CoMW + β_mod" in out and "strongest modifiers: " in out and "validation accuracy" in out
     again = rnnlens.baselines.ModifierConvolution.load(tmp_path / "bags/comw")

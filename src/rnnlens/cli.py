@@ -411,6 +411,7 @@ def reproduce(
     from rnnlens.experiments.reproduce import reproduce as run_reproduction
     from rnnlens.experiments.space import models_of
     from rnnlens.experiments.table import table_text
+    from rnnlens.page import report as write_report
 
     words = read_modifiers(modifiers, most) if modifiers else None
     results = run_reproduction(
@@ -421,6 +422,7 @@ def reproduce(
     for name, draw in (("table", figures.table), ("architectures", figures.architectures)):
         if results[name]:
             print(f"figure: {figures.write_figure(draw(results), out / f'{name}.html')}")
+    _print_report(write_report(out))
 
 
 @app.command
@@ -430,9 +432,9 @@ def report(run: Path, *, out: Path | None = None, words: int | None = None) -> N
     Parameters
     ----------
     run
-        A run folder, after `rnnlens analyze` or `rnnlens toy`.
+        A run folder, after `rnnlens analyze` or `rnnlens toy`, or the folder of `rnnlens reproduce`.
     out
-        Where to write; by default `report.html` in the run folder.
+        Where to write; by default `report.html` in that folder.
     words
         How many of the most frequent words the live network knows; by default as many as 12 MB hold.
     """

@@ -24,6 +24,7 @@ from rnnlens.figures.probes import probe_phrases, probe_reviews
 from rnnlens.figures.state_space import state_space
 from rnnlens.figures.style import write_figure
 from rnnlens.figures.subspace import subspace
+from rnnlens.figures.table import architectures, table
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -48,6 +49,8 @@ ANALYSIS: Mapping[str, Draw] = {
     "bilinear": bilinear,
 }
 
+REPRODUCTION: Mapping[str, Draw] = {"table": table, "architectures": architectures}
+
 TOY: Mapping[str, Draw] = {  # of a run's `toy` results
     "toy_state_space": lambda toy: state_space(toy["state_space"]),
     "toy_deflections": lambda toy: deflections(toy["deflection"]),
@@ -65,6 +68,9 @@ def catalogue(results: Mapping[str, Any]) -> dict[str, Callable[[], Figure]]:
     found: dict[str, Callable[[], Figure]] = {}
     if "subspace" in results:
         found |= {name: partial(draw, results) for name, draw in ANALYSIS.items()}
+    for name, draw in REPRODUCTION.items():
+        if isinstance(results.get(name), Mapping) and results[name]:
+            found[name] = partial(draw, results)
     if "claims" in results.get("toy", {}):
         found |= {name: partial(draw, results["toy"]) for name, draw in TOY.items()}
     return found

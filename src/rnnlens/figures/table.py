@@ -97,7 +97,7 @@ def architectures(results: Any) -> Figure:
     figure = styled(
         figure, "Architectures side by side", "", "test accuracy (%)",
         "Where shuffling costs accuracy, word order is used; where “not” and “extremely” move a phrase from the plain "
-        "word, modifiers are.", height=520,
+        "word, modifiers are.", height=555,
     )  # fmt: skip
     figure.update_xaxes(
         tickvals=list(range(len(models))), ticktext=[NAMES[model] for model in models], showgrid=False, zeroline=False,
@@ -105,4 +105,4 @@ def architectures(results: Any) -> Figure:
     )  # fmt: skip
     figure.update_yaxes(zeroline=False, row=1, col=1)
     figure.update_yaxes(title_text="logit, less that of the empty review", row=1, col=2)
-    return legend_below(figure, -0.22, 150, 130)
+    return legend_below(figure, -0.34, 150, 165)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rnnlens.context.probe import REVIEWS
 from rnnlens.experiments.claims import analysis_claims
+from rnnlens.experiments.table import PAPER, paper_column
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.sections import Section, Story, architecture, drawn
@@ -17,10 +18,6 @@ from rnnlens.runs import Run
 EXAMPLES = (
     REVIEWS["negated"], REVIEWS["intensified"], "not bad at all", "hardly a good film",
 )  # fmt: skip
-PAPER = {  # Table 1, test accuracy
-    "imdb": {"gru": "89.63 %", "lstm": "91.59 %", "ugrnn": "89.43 %", "vanilla": "89.55 %"},
-    "yelp": {"gru": "95.84 %", "lstm": "95.05 %", "ugrnn": "95.67 %", "vanilla": "92.96 %"},
-}
 
 
 def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None) -> Story:
@@ -150,13 +147,14 @@ def _asymmetry(modifiers: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def _facts(network: Network, results: Mapping[str, Any], corpus: str) -> list[tuple[str, str, str]]:
     """What the network is and how well it reads: (what, here, in the paper)."""
     (name, size), accuracy = architecture(network), results.get("accuracy", {})
-    column = next((PAPER[known] for known in PAPER if known in corpus.lower()), {})
+    column = paper_column({"source": corpus})
+    paper = PAPER[column].get(network.arch) if column else None
     words = len(network.vocab or ())
     facts = [("architecture", f"{name}, {size}", "GRU, LSTM, UGRNN, vanilla"), ("words it knows", f"{words:,}", "")]
     for split in ("test", "validation", "train"):
         if isinstance(accuracy.get(split), int | float):
-            paper = column.get(network.arch, "") if split == "test" else ""
-            facts.append((f"{split} accuracy", f"{100 * accuracy[split]:.2f} %", paper))
+            theirs = f"{100 * paper:.2f} %" if paper and split == "test" else ""
+            facts.append((f"{split} accuracy", f"{100 * accuracy[split]:.2f} %", theirs))
     if "fixed_points" in results:
         found = results["fixed_points"]
         facts.append(("slow points found", f"{found['n']:,} of {found['of']:,} searches", "10,000 searches"))

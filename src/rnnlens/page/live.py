@@ -88,6 +88,12 @@ def live(
     return Live(data, "", len(vocab) if kept is None else len(kept), len(vocab))
 
 
+def no_network() -> Live:
+    """For a page without a network."""
+    data: dict[str, Any] = {"words": [], "kinds": KINDS, "about": {}, "threshold": None, "measured": None, "stored": {}}
+    return Live(data, "No network was trained here: this page shows what was measured.", 0, 0)
+
+
 def stored_arrays(run: Run) -> dict[str, Tensor]:
     """What `analyze` or the toy study left in a run's folder."""
     from rnnlens.artifacts import read_tensors

@@ -83,4 +83,4 @@ def _overview(sections: Sequence[Section]) -> dict[str, Any]:
     measured = len(kinds["shown"]) + len(kinds["missed"])
     text = f"The paper makes claims about networks like this one. Of {measured} that were measured here, this network "
     text += f"shows {len(kinds['shown'])}; each is marked where it belongs, with the paper's number beside ours."
-    return {**kinds, "text": text}
+    return {**kinds, "text": text if every else ""}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.page.analysis import analysis_sections, analysis_story
-from rnnlens.page.live import live, stored_arrays
+from rnnlens.page.live import live, no_network, stored_arrays
 from rnnlens.page.render import render
+from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
 from rnnlens.runs import Run, load
 
@@ -19,34 +21,44 @@ if TYPE_CHECKING:
 
 
 def report(run: Run | Analysis | Path | str, out: Path | str | None = None, words: int | None = None) -> Path:
-    """Write the page of a run or an analysis, by default to `report.html` in the run's folder; return where it is.
+    """Write the page of a run, an analysis or a reproduction, by default to `report.html` in its folder; say where.
 
     words: how many of the most frequent words the live network in the page knows; by default as many as 12 MB hold.
     """
     if words is not None and words < 0:
         raise RnnlensError(f"words is {quoted(words)}: expected how many words the page carries, 0 or more")
+    folder, more = None, {}
     if isinstance(run, Path | str):
-        run = load(run)
-    folder = run.path if isinstance(run, Run) else None if run.run is None else run.run.path
+        folder = None if str(run).startswith("zoo:") else Path(run)
+        more = {} if folder is None else reproduction(folder)
+        shown = network_of(Path(run)) if more else run
+        opened = None if shown is None else load(shown)
+    else:
+        opened = run  # type: ignore[assignment]
+        folder = run.path if isinstance(run, Run) else None if run.run is None else run.run.path
     if out is None and folder is None:
         raise RnnlensError("this network has no run folder: say where to write, as in report(analysis, 'report.html')")
     path = Path(out) if out is not None else folder / "report.html"  # type: ignore[operator]
-    text = page(run, words)
+    text = page(opened, words, more)
     with atomic_file(path) as temporary:
         temporary.write_bytes(text.encode("utf-8", "replace"))  # (a lone surrogate is no character)
     return path
 
 
-def page(run: Run | Analysis, words: int | None = None) -> str:
-    """The page's HTML."""
+def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str, Any] | None = None) -> str:
+    """The page's HTML. more: results of a reproduction, which the run is part of; it may have no network at all."""
+    if run is None:
+        return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
-    network, results = run.network, {**({} if opened is None else opened.results), **run.results}
+    network, results = run.network, {**({} if opened is None else opened.results), **run.results, **(more or {})}
     if opened is not None and "claims" in results.get("toy", {}):
         story = toy_story(network, results, opened)
         if "subspace" in results:  # it was analysed as well
             story = replace(story, sections=[*story.sections, *analysis_sections(results)])
     elif "subspace" in results:
         story = analysis_story(network, results, opened)
+    elif more:
+        story = table_story(network, results, opened)
     else:
         where = "RUN" if opened is None else str(opened.path)
         raise RnnlensError(f"the run {quoted(where)} is not analysed yet: run `rnnlens analyze {where}` first")

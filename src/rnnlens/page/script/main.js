@@ -37,7 +37,7 @@ let reader = null
 const open = cards(words, parts && (word => reader.tryWord(word)))
 if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, examples: data.examples })
 if (context && byId('picker')) picker(context, words)
-if (measured && byId('table')) wordTable(words, open)
+if (measured && byId('words-table')) wordTable(words, open)
 const figures = new Figures(data.template, word => word !== undefined && open(word))
 watchTheme(() => figures.redraw())
 watchSections()

@@ -26,7 +26,7 @@ export function wordTable(words, open) {
   const value = (name, i) => (name in text ? text[name][i] : measured[name][i])
   let sorted = { name: 'score', down: true }
   let shown = PAGE
-  byId('table').hidden = false
+  byId('words-table').hidden = false
 
   const body = html('tbody')
   const heads = columns.map(column => {
