@@ -31,6 +31,7 @@ they are positive: the logit is above 0. Packaged with rnnlens, so that its demo
 | seed | {seed} |
 | chosen | {chosen} |
 | accuracy | {accuracy} |
+| accuracy experiments | on {read} test reviews |
 | weights | half precision here; the accuracies were measured before rounding |
 
 {intended}
@@ -62,20 +63,23 @@ def main() -> None:
             shutil.copy(asked.run / name, folder / name)
         write_json(folder / "run.json", {**run.about, "corpus": {**run.about["corpus"], "source": asked.source}})
         write_json(folder / "results.json", results)
-        (folder / "README.md").write_text(card(run, asked.name, asked.corpus, asked.command), encoding="utf-8")
+        (folder / "README.md").write_text(
+            card(run, asked.name, asked.corpus, asked.command, asked.chosen), encoding="utf-8"
+        )
     size = sum(path.stat().st_size for path in (HERE / asked.name).iterdir())
     packed = rnnlens.load(f"zoo:{asked.name}")
     ids = np.arange(100) % len(packed.vocab)
     print(f"{HERE / asked.name}: {size / 1e6:.2f} MB; reads {packed.network.read(packed.vocab.decode(ids))[-1]}")
 
 
-def card(run: rnnlens.Run, name: str, corpus: str, command: str) -> str:
+def card(run: rnnlens.Run, name: str, corpus: str, command: str, chosen: str) -> str:
     network, accuracy = run.about["network"], run.results["accuracy"]
     shown = ", ".join(f"{part} {100 * accuracy[part]:.2f} %" for part in ("validation", "test") if part in accuracy)
     return CARD.format(
         name=name, arch=network["arch"].upper(), hidden=network["hidden"], embedding=network["embedding"],
         words=f"{len(run.vocab):,}", version=run.about["version"], corpus=corpus, command=command,
-        fingerprint=run.about["corpus"]["fingerprint"], seed=run.config.seed, accuracy=shown, intended=INTENDED,
+        fingerprint=run.about["corpus"]["fingerprint"], seed=run.config.seed, accuracy=shown, chosen=chosen,
+        read=f"{accuracy['test_shuffled']['n']:,}" if "test_shuffled" in accuracy else "no", intended=INTENDED,
     )  # fmt: skip
 
 
