@@ -6,6 +6,7 @@ import re
 import shutil
 import statistics
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from rnnlens.artifacts import write_json
 from rnnlens.context import Probes, linear_effects, project_out
 from rnnlens.context.impulse import fit_exponential, responses
 from rnnlens.dynamics.line_attractor import _nearest
+from rnnlens.experiments.claims import points
 from rnnlens.experiments.table import TITLES, table_results
 from rnnlens.experiments.toy import study_toy
 from rnnlens.networks import CELLS
@@ -258,7 +260,7 @@ def test_figures_are_drawn_when_seen_and_their_words_open_cards(browser, demo):
     _, path = demo
     with opened(browser, path) as page:
         assert page.locator(".plot .main-svg").count() < 3
-        assert draw_all(page) == 14
+        assert draw_all(page) == 15
         page.evaluate("document.querySelector('[data-figure=subspace]').scrollIntoView({block: 'center'})")
         page.evaluate(
             "document.querySelector('[data-figure=subspace]').emit('plotly_click', {points: [{customdata: 'not'}]})"
@@ -334,14 +336,22 @@ def test_claims_stand_with_the_papers_numbers(browser, demo):
         line = page.locator("#subspace .claims").inner_text()
         two = 100 * sum(analysis.results["subspace"]["by_norm"][:2])
         assert f"{two:.1f} %" in line and "96.2 %" in line and ("✗ not shown" in line) == (two < 90)
-        assert "not measured" in page.locator("#perturbation").inner_text()
-        assert "rnnlens analyze RUN --corpus CORPUS" in page.locator("#perturbation .note").inner_text()
+        assert points(analysis.results["accuracy"]["test_shuffled"]) in page.locator("#perturbation").inner_text()
         twice = "[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) < i)"
         assert page.evaluate(twice) == []
         anchors = page.evaluate(
             "[...document.querySelectorAll('nav a, .missed-list a')].map(a => a.getAttribute('href'))"
         )
         assert len(anchors) > 16 and all(page.locator(anchor).count() == 1 for anchor in anchors)
+
+
+def test_what_was_not_measured_says_how_to_measure_it(browser, demo, tmp_path):
+    analysis, _ = demo
+    kept = {key: value for key, value in analysis.results["accuracy"].items() if not isinstance(value, dict)}
+    unread = replace(analysis, results={**analysis.results, "accuracy": kept})
+    with opened(browser, rnnlens.report(unread, tmp_path / "report.html")) as page:
+        assert "not measured" in page.locator("#perturbation").inner_text()
+        assert "rnnlens analyze RUN --corpus CORPUS" in page.locator("#perturbation .note").inner_text()
 
 
 # --- all sizes, both themes, everyone ---------------------------------------------------------------------------------
