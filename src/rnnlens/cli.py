@@ -157,7 +157,8 @@ def train(
     scale
         Size of the embeddings before training; a vanilla network needs small ones, such as 0.05.
     settings
-        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that are given win.
+        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that differ from their
+        defaults win.
     refit
         Train on the validation reviews too, to the last epoch: once every choice is made.
     resume

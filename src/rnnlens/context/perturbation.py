@@ -32,6 +32,12 @@ class Reviews:
     batches: list[tuple[np.ndarray, Tensor, Tensor]]
 
     @classmethod
+    def to_read(cls, split: Any, network: Network, max_words: int | None = None) -> Reviews:
+        """In batches that fit where the network is."""
+        width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
+        return cls.of(split, network.h0.device, max_words, width)
+
+    @classmethod
     def of(cls, split: Any, device: torch.device | str, max_words: int | None = None, width: int = 1024) -> Reviews:
         """width: how many numbers a network keeps for a word, as gates and state."""
         # On a GPU few large batches, since every step of a scan costs a launch, in a sixth of its memory at most; on a

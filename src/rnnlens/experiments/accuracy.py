@@ -63,11 +63,10 @@ def accuracy_experiments(
     longest = None if run is None else run.config.max_words
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
     told("accuracy without the subspace")
-    width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
-    reviews = {name: Reviews.of(sample(split, most, seed), network.h0.device, longest, width)}
+    reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
     found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], others=others, seed=seed)
     known = {} if run is None else run.results.get("accuracy", {})
-    whole = {name: found.accuracy} if most is None or name not in known else {}  # a sample says less than is known
+    whole = {name: found.accuracy} if most is None else {}  # a sample's accuracy stands with its experiments
     results["accuracy"] = {
         **known,
         **whole,
@@ -78,7 +77,7 @@ def accuracy_experiments(
     }
     generator = torch.Generator().manual_seed(seed)
     two = subspace.take(min(2, subspace.rank))
-    reviews["train"] = Reviews.of(sample(corpus.train, most, seed), network.h0.device, longest, width)
+    reviews["train"] = Reviews.to_read(sample(corpus.train, most, seed), network, longest)
     for part, some in reviews.items():
         told(f"edges of documents, {part}")
         before = final_logits(network, some)
@@ -92,5 +91,6 @@ def accuracy_experiments(
         padded = compare_logits(before, final_logits(network, some, pads=50), some.labels)
         results["beginning"][part] = {"h0_projected": without.results(), "h0_random": controls}
         results["ending"][part] = {"padded": padded.results()}
-        results["accuracy"].setdefault(part, without.before)
+        if most is None:
+            results["accuracy"][part] = without.before
     return found

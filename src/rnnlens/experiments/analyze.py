@@ -170,6 +170,8 @@ def analyze(
             "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
         )
     vocab = network.vocab
+    if reviews is not None and reviews < 1:
+        raise RnnlensError(f"reviews is {quoted(reviews)}: expected a whole number of at least 1")
     if corpus is not None and corpus.vocab != vocab:
         raise RnnlensError(
             f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "

@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.artifacts import HOST, alive
@@ -98,11 +99,7 @@ class Ledger:
                     f"trial {number} of {self.model} was run with {quoted(row['parameters'])}, but this version draws "
                     f"{quoted(expected)}: run it again"
                 )
-            if (
-                self.storage.set_trial_state_values(self._id(number), TrialState.RUNNING)
-                if self._waits(number)
-                else False
-            ):
+            if self._waits(number) and self.storage.set_trial_state_values(self._id(number), TrialState.RUNNING):
                 new += self.finish(number, row)
         return new
 
@@ -123,20 +120,23 @@ class Ledger:
         return sum(trial.state == TrialState.RUNNING for trial in self.trials()[:most])
 
     def release(self, number: int) -> None:
-        """Give back a trial that was claimed but will not be run."""
+        """Give back a trial that was claimed but will not be run, unless somebody took it over."""
+        from optuna.exceptions import UpdateFinishedTrialError
         from optuna.trial import TrialState
 
-        self.storage.set_trial_state_values(self._id(number), TrialState.WAITING)
+        trial = self.storage.get_trial(self._id(number))
+        if trial.state == TrialState.RUNNING and trial.user_attrs.get("owner") == self.owner:
+            with suppress(UpdateFinishedTrialError):
+                self.storage.set_trial_state_values(self._id(number), TrialState.WAITING)
 
     def beating(self) -> Callable[[], None]:
         """Show every few seconds that the owner lives; returns what ends it."""
         ended = threading.Event()
 
         def beat() -> None:
-            while True:
-                self.storage.set_study_user_attr(self.study_id, self.owner, time.time())
-                if ended.wait(BEAT):
-                    return
+            while not ended.wait(BEAT):
+                with suppress(Exception):  # a database that is away for a moment is asked again
+                    self.storage.set_study_user_attr(self.study_id, self.owner, time.time())
 
         self.storage.set_study_user_attr(self.study_id, self.owner, time.time())
         thread = threading.Thread(target=beat, daemon=True)

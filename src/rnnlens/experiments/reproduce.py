@@ -163,7 +163,7 @@ def one_model(
         untrained, config = network(model, whole, settings, seed)
         run = train(untrained, whole, config, folder, resume=True, device=device, threads=1, progress=False)
         trained = run.network.requires_grad_(False).to(device or "cpu")
-        reviews = Reviews.of(data.test, trained.h0.device, config.max_words)
+        reviews = Reviews.to_read(data.test, trained, config.max_words)
         logits, disordered = final_logits(trained, reviews), final_logits(trained, reviews, shuffle=seed)
         phrases = probe_phrases(trained)
         size = sum(p.numel() for p in trained.parameters())

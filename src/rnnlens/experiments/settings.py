@@ -32,7 +32,12 @@ def _standard_error(accuracy: float, reviews: int) -> float:
 def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str) -> dict[str, Any]:
     """The best parameters of each model among finished trials, for `train`, `baselines` and `reproduce`; models that
     the file held and `rows` do not stay."""
-    models = dict(read_json(path)["models"]) if path.exists() else {}
+    models: dict[str, Any] = {}
+    if path.exists():
+        before = read_json(path)
+        if before.get("kind") != "settings" or before["corpus"] != corpus:
+            raise RnnlensError(f"{quoted(str(path))} holds something else than settings for this corpus: move it away")
+        models = dict(before["models"])
     for model in SPACES:
         top = best(rows, model)
         if top is not None:

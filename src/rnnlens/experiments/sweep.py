@@ -81,8 +81,8 @@ def sweep(
                     running.remove((model, number))
                     if ledgers[model].finish(number, row):
                         finished.append(row)
-                    if told is not None:
-                        told(finished, running)
+                        if told is not None:
+                            told(finished, running)
             if not any(ledger.others(trials) for ledger in ledgers.values()):
                 break
             time.sleep(2)  # others finish what they run, or it becomes ours

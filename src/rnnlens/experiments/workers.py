@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple, cast
 
 from rnnlens.errors import RnnlensError, quoted
@@ -80,6 +81,15 @@ def run_jobs(
             process.join()
 
 
+def _portable(error: Exception) -> Exception:
+    """The exception, or its words where it cannot travel to another process."""
+    try:
+        ForkingPickler.loads(ForkingPickler.dumps(error))
+        return error
+    except Exception:
+        return RnnlensError(f"{type(error).__name__}: {error}")
+
+
 def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ...]) -> None:
     while True:
         try:
@@ -89,7 +99,7 @@ def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ..
         try:
             result = False, function(job, *setup)
         except Exception as error:
-            result = True, error
+            result = True, _portable(error)
         with suppress(OSError):
             theirs.send(result)
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from rnnlens.networks.cells import Cell
 from rnnlens.networks.network import Network
-from rnnlens.networks.scan import repeat, step_by_step, wants_gradient
+from rnnlens.networks.scan import no_autocast, repeat, step_by_step, wants_gradient
 
 
 class Projected(nn.Module):
@@ -56,8 +56,9 @@ class Projected(nn.Module):
         e = e.transpose(0, 1)
         if not isinstance(cell, Cell):
             return repeat(self.step, (e,), h0, record=False).transpose(0, 1)
-        d = cell.drive(e)
-        return repeat(lambda h, d: self.project(cell.combine(h, d, cell.recur(h))), (d,), h0).transpose(0, 1)
+        d = cell.drive(e).to(cell.U.dtype)
+        with no_autocast(e.device.type):  # as a scan: errors add up
+            return repeat(lambda h, d: self.project(cell.combine(h, d, cell.recur(h))), (d,), h0).transpose(0, 1)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         return self.sequence(e, h0)[:, 1:, self.output]

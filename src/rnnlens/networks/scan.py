@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,7 +31,7 @@ def scan(cell: Cell, e: Tensor, h0: Tensor) -> Tensor:
         return h0.unsqueeze(1).clone()
     drives = cell.drive(e.transpose(0, 1))  # time first: every step reads and writes one block of memory
     d, h0, c = (part.to(cell.U.dtype) for part in (drives, h0, cell.c))
-    with _no_autocast(e.device.type):
+    with no_autocast(e.device.type):
         if wants_gradient(d, h0, cell.U, c):
             return _Scan.apply(d, h0, cell.U, c, cell).transpose(0, 1)
         return repeat(_forward(cell, cell.U, c), (d,), h0).transpose(0, 1)
@@ -64,10 +65,10 @@ def repeat(
     blocks = (
         [(max(0, t - few), t) for t in range(T, 0, -few)] if back else [(t, min(t + few, T)) for t in range(0, T, few)]
     )
-    here, (aside, pool, _) = torch.cuda.current_stream(), _recorder(h0.device)
+    here, (aside, pool, _, lock) = torch.cuda.current_stream(h0.device), _recorder(h0.device)
     aside.wait_stream(here)
     graph, room, held = torch.cuda.CUDAGraph(), h0.new_empty(few + 1, *h0.shape), [torch.empty_like(x[:few]) for x in d]
-    with torch.cuda.stream(aside):
+    with lock, torch.cuda.stream(aside):
         first, last = blocks[0]  # by hand: it also lets libraries allocate what they need, which a recording may not
         some(states[first : last + 1], [part[first:last] for part in d])
         graph.capture_begin(pool, capture_error_mode="thread_local")
@@ -90,15 +91,16 @@ def repeat(
 
 
 @cache
-def _recorder(device: torch.device) -> tuple[torch.cuda.Stream, Any, torch.cuda.CUDAGraph]:
-    """One stream and one pool of memory for all recordings: each new one would keep what it took to itself."""
+def _recorder(device: torch.device) -> tuple[torch.cuda.Stream, Any, torch.cuda.CUDAGraph, Lock]:
+    """One stream and one pool of memory for all recordings (each new one would keep what it took to itself), which one
+    thread at a time may use."""
     aside, pool, first = torch.cuda.Stream(device), torch.cuda.graph_pool_handle(), torch.cuda.CUDAGraph()
     with torch.cuda.stream(aside):
         room = torch.zeros(1, device=device)
         first.capture_begin(pool, capture_error_mode="thread_local")
         room += 1
         first.capture_end()
-    return aside, pool, first  # a pool lives as long as one of its graphs
+    return aside, pool, first, Lock()  # a pool lives as long as one of its graphs
 
 
 def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
@@ -129,7 +131,7 @@ class _Scan(torch.autograd.Function):
                 "the scan has first derivatives only, and create_graph=True asks for second ones: "
                 "use step_by_step(cell.step, e, h0) of rnnlens.networks"
             )
-        with _no_autocast(grad.device.type):
+        with no_autocast(grad.device.type):
             return *_backward(ctx.cell, grad, *ctx.saved_tensors), None
 
 
@@ -158,5 +160,5 @@ def _backward(cell: Cell, grad: Tensor, d: Tensor, hs: Tensor, U: Tensor, c: Ten
     return dd, deltas[0], du.view(T * B, G * H).t() @ past, du.sum((0, 1))
 
 
-def _no_autocast(device: str) -> AbstractContextManager[Any]:
+def no_autocast(device: str) -> AbstractContextManager[Any]:
     return torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext()

@@ -50,7 +50,9 @@ def joined() -> str:
     for name in SCRIPTS:
         text = re.sub(r"^import [^\n]*\n", "", _script(name), flags=re.MULTILINE)
         parts.append(re.sub(r"^export ", "", text, flags=re.MULTILINE))
-    return "\n".join(parts)
+    whole = "\n".join(parts)
+    assert not re.search(r"^(import|export)\b", whole, flags=re.MULTILINE), "imports stand on one line"
+    return whole
 
 
 def data_block(content: Any) -> Markup:

@@ -78,7 +78,10 @@ def architectures(results: Mapping[str, Any]) -> list[Section]:
         cost = 100 * mean(seed["difference"] for seed in one["shuffled"])
         read = [mean(seed[phrase] for seed in one["phrases"]) for phrase in phrases]
         rows.append((TITLES.get(name, name), *(signed(value) for value in (cost, *read))))
-    text = "Gated networks lose accuracy without word order and modulate words by context; a vanilla network does not."
+    text = (
+        "In the paper, gated networks lose accuracy without word order and modulate words by context; a vanilla "
+        "network does not."
+    )
     drawings, missing = drawn(catalogue(results), "architectures")
     return [Section("architectures", "All architectures", "§7, Fig. 10", text, (), drawings, rows, missing=missing)]
 

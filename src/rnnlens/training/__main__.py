@@ -23,7 +23,9 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--embedding", type=int, default=128)
     parser.add_argument("--scale", type=float, default=1.0, help="size of the untrained embeddings")
     parser.add_argument("--refit", action="store_true", help="train on the validation reviews too, to the last epoch")
-    parser.add_argument("--settings", type=Path, help="a sweep's settings.json; flags that are given win")
+    parser.add_argument(
+        "--settings", type=Path, help="a sweep's settings.json; flags that differ from their defaults win"
+    )
     parser.add_argument("--resume", action="store_true", help="go on where a killed run stopped")
     parser.add_argument("--test", action="store_true", help="evaluate on the test split at the end")
     parser.add_argument("--device", choices=["cpu", "cuda"])

@@ -30,7 +30,7 @@ def train_command(
     settings: Path | None = None,
 ) -> Run:
     """Train a fresh network of the given shape on a corpus (a source, a prepared folder, or `toy`); with `refit`, on
-    its training and validation reviews together; with `settings`, as a sweep chose, but for what is given otherwise."""
+    its training and validation reviews together; with `settings`, as a sweep chose, but for what is no default."""
     if settings is not None:
         from rnnlens.experiments.settings import read_settings
 

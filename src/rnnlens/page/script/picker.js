@@ -18,7 +18,7 @@ export function picker(context, words) {
   byId('vocabulary').append(
     ...[...new Set([...offered, ...about.positive, ...about.negative])].map(value => html('option', { value })),
   )
-  byId('first').value = known('not', offered[0])
+  byId('first').value = known('not', offered[0] ?? '')
   byId('second').value = known('great', 'good', about.positive[0])
 
   const show = () => {
@@ -36,7 +36,7 @@ export function picker(context, words) {
     const change =
       Math.abs(alone) < 0.02
         ? 'It hardly does anything alone.'
-        : `That is a change of ${percent(((after - alone) / Math.abs(alone)) * Math.sign(alone))} of its own effect.`
+        : `That is a change of ${percent((after - alone) / alone)} of its own effect.`
     byId('picked').replaceChildren(
       bars([
         { name: `“${second}” alone`, value: alone },
