@@ -50,7 +50,7 @@ def tiny_truth(**changes):
     factor = np.array([1.0, 1.0, 1.0, -0.5, 2.0, 1.0, 1.5])
     shift = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0])
     scope = np.array([0.0, 0.0, 0.0, 2.0, 3.0, 1.5, 4.0])
-    words = tuple("neutral good awful not very sadly truly".split())
+    words = ("neutral", "good", "awful", "not", "very", "sadly", "truly")
     kinds = ("neutral", "valence", "valence", "negator", "intensifier", "shifter", "intensifier")
     made = Truth(words, kinds, valence, factor, shift, scope, np.array([1.5, 1.25]), 1.0, 0, 0, {})
     return replace(made, **changes)

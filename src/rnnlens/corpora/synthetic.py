@@ -37,7 +37,8 @@ class Language:
     length, length_sigma     words of a document: log-normal with this mean and this σ of the logarithm
     words, zipf              the r-th most frequent word is drawn in proportion to r^−zipf
     valence_share, valence_shape  share of valence words, and their |valence|: gamma of this shape, of mean 1
-    ranks                    modifiers are spread evenly over these ranks; valence words are not above the first
+    valence_from             valence words are drawn from this rank on, from all words that are no modifiers
+    ranks                    modifiers are spread evenly over these ranks
     modifiers                kind → (how many, weakest and strongest strength, uniform between)
     both                     share of modifiers that have valence too
     scope                    mean reach in words, uniform between
@@ -54,6 +55,7 @@ class Language:
     zipf: float = 1.05
     valence_share: float = 0.05
     valence_shape: float = 2.0
+    valence_from: int = 1
     ranks: tuple[int, int] = (50, 5_000)
     modifiers: Mapping[str, tuple[int, float, float]] = field(
         default_factory=lambda: {
@@ -80,17 +82,18 @@ class Language:
 
 
 _MEDIUM = Language(
-    length=120, words=6_000, valence_share=0.08, ranks=(20, 1_500),
+    length=120, words=6_000, valence_share=0.08, valence_from=20, ranks=(20, 1_500),
     modifiers={"negator": (40, -1.2, -0.3), "intensifier": (40, 1.3, 2.5), "diminisher": (20, 0.3, 0.8)},
 )  # fmt: skip
 PRESETS: dict[str, Language] = {
     "tiny": Language(
-        train=6_000, validation=500, test=1_000, length=30, words=300, zipf=0.8, valence_share=0.2, ranks=(8, 200),
+        train=6_000, validation=500, test=1_000, length=30, words=300, zipf=0.8, valence_share=0.2, valence_from=5,
+        ranks=(8, 200),
         modifiers={"negator": (5, -1.2, -0.8), "intensifier": (5, 2.0, 2.5), "diminisher": (2, 0.2, 0.3)},
         scope=(1.5, 4.0), edge_words=6, bayes=0.95,
     ),
     "easy": Language(
-        train=20_000, length=60, words=2_000, valence_share=0.15, ranks=(10, 300),
+        train=20_000, length=60, words=2_000, valence_share=0.15, valence_from=10, ranks=(10, 300),
         modifiers={"negator": (12, -1.2, -0.3), "intensifier": (12, 1.3, 2.5), "diminisher": (6, 0.3, 0.8)},
         edge_words=10, bayes=0.95,
     ),
@@ -238,7 +241,7 @@ def _words(language: Language, generator: np.random.Generator) -> Truth:
         (shift if kind == "shifter" else factor)[place] = strength
     scope[places] = generator.uniform(*language.scope, len(places))
     free = np.flatnonzero(kinds == "neutral")
-    free = free[free >= first - 1]
+    free = free[free >= language.valence_from - 1]
     chosen = generator.choice(free, round(language.valence_share * W), replace=False)
     kinds[chosen] = "valence"
     chosen = np.concatenate([chosen, generator.choice(places, round(language.both * len(places)), replace=False)])

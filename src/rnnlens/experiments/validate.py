@@ -1,0 +1,269 @@
+"""`validate`: the method against languages whose truth is known.
+
+Trains networks on a synthetic language, takes each apart as any network, and scores what was found against the truth,
+together with scores that data alone give and with a `ModifierConvolution` that learns its modifiers.
+
+DIR/corpus, DIR/ARCH-SEED (run folders), DIR/convolution, DIR/data.safetensors, DIR/validation.json. A killed command
+goes on where it stopped; what is finished is used again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
+from rnnlens.context.modifiers import kind_of
+from rnnlens.context.probes import Probes
+from rnnlens.context.scope import falls_to
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.synthetic import PRESETS, Language, prepared_synthetic, preset
+from rnnlens.corpora.truth import Truth
+from rnnlens.errors import RnnlensError, exit_code_of
+from rnnlens.experiments.data_scores import data_scores
+from rnnlens.experiments.scoring import score_words
+from rnnlens.training.config import TrainConfig
+
+Told = Callable[[str], None]
+TOP = 10_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How the networks are made and trained."""
+
+    arch: str = "gru"
+    hidden: int = 128
+    embedding: int = 64
+    config: TrainConfig = dataclasses.field(
+        default_factory=lambda: TrainConfig(epochs=12, weight_decay=0.1, word_dropout=0.1, embedding_dropout=0.3)
+    )
+
+
+def validate(
+    language: Language | str,
+    out: Path | str,
+    settings: Settings | None = None,
+    *,
+    seeds: int = 5,
+    language_seed: int = 0,
+    convolution: bool = True,
+    device: str | None = None,
+    told: Told = lambda note: None,
+) -> dict[str, Any]:
+    """Train, take apart and score; returns what validation.json gets."""
+    if seeds < 1:
+        raise RnnlensError(f"seeds is {seeds}: expected at least 1")
+    settings, out, began = settings or Settings(), Path(out), time.monotonic()
+    name = language if isinstance(language, str) else "own"
+    language = preset(language) if isinstance(language, str) else language
+    corpus, truth = prepared_synthetic(language, language_seed, out / "corpus")
+    told(f"{corpus!r}: {len(truth.modifiers)} modifiers; who knows the sums is right in {100 * truth.bayes:.1f} %, "
+         f"who knows the words' truth in {100 * truth.reader:.1f} %")  # fmt: skip
+    probes = _probes(corpus, out)
+    measured = [_seed(corpus, truth, probes, settings, seed, out, device, told) for seed in range(seeds)]
+    data = _data(corpus, out, measured[0]["ids"])
+    found: dict[str, Any] = {
+        "preset": name, "language": dataclasses.asdict(language), "language_seed": language_seed,
+        "network": {"arch": settings.arch, "hidden": settings.hidden, "embedding": settings.embedding},
+        "config": dataclasses.asdict(settings.config), "seeds": seeds,
+        "truth": {"bayes": truth.bayes, "reader": truth.reader, "plain": _plain_accuracy(corpus, truth)},
+        "networks": [{**_scored(corpus, truth, [one], data), **one["results"]} for one in measured],
+    }  # fmt: skip
+    if seeds > 1:
+        found["consensus"] = _scored(corpus, truth, measured, data)
+    if convolution:
+        found["convolution"] = _convolution(corpus, truth, out, device, told)
+    found["seconds"] = time.monotonic() - began
+    write_json(out / "validation.json", _finite(found))
+    told(f"{time.monotonic() - began:.0f} s in all; {out / 'validation.json'}")
+    return found
+
+
+def _seed(
+    corpus: Corpus, truth: Truth, probes: Probes, settings: Settings, seed: int, out: Path, device: str | None,
+    told: Told,
+) -> dict[str, Any]:  # fmt: skip
+    """Train and measure one network, or read what was measured before."""
+    from rnnlens.experiments.analyze import analyze
+    from rnnlens.experiments.measuring import measure_causes, measure_words
+    from rnnlens.networks import Network
+    from rnnlens.training.loop import train
+
+    folder, began = out / f"{settings.arch}-{seed}", time.monotonic()
+    network = Network(corpus.vocab, settings.arch, settings.hidden, settings.embedding, seed=seed)
+    config = dataclasses.replace(settings.config, seed=seed)
+    run = train(network, corpus, config, folder, resume=True, device=device, test=True)
+    trained = time.monotonic() - began
+    stored = folder / "validation.safetensors"
+    if not stored.exists() or "validation" not in run.results:
+        where = device or ("cuda" if torch.cuda.is_available() else None)
+        analysis = analyze(run, corpus, probes=probes, top=TOP, device=where, accuracy=False)
+        analysis.save()
+        run.add_results(validation={"causes": measure_causes(analysis, corpus, truth)})
+        write_tensors(stored, measure_words(analysis), {"what": "every word's measures, for `rnnlens validate`"})
+    arrays, _ = read_tensors(stored)
+    results = {
+        "seed": seed, "accuracy": run.results["accuracy"], "warnings": run.results["warnings"],
+        "line": run.results["line_attractor"], "pad_drift": run.results["pad_drift"], **run.results["validation"],
+    }  # fmt: skip
+    accuracy = 100 * run.results["accuracy"]["test"]
+    told(f"{folder.name}: test {accuracy:.1f} %; trained in {trained:.0f} s, measured in "
+         f"{time.monotonic() - began - trained:.0f} s")  # fmt: skip
+    return {**arrays, "results": results}
+
+
+def _scored(
+    corpus: Corpus, truth: Truth, measured: list[dict[str, Any]], data: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """One network, or the mean of several, against the truth."""
+
+    def mean(name: str) -> np.ndarray:
+        return np.mean([one[name] for one in measured], 0)
+
+    ids = measured[0]["ids"]
+    sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction", "score")}
+    share, positive, negative = mean("share"), mean("positive"), mean("negative")
+    kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
+    tau = falls_to(torch.from_numpy(mean("reach"))).numpy()
+    found = score_words(truth, ids, corpus.vocab.counts[ids], {**sizes, **data}, share, kind, tau)  # type: ignore[index]
+    return {**found, "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")}}
+
+
+def _edge(gain: np.ndarray, edge: np.ndarray) -> dict[str, Any]:
+    """The gain of words at an edge against the truth's weights."""
+    true = np.append(edge, np.ones(max(0, len(gain) - len(edge))))[: len(gain)]
+    return {
+        "gain": gain.tolist(), "true": true.tolist(), "error": float(np.abs(gain - true).mean()),
+        "correlation": float(np.corrcoef(gain, true)[0, 1]),
+    }  # fmt: skip
+
+
+def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, told: Told) -> dict[str, Any]:
+    """A bag of words that learns which of its words modify others, against the truth."""
+    from rnnlens.baselines import ModifierConvolution
+
+    folder, began = out / "convolution", time.monotonic()
+    if (folder / "baseline.json").exists():
+        model = ModifierConvolution.load(folder)
+    else:
+        many = min(TOP, len(corpus.vocab))
+        where = device or ("cuda" if torch.cuda.is_available() else None)
+        model = ModifierConvolution("learn", candidates=many, edges=True, device=where).fit(corpus)
+        model.save(folder)
+    ids = np.array(model.model_.shape.modifiers)
+    tau = model.model_.log_tau.exp().numpy()
+    share = model.model_.alpha[:, 0].numpy() * np.exp(-1 / tau)
+    assert corpus.vocab.counts is not None and corpus.test is not None
+    kind = [kind_of(s, s, -s) for s in share.tolist()]
+    found = score_words(truth, ids, corpus.vocab.counts[ids], {"strength": share}, share, kind, 1 + tau)
+    accuracy = float((model.predict(corpus.test) == corpus.test.labels).mean())
+    told(f"convolution: test {100 * accuracy:.1f} %; {time.monotonic() - began:.0f} s")
+    return {**found, "accuracy": {"test": accuracy}}
+
+
+def _probes(corpus: Corpus, out: Path) -> Probes:
+    path = out / "probes.json"
+    if not path.exists():
+        probes = Probes.from_corpus(corpus)
+        write_json(path, dataclasses.asdict(probes))
+    return Probes(**read_json(path))
+
+
+def _data(corpus: Corpus, out: Path, ids: np.ndarray) -> dict[str, np.ndarray]:
+    path = out / "data.safetensors"
+    if not path.exists():
+        write_tensors(path, data_scores(corpus, ids), {"what": "scores of words from data alone"})
+    return read_tensors(path)[0]
+
+
+def _plain_accuracy(corpus: Corpus, truth: Truth) -> float:
+    """Of who knows every valence but no modifier."""
+    assert corpus.test is not None
+    return float(((truth.sums["test"].plain > 0) == corpus.test.labels).mean())
+
+
+def _finite(content: Any) -> Any:
+    """Plain data in which numbers that are none are None, the others of six digits."""
+    if isinstance(content, float):
+        return float(f"{content:.6g}") if np.isfinite(content) else None
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    return [_finite(value) for value in content] if isinstance(content, list | tuple) else content
+
+
+def summary(found: dict[str, Any]) -> list[list[str]]:
+    """A table: a row for each score and measure, with each network's range, and the consensus."""
+    networks, consensus = found["networks"], found.get("consensus")
+
+    def row(name: str, pick: Callable[[dict[str, Any]], float | None], of: list[dict[str, Any]]) -> list[str]:
+        values = [value for value in (pick(one) for one in of) if value is not None]
+        spread = "–" if not values else f"{np.mean(values):.3f} ({min(values):.3f} … {max(values):.3f})"
+        both = pick(consensus) if consensus is not None else None
+        return [name, spread, "–" if both is None else f"{both:.3f}"]
+
+    rows = [
+        row(f"average precision: {name}", lambda one, name=name: one["scores"][name]["average_precision"], networks)  # type: ignore[misc]
+        for name in networks[0]["scores"]
+    ]
+    for name, pick in {
+        "recall at M: score": lambda one: one["scores"]["score"]["recall_at_m"],
+        "kind, all": lambda one: one["kinds"]["accuracy"],
+        "kind, frequent enough": lambda one: one["kinds"]["accuracy_learnable"],
+        "strength r, all": lambda one: one["strength"]["all"]["pearson"],
+        "strength r, frequent enough": lambda one: one["strength"]["learnable"]["pearson"],
+        "τ within 30 %, frequent enough": lambda one: one["reach"]["learnable"]["within"],
+        "edge error, beginning": lambda one: one["edges"]["beginning"]["error"],
+        "edge error, ending": lambda one: one["edges"]["ending"]["error"],
+    }.items():
+        rows.append(row(name, pick, networks))
+    if "convolution" in found:
+        one = found["convolution"]
+        rows.append(["convolution: average precision", f"{one['scores']['strength']['average_precision']:.3f}", "–"])
+        rows.append(["convolution: strength r, frequent enough", f"{one['strength']['learnable']['pearson']:.3f}", "–"])
+    return rows
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """`python -m rnnlens.experiments.validate`: where the command line's own parts are missing."""
+    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.validate", description=__doc__)
+    parser.add_argument("--preset", default="hard", choices=list(PRESETS), help="the language")
+    parser.add_argument("--arch", default="gru", choices=["gru", "lstm", "ugrnn", "vanilla"])
+    parser.add_argument("--seeds", type=int, default=5, help="networks to train")
+    parser.add_argument("--language-seed", type=int, default=0)
+    parser.add_argument("--train", type=int, help="training documents, if not the preset's")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--hidden", type=int, default=Settings.hidden)
+    parser.add_argument("--embedding", type=int, default=Settings.embedding)
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--no-convolution", action="store_true", help="networks only")
+    parser.add_argument("--device", choices=["cpu", "cuda"])
+    asked = parser.parse_args(arguments)
+
+    def command() -> None:
+        language = preset(asked.preset)
+        language = language if asked.train is None else dataclasses.replace(language, train=asked.train)
+        config = Settings().config
+        config = config if asked.epochs is None else dataclasses.replace(config, epochs=asked.epochs)
+        settings = Settings(asked.arch, asked.hidden, asked.embedding, config)
+        found = validate(
+            language if asked.train is not None else asked.preset, asked.out, settings, seeds=asked.seeds,
+            language_seed=asked.language_seed, convolution=not asked.no_convolution, device=asked.device,
+            told=lambda note: print(note, flush=True),
+        )  # fmt: skip
+        for name, networks, consensus in summary(found):
+            print(f"{name:45} {networks:28} {consensus}")
+
+    sys.exit(exit_code_of(command))
+
+
+if __name__ == "__main__":
+    main()
