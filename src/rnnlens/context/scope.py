@@ -41,18 +41,20 @@ def scopes(
 def lagged_interaction(
     network: Network, line: LineAttractor, ids: Tensor, probes: Probes, lags: int, start: Tensor
 ) -> Tensor:
-    """By how much the probes' contrast differs, at lags 1 … L after each of the words (M,) read at `start` (N,), from
-    that at the nearest point of the line, as a share of that at `start`: (M, L)."""
+    """By how much the probes' contrast, beyond what it is at the nearest point of the line, differs at lags 1 … L after
+    each of the words (M,) read at `start` (N,) from what it is where a pad was read in its place; as a share of the
+    contrast at `start`: (M, L)."""
     assert network.E is not None
     e = probes.inputs(network)
     on_line = probes.contrast(effects(network, line.knots, e))
-    base = probes.contrast(effects(network, start, e))
-    h = network.step(start.expand(len(ids), -1), network.E.detach()[ids])
+    inputs = torch.cat([network.E.new_zeros(1, network.inputs), network.E.detach()[ids]])
+    h = network.step(start.expand(len(inputs), -1), inputs)
     found = []
     for lag in range(lags):
         h = network.step(h) if lag else h
-        found.append((probes.contrast(effects(network, h, e)) - line.interpolate(on_line, h)) / base)
-    return torch.stack(found, 1)
+        beyond = probes.contrast(effects(network, h, e)) - line.interpolate(on_line, h)
+        found.append(beyond[1:] - beyond[0])
+    return torch.stack(found, 1) / probes.contrast(effects(network, start, e))
 
 
 def falls_to(curves: Tensor, level: float = math.exp(-1)) -> Tensor:

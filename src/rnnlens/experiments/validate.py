@@ -28,24 +28,15 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, prepared_synthetic, preset
 from rnnlens.corpora.truth import Truth
 from rnnlens.errors import RnnlensError, exit_code_of
+from rnnlens.experiments.ceiling import known_valences
 from rnnlens.experiments.data_scores import data_scores
+from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.experiments.scoring import score_words
+from rnnlens.training.__main__ import config_flags
 from rnnlens.training.config import TrainConfig
 
 Told = Callable[[str], None]
 TOP = 10_000
-
-
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """How the networks are made and trained."""
-
-    arch: str = "gru"
-    hidden: int = 128
-    embedding: int = 64
-    config: TrainConfig = dataclasses.field(
-        default_factory=lambda: TrainConfig(epochs=12, weight_decay=0.1, word_dropout=0.1, embedding_dropout=0.3)
-    )
 
 
 def validate(
@@ -80,6 +71,7 @@ def validate(
     }  # fmt: skip
     if seeds > 1:
         found["consensus"] = _scored(corpus, truth, measured, data)
+    found["ceiling"] = _ceiling(corpus, truth, out, measured[0]["ids"])
     if convolution:
         found["convolution"] = _convolution(corpus, truth, out, device, told)
     found["seconds"] = time.monotonic() - began
@@ -96,10 +88,11 @@ def _seed(
     from rnnlens.experiments.analyze import analyze
     from rnnlens.experiments.measuring import measure_causes, measure_words
     from rnnlens.networks import Network
+    from rnnlens.networks.starting import remember
     from rnnlens.training.loop import train
 
     folder, began = out / f"{settings.arch}-{seed}", time.monotonic()
-    network = Network(corpus.vocab, settings.arch, settings.hidden, settings.embedding, seed=seed)
+    network = remember(Network(corpus.vocab, settings.arch, settings.hidden, settings.embedding, seed=seed), seed=seed)
     config = dataclasses.replace(settings.config, seed=seed)
     run = train(network, corpus, config, folder, resume=True, device=device, test=True)
     trained = time.monotonic() - began
@@ -145,6 +138,20 @@ def _edge(gain: np.ndarray, edge: np.ndarray) -> dict[str, Any]:
         "gain": gain.tolist(), "true": true.tolist(), "error": float(np.abs(gain - true).mean()),
         "correlation": float(np.corrcoef(gain, true)[0, 1]),
     }  # fmt: skip
+
+
+def _ceiling(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray) -> dict[str, Any]:
+    """What the documents could tell at best, against the truth."""
+    path = out / "ceiling.safetensors"
+    if not path.exists():
+        write_tensors(path, {"share": known_valences(corpus, truth, ids)}, {"what": "strengths, valences known"})
+    share = read_tensors(path)[0]["share"]
+    kind = [kind_of(s, s, -s) for s in share.tolist()]
+    assert corpus.vocab.counts is not None
+    found = score_words(
+        truth, ids, corpus.vocab.counts[ids], {"strength": share}, share, kind, np.full(len(ids), np.nan)
+    )
+    return {key: value for key, value in found.items() if key != "reach"}
 
 
 def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, told: Told) -> dict[str, Any]:
@@ -225,10 +232,12 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
         "edge error, ending": lambda one: one["edges"]["ending"]["error"],
     }.items():
         rows.append(row(name, pick, networks))
-    if "convolution" in found:
-        one = found["convolution"]
-        rows.append(["convolution: average precision", f"{one['scores']['strength']['average_precision']:.3f}", "–"])
-        rows.append(["convolution: strength r, frequent enough", f"{one['strength']['learnable']['pearson']:.3f}", "–"])
+    for name, other in (("convolution", "learns its modifiers"), ("ceiling", "valences known")):
+        if name in found:
+            one = found[name]
+            rows.append([f"{other}: average precision", f"{one['scores']['strength']['average_precision']:.3f}", ""])
+            for rows_of, told in (("all", "all"), ("learnable", "frequent enough")):
+                rows.append([f"{other}: strength r, {told}", f"{one['strength'][rows_of]['pearson']:.3f}", ""])
     return rows
 
 
@@ -243,16 +252,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--hidden", type=int, default=Settings.hidden)
     parser.add_argument("--embedding", type=int, default=Settings.embedding)
-    parser.add_argument("--epochs", type=int)
     parser.add_argument("--no-convolution", action="store_true", help="networks only")
     parser.add_argument("--device", choices=["cpu", "cuda"])
+    config_flags(parser, RECIPE)
     asked = parser.parse_args(arguments)
 
     def command() -> None:
         language = preset(asked.preset)
         language = language if asked.train is None else dataclasses.replace(language, train=asked.train)
-        config = Settings().config
-        config = config if asked.epochs is None else dataclasses.replace(config, epochs=asked.epochs)
+        config = TrainConfig(**{field.name: getattr(asked, field.name) for field in dataclasses.fields(TrainConfig)})
         settings = Settings(asked.arch, asked.hidden, asked.embedding, config)
         found = validate(
             language if asked.train is not None else asked.preset, asked.out, settings, seeds=asked.seeds,
