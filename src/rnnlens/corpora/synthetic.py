@@ -87,10 +87,9 @@ _MEDIUM = Language(
 )  # fmt: skip
 PRESETS: dict[str, Language] = {
     "tiny": Language(
-        train=6_000, validation=500, test=1_000, length=30, words=300, zipf=0.8, valence_share=0.2, valence_from=5,
-        ranks=(8, 200),
-        modifiers={"negator": (5, -1.2, -0.8), "intensifier": (5, 2.0, 2.5), "diminisher": (2, 0.2, 0.3)},
-        scope=(1.5, 4.0), edge_words=6, bayes=0.95,
+        train=12_000, validation=500, test=1_000, length=20, length_sigma=0.4, words=150, zipf=0.6, valence_share=0.3,
+        valence_from=3, ranks=(4, 80), scope=(1.5, 4.0), edge_words=4, bayes=0.96,
+        modifiers={"negator": (4, -1.2, -0.8), "intensifier": (4, 2.0, 2.5), "diminisher": (2, 0.1, 0.3)},
     ),
     "easy": Language(
         train=20_000, length=60, words=2_000, valence_share=0.15, valence_from=10, ranks=(10, 300),

@@ -241,15 +241,32 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def validate_command(
+    name: str, out: Path, arch: str, hidden: int, embedding: int, config: TrainConfig, seeds: int, language_seed: int,
+    documents: int | None, convolution: bool, device: str | None,
+) -> list[list[str]]:  # fmt: skip
+    """What `rnnlens validate` and `python -m rnnlens.experiments.validate` both do; returns the table."""
+    from rnnlens.training.loop import check_device
+
+    check_device(device)
+    language = preset(name)
+    found = validate(
+        name if documents is None else dataclasses.replace(language, train=documents), out,
+        Settings(arch, hidden, embedding, config), seeds=seeds, language_seed=language_seed, convolution=convolution,
+        device=device, told=lambda note: print(note, flush=True),
+    )  # fmt: skip
+    return summary(found)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """`python -m rnnlens.experiments.validate`: where the command line's own parts are missing."""
     parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.validate", description=__doc__)
     parser.add_argument("--preset", default="hard", choices=list(PRESETS), help="the language")
     parser.add_argument("--arch", default="gru", choices=["gru", "lstm", "ugrnn", "vanilla"])
     parser.add_argument("--seeds", type=int, default=5, help="networks to train")
-    parser.add_argument("--language-seed", type=int, default=0)
-    parser.add_argument("--train", type=int, help="training documents, if not the preset's")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--language-seed", type=int, default=0, help="seed of the language and its documents")
+    parser.add_argument("--documents", type=int, help="training documents, if not as many as the preset has")
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument("--hidden", type=int, default=Settings.hidden)
     parser.add_argument("--embedding", type=int, default=Settings.embedding)
     parser.add_argument("--no-convolution", action="store_true", help="networks only")
@@ -258,16 +275,12 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
 
     def command() -> None:
-        language = preset(asked.preset)
-        language = language if asked.train is None else dataclasses.replace(language, train=asked.train)
         config = TrainConfig(**{field.name: getattr(asked, field.name) for field in dataclasses.fields(TrainConfig)})
-        settings = Settings(asked.arch, asked.hidden, asked.embedding, config)
-        found = validate(
-            language if asked.train is not None else asked.preset, asked.out, settings, seeds=asked.seeds,
-            language_seed=asked.language_seed, convolution=not asked.no_convolution, device=asked.device,
-            told=lambda note: print(note, flush=True),
+        rows = validate_command(
+            asked.preset, asked.out, asked.arch, asked.hidden, asked.embedding, config, asked.seeds,
+            asked.language_seed, asked.documents, not asked.no_convolution, asked.device,
         )  # fmt: skip
-        for name, networks, consensus in summary(found):
+        for name, networks, consensus in rows:
             print(f"{name:45} {networks:28} {consensus}")
 
     sys.exit(exit_code_of(command))

@@ -32,9 +32,6 @@ class TrainConfig:
     """Adam's beta_1."""
     second_momentum: float = 0.999
     """Adam's beta_2."""
-    epsilon: float = 1e-8
-    """Adam's epsilon. Where it is larger than the gradients of rare words (about 1e-4), these learn in proportion to
-    how often they are seen, not as fast as any other: they are learnt by heart less."""
     weight_decay: float = 0.0
     """Strength of the weight penalty."""
     decoupled: bool = True
@@ -71,8 +68,7 @@ class TrainConfig:
             need(getattr(self, name) >= 1, name, "a whole number of at least 1")
         for name in ("patience", "checkpoint_every"):
             need(getattr(self, name) >= 0, name, "a whole number of at least 0")
-        for name in ("learning_rate", "epsilon"):
-            need(getattr(self, name) > 0 and math.isfinite(getattr(self, name)), name, "a number above 0")
+        need(self.learning_rate > 0 and math.isfinite(self.learning_rate), "learning_rate", "a number above 0")
         for name in ("clip", "weight_decay"):
             need(getattr(self, name) >= 0 and math.isfinite(getattr(self, name)), name, "a number of at least 0")
         for name in ("warmup", "final_rate"):

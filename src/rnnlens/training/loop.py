@@ -120,7 +120,7 @@ class Trainer:
         kind = torch.optim.AdamW if config.decoupled else torch.optim.Adam
         self.optimiser = kind(
             network.parameters(), lr=config.learning_rate, betas=(config.momentum, config.second_momentum),
-            eps=config.epsilon, weight_decay=config.weight_decay, fused=True,
+            weight_decay=config.weight_decay, fused=True,
         )  # fmt: skip
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
@@ -313,10 +313,6 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
     before = read_about(out)
-    before["config"] = {
-        **dataclasses.asdict(TrainConfig()),
-        **before["config"],
-    }  # options that came later were defaults
     for part in ("network", "config", "corpus"):
         old, new = before[part], about[part]
         for key in ("fingerprint",) if part == "corpus" else sorted(set(old) | set(new)):
