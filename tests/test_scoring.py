@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from rnnlens.corpora import Corpus, Language, synthetic_corpus
+from rnnlens.experiments.alternatives import alternatives, moderated, reliability
 from rnnlens.experiments.ceiling import known_valences
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.measuring import reading
@@ -86,3 +87,18 @@ def test_with_valences_known_the_labels_tell_strengths(small):
     rows = truth.modifiers
     assert np.corrcoef(share[rows], truth.share[rows])[0, 1] > 0.95
     assert average_precision(np.abs(share), np.isin(ids, rows)) > 0.9
+
+
+def test_shrinking_by_disagreement_tells_signal_from_noise():
+    chance = np.random.default_rng(0)
+    counts = np.repeat([10, 1_000], 1_000)
+    signal = np.where(counts > 100, 1.0, 0.2) * chance.normal(size=2_000)
+    scores = signal + chance.normal(size=(5, 2_000))
+    found = reliability(scores, counts)
+    assert found[0] == pytest.approx(0.04 / (0.04 + 0.2), abs=0.08)  # the mean of 5 has a noise variance of 1/5
+    assert found[-1] == pytest.approx(1 / 1.2, abs=0.05)
+    same = np.tile(signal, (5, 1))
+    np.testing.assert_allclose(alternatives(same, counts)["mean, not shrunk"], signal)
+    torn = np.stack([same[0] + 10, same[0] - 10, *same[2:]])
+    torn[:, 1:] = scores[:, 1:]
+    assert abs(moderated(torn)[0]) < 0.2 * abs(signal[0])  # of one word networks differ widely: little is left

@@ -192,15 +192,13 @@ def _ending_modes(
 
 @torch.no_grad()
 def edge_gains(network: Network, line: LineAttractor, probes: Probes, steps: int = 40) -> tuple[Tensor, Tensor]:
-    """How much more valence words count at the edges of a document, (steps,) each: of the t-th word, by the contrast of
-    full effects t pads after the initial state, over that at the nearest point of the line; and of a word with t words
-    behind it, by what it is worth after t pads over what it is worth in the long run (the line's own growth taken
-    out)."""
+    """How much more valence words count at the edges of a document, (steps,) each, than in the long run: of the t-th
+    word, by the contrast of full effects t pads after the initial state (over that at the nearest point of the line);
+    and of a word with t words behind it, by what it is worth after t pads (the line's own growth taken out)."""
     e = probes.inputs(network)
-    states = responses(network, network.h0.detach(), steps - 1)
+    states = responses(network, network.h0.detach(), 2 * steps)
     on_line = probes.contrast(effects(network, line.knots, e))
     first = probes.contrast(effects(network, states, e)) / line.interpolate(on_line, states)
-    worth = probes.contrast(_transients(network, line.h_star, e, 2 * steps).t())
-    growth = abs(line.integration_eigenvalue) ** torch.arange(len(worth), device=worth.device, dtype=worth.dtype)
-    worth = worth / growth
-    return first, worth[:steps] / worth[-1]
+    last = probes.contrast(_transients(network, line.h_star, e, 2 * steps).t())
+    last = last / abs(line.integration_eigenvalue) ** torch.arange(len(last), device=last.device, dtype=last.dtype)
+    return first[:steps] / first[-1], last[:steps] / last[-1]

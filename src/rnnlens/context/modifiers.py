@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 Reference = Literal["fixed", "nearest"]
 NEGATES = 0.5  # a word that takes away at least this share of valence is a negator, one that takes less a diminisher
+PRIOR = 300.0  # how many occurrences outweigh the belief that a word modifies nothing
 CHANGES = 0.1  # a word that changes valence by less than this share is neither
 
 
@@ -227,7 +228,7 @@ def find_modifiers(
     reference: Reference = "fixed",
     probes: Probes | None = None,
     threshold: float | None = None,
-    prior: float = 300.0,
+    prior: float = PRIOR,
 ) -> Modifiers:
     """Measure the `top` most frequent words as modifiers.
 

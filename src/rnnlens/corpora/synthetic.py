@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -268,13 +267,3 @@ def _documents(
     edges = np.cumsum(odds)
     ids = np.searchsorted(edges[:-1], generator.random(offsets[-1]), side="right")
     return ids.astype(np.uint16 if language.words <= 2**16 else np.uint32), offsets
-
-
-def describe(truth: Truth, counts: np.ndarray) -> dict[str, Any]:
-    """The modifiers as plain rows, most frequent first."""
-    rows = truth.modifiers[np.argsort(-counts[truth.modifiers], kind="stable")]
-    return {
-        "word": [truth.words[i] for i in rows], "kind": [truth.kinds[i] for i in rows], "count": counts[rows].tolist(),
-        "strength": np.where(truth.shift[rows] != 0, truth.shift[rows], truth.factor[rows]).tolist(),
-        "scope": truth.scope[rows].tolist(), "tau": truth.tau[rows].tolist(), "valence": truth.valence[rows].tolist(),
-    }  # fmt: skip

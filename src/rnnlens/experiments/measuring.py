@@ -10,7 +10,7 @@ import torch
 from rnnlens.context.edges import edge_gains
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.scope import scopes
-from rnnlens.context.subspace import project_out, random_subspace
+from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 from rnnlens.corpora.truth import Truth
 from rnnlens.experiments.accuracy import other_words
 from rnnlens.experiments.analyze import Analysis
@@ -39,8 +39,8 @@ def reading(logits: np.ndarray, plain: np.ndarray, expected: np.ndarray) -> dict
     """A network's logits as a·(what words add up to plainly) + b·(what modifiers add): `valence` is a, `modification`
     b/a, 1 where modifiers count in full and 0 where they are not heeded; `explained` is the share of variance."""
     x = np.stack([plain, expected - plain, np.ones(len(plain))], 1)
-    (a, b, _), *_ = np.linalg.lstsq(x, logits, rcond=None)
-    left = logits - x @ np.linalg.lstsq(x, logits, rcond=None)[0]
+    fit = np.linalg.lstsq(x, logits, rcond=None)[0]
+    (a, b, _), left = fit, logits - x @ fit
     return {"valence": float(a), "modification": float(b / a), "explained": float(1 - left.var() / logits.var())}
 
 
@@ -62,8 +62,6 @@ def measure_causes(analysis: Analysis, corpus: Any, truth: Truth, draws: int = 3
             **now, "valence_kept": now["valence"] / start["valence"],
             "accuracy": _accuracy(logits, corpus.test.labels), "accuracy_plain": _accuracy(logits, sums.labels),
         }  # fmt: skip
-
-    from rnnlens.context.subspace import fit_subspace
 
     wide = fit_subspace(network, line, analysis.modifiers, rank=None, rows=analysis.modifiers.strong)
     ranks = [rank for rank in RANKS if rank <= wide.rank]

@@ -21,13 +21,14 @@ import numpy as np
 import torch
 
 from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
-from rnnlens.context.modifiers import kind_of
+from rnnlens.context.modifiers import PRIOR, kind_of
 from rnnlens.context.probes import Probes
 from rnnlens.context.scope import falls_to
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, prepared_synthetic, preset
 from rnnlens.corpora.truth import Truth
 from rnnlens.errors import RnnlensError, exit_code_of
+from rnnlens.experiments.alternatives import alternatives
 from rnnlens.experiments.ceiling import known_valences
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.recipe import RECIPE, Settings
@@ -104,6 +105,8 @@ def _seed(
         run.add_results(validation={"causes": measure_causes(analysis, corpus, truth)})
         write_tensors(stored, measure_words(analysis), {"what": "every word's measures, for `rnnlens validate`"})
     arrays, _ = read_tensors(stored)
+    counts = np.asarray(corpus.vocab.counts)[arrays["ids"]]
+    arrays["unshrunk"] = arrays["score"] / np.maximum(counts / (counts + PRIOR), 1e-12)
     results = {
         "seed": seed, "accuracy": run.results["accuracy"], "warnings": run.results["warnings"],
         "line": run.results["line_attractor"], "pad_drift": run.results["pad_drift"], **run.results["validation"],
@@ -127,8 +130,23 @@ def _scored(
     share, positive, negative = mean("share"), mean("positive"), mean("negative")
     kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
     tau = falls_to(torch.from_numpy(mean("reach"))).numpy()
-    found = score_words(truth, ids, corpus.vocab.counts[ids], {**sizes, **data}, share, kind, tau)  # type: ignore[index]
-    return {**found, "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")}}
+    assert corpus.vocab.counts is not None
+    counts = corpus.vocab.counts[ids]
+    if len(measured) > 1:
+        sizes |= alternatives(np.stack([one["unshrunk"] for one in measured]), counts)
+    found = score_words(truth, ids, counts, {**sizes, **data}, share, kind, tau)
+    rows = np.flatnonzero(np.isin(ids, truth.modifiers))
+    rank = np.argsort(np.argsort(-np.abs(sizes["score"]), kind="stable"), kind="stable") + 1
+    return {
+        **found,
+        "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")},
+        "found": {
+            "kind": [truth.kinds[i] for i in ids[rows]], "called": [kind[i] for i in rows],
+            "count": counts[rows].tolist(), "rank": rank[rows].tolist(),
+            "share": truth.share[ids[rows]].tolist(), "found_share": share[rows].tolist(),
+            "tau": truth.tau[ids[rows]].tolist(), "found_tau": tau[rows].tolist(),
+        },
+    }  # fmt: skip
 
 
 def _edge(gain: np.ndarray, edge: np.ndarray) -> dict[str, Any]:
@@ -189,7 +207,7 @@ def _data(corpus: Corpus, out: Path, ids: np.ndarray) -> dict[str, np.ndarray]:
     path = out / "data.safetensors"
     if not path.exists():
         write_tensors(path, data_scores(corpus, ids), {"what": "scores of words from data alone"})
-    return read_tensors(path)[0]
+    return dict(sorted(read_tensors(path)[0].items()))
 
 
 def _plain_accuracy(corpus: Corpus, truth: Truth) -> float:
