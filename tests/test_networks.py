@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rnnlens import Network, RnnlensError, Vocab
 from rnnlens.corpora import PAD
 from rnnlens.networks import CELLS
+from rnnlens.networks.starting import remember
 
 WORDS = ["<unk>", "not", "bad", "at", "all", "good"]
 archs = pytest.mark.parametrize("arch", CELLS)
@@ -149,3 +150,22 @@ def test_pad_can_be_written_in_a_sentence():
     assert Vocab(WORDS).encode("not <pad> good").tolist() == [1, PAD, 5]
     assert Vocab(["<pad>", "not"]).encode("not <pad>").tolist() == [1, 0], "a vocabulary's own pad word is that word"
     assert Vocab(WORDS).decode([1, PAD, 5]) == ["not", "<pad>", "good"]
+
+
+@archs
+def test_a_network_that_begins_remembering_keeps_what_it_read_for_long(arch):
+    def kept(network):
+        """How much of what one word did to the state is left 30 pads later."""
+        h = network.h0.detach().expand(2, -1)
+        h = network.step(h, torch.stack([torch.zeros(8), torch.ones(8)]).to(h))
+        first = (h[1] - h[0]).norm()
+        for _ in range(30):
+            h = network.step(h)
+        return float((h[1] - h[0]).norm() / first)
+
+    plain, long = (Network(WORDS, arch=arch, hidden=64, embedding=8, seed=3) for _ in range(2))
+    assert remember(long, words=100.0, spread=0.1) is long
+    torch.testing.assert_close(long.E, 0.1 * plain.E)
+    with torch.no_grad():
+        if arch != "vanilla":
+            assert kept(long) > max(0.03, 3 * kept(plain))

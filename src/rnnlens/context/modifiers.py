@@ -5,8 +5,8 @@ Three measures of a word, at h_mod = F(h*, word):
 norm         ‖J_inp(h_mod) − J_inp(reference)‖_F, the paper's. With reference `fixed` (h*, the paper's) strong valence
              words score high, because they move far along the line; with `nearest` the change along it is left out.
 interaction  needs no linearisation: by how much the full effects of probe words differ from those at the point of the
-             line nearest to h_mod, positive probes less negative ones. Above 0 it stresses valence, below 0 it weakens
-             or flips it.
+             line nearest to h_mod, positive probes less negative ones, and less what a pad in the word's place does.
+             Above 0 it stresses valence, below 0 it weakens or flips it.
 score        the recommended one: the interaction as a share of valence, less what words of the same valence show on
              average (after a strong word every word counts less), and shrunk by how little the network has seen of the
              word: n/(n + prior) of it for a word seen n times, since rare words have large random interactions. Over
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Reference = Literal["fixed", "nearest"]
 NEGATES = 0.5  # a word that takes away at least this share of valence is a negator, one that takes less a diminisher
+PRIOR = 300.0  # how many occurrences outweigh the belief that a word modifies nothing
 CHANGES = 0.1  # a word that changes valence by less than this share is neither
 
 
@@ -237,7 +238,7 @@ def find_modifiers(
     reference: Reference = "fixed",
     probes: Probes | None = None,
     threshold: float | None = None,
-    prior: float = 300.0,
+    prior: float = PRIOR,
 ) -> Modifiers:
     """Measure the `top` most frequent words as modifiers.
 
@@ -266,11 +267,13 @@ def find_modifiers(
     e, h_star = probes.inputs(network), line.h_star
     h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
     nearest = line.nearest(h_mod)
-    on_line, after = effects(network, line.knots, e), effects(network, h_mod, e)
+    read = torch.cat([h_mod, network.step(h_star).unsqueeze(0)])  # the last after a pad
+    on_line, after = effects(network, line.knots, e), effects(network, read, e)
 
     def interact(some: Probes, columns: Tensor) -> Tensor:
         along = some.contrast(on_line[:, columns])  # what changes along the line, interpolated
-        return some.contrast(after[:, columns]) - line.interpolate(along, h_mod)
+        beyond = some.contrast(after[:, columns]) - line.interpolate(along, read)
+        return beyond[:-1] - beyond[-1]
 
     interaction = interact(probes, torch.arange(len(e), device=e.device))
     halves = [interact(*half) for half in _halves(probes, e.device)]

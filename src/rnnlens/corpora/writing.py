@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 
 from rnnlens import artifacts
-from rnnlens.corpora.corpus import ARRAYS, content_fingerprint, read_split
 from rnnlens.corpora.encoding import byte_chunks
 from rnnlens.corpora.labels import DROPPED
 from rnnlens.corpora.options import PrepareConfig, Progress
+from rnnlens.corpora.saving import write_about, write_npy
 from rnnlens.corpora.sources import Source
 from rnnlens.corpora.spool import Place, Spool, index_texts, stratified
-from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
 
 
@@ -36,7 +35,7 @@ def write_corpus(
     artifacts.write_json(folder / "vocab.json", {"words": found.vocab.words, "counts": found.vocab.counts})
     rows = {split: len(codes) for split, codes in source.labels.items()}
     read = {"labels": source.scheme, "columns": dict(source.columns), "rows": rows, "dropped": dropped}
-    _write_about(folder, found.vocab, list(found.parts), {**about, "about": {**about["about"], **read}})
+    write_about(folder, found.vocab, list(found.parts), {**about, "about": {**about["about"], **read}})
 
 
 def _wanted(source: Source, limit: int | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -75,29 +74,6 @@ def _write_split(folder: Path, part: str, spool: Spool, chosen: np.ndarray, tabl
     lengths, labels = spool.lengths, spool.labels[chosen]
     offsets = np.concatenate([[0], np.cumsum(lengths[chosen])])
     ids = (table[codes[np.repeat(chosen[rows], lengths[rows])]] for rows, codes in spool.blocks())
-    _write_npy(folder / f"{part}.offsets.npy", offsets.dtype, len(offsets), [offsets])
-    _write_npy(folder / f"{part}.labels.npy", labels.dtype, len(labels), [labels])
-    _write_npy(folder / f"{part}.ids.npy", table.dtype, int(offsets[-1]), ids)
-
-
-def _write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarray]) -> None:
-    """Write an array (size,) a block at a time. `np.save` would not say why it fails where the disk is full."""
-    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (size,)}
-    with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, about)
-        for block in blocks:
-            file.write(np.ascontiguousarray(block).data)
-
-
-def _write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:
-    splits = {part: read_split(folder, part, len(vocab)) for part in parts}
-    names = ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in ARRAYS)]
-    content = {
-        "kind": "corpus",
-        "schema": artifacts.SCHEMA,
-        **about,
-        "corpus": content_fingerprint(vocab, splits),
-        "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
-        "files": {name: artifacts.file_fingerprint(folder / name) for name in names},
-    }
-    artifacts.write_json(folder / "corpus.json", content)
+    write_npy(folder / f"{part}.offsets.npy", offsets.dtype, len(offsets), [offsets])
+    write_npy(folder / f"{part}.labels.npy", labels.dtype, len(labels), [labels])
+    write_npy(folder / f"{part}.ids.npy", table.dtype, int(offsets[-1]), ids)

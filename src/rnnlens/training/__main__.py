@@ -30,17 +30,22 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--test", action="store_true", help="evaluate on the test split at the end")
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--threads", type=int)
+    config_flags(parser)
+    return parser
+
+
+def config_flags(parser: argparse.ArgumentParser, config: TrainConfig = TrainConfig()) -> None:  # noqa: B008 - frozen
+    """A flag for every field of TrainConfig; what is not given is as in `config`."""
     hints = get_type_hints(TrainConfig)
     for field in dataclasses.fields(TrainConfig):
         kinds = [kind for kind in (get_args(hints[field.name]) or (hints[field.name],)) if kind is not type(None)]
-        flag = f"--{field.name.replace('_', '-')}"
+        flag, default = f"--{field.name.replace('_', '-')}", getattr(config, field.name)
         if kinds == [bool]:
-            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=field.default)
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=default)
         elif isinstance(kinds[0], str):
-            parser.add_argument(flag, choices=kinds, default=field.default)
+            parser.add_argument(flag, choices=kinds, default=default)
         else:
-            parser.add_argument(flag, type=kinds[0], default=field.default)
-    return parser
+            parser.add_argument(flag, type=kinds[0], default=default)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,47 @@
+"""Arrays of ids → the files of a prepared corpus. Needs only NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rnnlens import artifacts
+from rnnlens.corpora.corpus import ARRAYS, Corpus, content_fingerprint, read_split
+from rnnlens.corpora.vocab import Vocab
+
+
+def save_corpus(corpus: Corpus, folder: Path, key: str) -> None:
+    """Write a corpus that is in memory into a folder; `key` names what it was made from."""
+    artifacts.write_json(folder / "vocab.json", {"words": corpus.vocab.words, "counts": corpus.vocab.counts})
+    for part, split in corpus.splits.items():
+        for name in ARRAYS:
+            array = getattr(split, name)
+            write_npy(folder / f"{part}.{name}.npy", array.dtype, len(array), [array])
+    write_about(folder, corpus.vocab, list(corpus.splits), {"key": key, "about": dict(corpus.about)})
+
+
+def write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarray]) -> None:
+    """Write an array (size,) a block at a time. `np.save` would not say why it fails where the disk is full."""
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (size,)}
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, about)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block).data)
+
+
+def write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:
+    """Write corpus.json, which vouches for the other files."""
+    splits = {part: read_split(folder, part, len(vocab)) for part in parts}
+    names = ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in ARRAYS)]
+    content = {
+        "kind": "corpus",
+        "schema": artifacts.SCHEMA,
+        **about,
+        "corpus": content_fingerprint(vocab, splits),
+        "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
+        "files": {name: artifacts.file_fingerprint(folder / name) for name in names},
+    }
+    artifacts.write_json(folder / "corpus.json", content)

@@ -1,0 +1,100 @@
+"""What is true of a synthetic language: of its words, of the edges of its documents, and of every document in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
+
+KINDS = ("neutral", "valence", "negator", "intensifier", "diminisher", "shifter")
+MODIFIERS = KINDS[2:]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Of n documents, what their words add up to, on the scale of the labels' logit.
+
+    full      (n,)  the sum that the label was drawn from
+    expected  (n,)  with every scope averaged over: as much as words alone can tell
+    plain     (n,)  without any modifier; the weights of edges stay
+    labels    (n,)  uint8, the labels that the plain sum would have been given, by the same chance
+    """
+
+    full: np.ndarray
+    expected: np.ndarray
+    plain: np.ndarray
+    labels: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """A language's words (W), the most frequent first.
+
+    kinds      (W,)  neutral, valence, negator, intensifier, diminisher, shifter; a modifier may have valence too
+    valence    (W,)  what a word adds to the sum; 0 for most
+    factor     (W,)  a valence word in reach of a modifier counts so many times: below 0 negated, 1 unchanged
+    shift      (W,)  a valence word in reach of a shifter counts so much more
+    scope      (W,)  mean reach μ in words; 0 where none. An occurrence reaches at least k with chance (1 − 1/μ)^(k−1)
+    edge       (T,)  the weight of a document's t-th word from either end; 1 beyond
+    scale            labels are drawn from the logistic of scale·(the document's sum)
+    bayes            accuracy of who knows the sums; `reader`: of who knows all this but not each occurrence's reach
+    sums             of every split's documents
+    """
+
+    words: tuple[str, ...]
+    kinds: tuple[str, ...]
+    valence: np.ndarray
+    factor: np.ndarray
+    shift: np.ndarray
+    scope: np.ndarray
+    edge: np.ndarray
+    scale: float
+    bayes: float
+    reader: float
+    sums: Mapping[str, Sums]
+
+    @cached_property
+    def modifiers(self) -> np.ndarray:
+        """Ids of the modifiers."""
+        return np.flatnonzero([kind in MODIFIERS for kind in self.kinds])
+
+    @property
+    def share(self) -> np.ndarray:
+        """The change of the next word's valence as a share of it, (W,): −1 takes it away, −2 flips it."""
+        return self.factor - 1
+
+    @property
+    def tau(self) -> np.ndarray:
+        """The lag at which a modifier's mean effect is 1/e of that on the next word, (W,); NaN where there is none.
+
+        At lag k the mean effect is that on the next word times q^(k−1), q = 1 − 1/μ: τ = 1 + 1/(−ln q)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.scope > 1, 1 - 1 / np.log1p(-1 / self.scope), np.where(self.scope == 1, 1.0, np.nan))
+
+    def save(self, folder: Path | str) -> None:
+        """Write truth.json (words, numbers) and truth.safetensors (documents) into a folder."""
+        folder = Path(folder)
+        arrays = {f"{part}.{name}": getattr(sums, name) for part, sums in self.sums.items() for name in vars(sums)}
+        mark = write_tensors(folder / "truth.safetensors", arrays, {"what": "the sums behind every document's label"})
+        told = {key: value for key, value in vars(self).items() if key not in ("sums", "modifiers")}
+        write_json(folder / "truth.json", {**told, "documents": mark})
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Truth:
+        """Read what `save` wrote, verified."""
+        told: dict[str, Any] = read_json(Path(folder) / "truth.json")
+        arrays, _ = read_tensors(Path(folder) / "truth.safetensors")
+        del told["documents"]
+        for name in ("valence", "factor", "shift", "scope", "edge"):
+            told[name] = np.array(told[name])
+        for name in ("words", "kinds"):
+            told[name] = tuple(told[name])
+        parts = {name.split(".")[0] for name in arrays}
+        names = ("full", "expected", "plain", "labels")
+        return cls(**told, sums={part: Sums(*(arrays[f"{part}.{name}"] for name in names)) for part in sorted(parts)})

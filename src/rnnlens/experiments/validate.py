@@ -1,0 +1,308 @@
+"""`validate`: the method against languages whose truth is known.
+
+Trains networks on a synthetic language, takes each apart as any network, and scores what was found against the truth,
+together with scores that data alone give and with a `ModifierConvolution` that learns its modifiers.
+
+DIR/corpus, DIR/ARCH-SEED (run folders), DIR/convolution, DIR/data.safetensors, DIR/validation.json. A killed command
+goes on where it stopped; what is finished is used again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
+from rnnlens.context.modifiers import PRIOR, kind_of
+from rnnlens.context.probes import Probes
+from rnnlens.context.scope import falls_to
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.synthetic import PRESETS, Language, prepared_synthetic, preset
+from rnnlens.corpora.truth import Truth
+from rnnlens.errors import RnnlensError, exit_code_of
+from rnnlens.experiments.alternatives import alternatives
+from rnnlens.experiments.ceiling import known_valences
+from rnnlens.experiments.data_scores import data_scores
+from rnnlens.experiments.recipe import RECIPE, Settings
+from rnnlens.experiments.scoring import score_words
+from rnnlens.training.__main__ import config_flags
+from rnnlens.training.config import TrainConfig
+
+Told = Callable[[str], None]
+TOP = 10_000
+
+
+def validate(
+    language: Language | str,
+    out: Path | str,
+    settings: Settings | None = None,
+    *,
+    seeds: int = 5,
+    language_seed: int = 0,
+    convolution: bool = True,
+    device: str | None = None,
+    told: Told = lambda note: None,
+) -> dict[str, Any]:
+    """Train, take apart and score; returns what validation.json gets."""
+    if seeds < 1:
+        raise RnnlensError(f"seeds is {seeds}: expected at least 1")
+    settings, out, began = settings or Settings(), Path(out), time.monotonic()
+    name = language if isinstance(language, str) else "own"
+    language = preset(language) if isinstance(language, str) else language
+    corpus, truth = prepared_synthetic(language, language_seed, out / "corpus")
+    told(f"{corpus!r}: {len(truth.modifiers)} modifiers; who knows the sums is right in {100 * truth.bayes:.1f} %, "
+         f"who knows the words' truth in {100 * truth.reader:.1f} %")  # fmt: skip
+    probes = _probes(corpus, out)
+    measured = [_seed(corpus, truth, probes, settings, seed, out, device, told) for seed in range(seeds)]
+    data = _data(corpus, out, measured[0]["ids"])
+    found: dict[str, Any] = {
+        "preset": name, "language": dataclasses.asdict(language), "language_seed": language_seed,
+        "network": {"arch": settings.arch, "hidden": settings.hidden, "embedding": settings.embedding},
+        "config": dataclasses.asdict(settings.config), "seeds": seeds,
+        "truth": {"bayes": truth.bayes, "reader": truth.reader, "plain": _plain_accuracy(corpus, truth)},
+        "networks": [{**_scored(corpus, truth, [one], data), **one["results"]} for one in measured],
+    }  # fmt: skip
+    if seeds > 1:
+        found["consensus"] = _scored(corpus, truth, measured, data)
+    found["ceiling"] = _ceiling(corpus, truth, out, measured[0]["ids"])
+    if convolution:
+        found["convolution"] = _convolution(corpus, truth, out, device, told)
+    found["seconds"] = time.monotonic() - began
+    write_json(out / "validation.json", _finite(found))
+    told(f"{time.monotonic() - began:.0f} s in all; {out / 'validation.json'}")
+    return found
+
+
+def _seed(
+    corpus: Corpus, truth: Truth, probes: Probes, settings: Settings, seed: int, out: Path, device: str | None,
+    told: Told,
+) -> dict[str, Any]:  # fmt: skip
+    """Train and measure one network, or read what was measured before."""
+    from rnnlens.experiments.analyze import analyze
+    from rnnlens.experiments.measuring import measure_causes, measure_words
+    from rnnlens.networks import Network
+    from rnnlens.networks.starting import remember
+    from rnnlens.training.loop import train
+
+    folder, began = out / f"{settings.arch}-{seed}", time.monotonic()
+    network = remember(Network(corpus.vocab, settings.arch, settings.hidden, settings.embedding, seed=seed), seed=seed)
+    config = dataclasses.replace(settings.config, seed=seed)
+    run = train(network, corpus, config, folder, resume=True, device=device, test=True)
+    trained = time.monotonic() - began
+    stored = folder / "validation.safetensors"
+    if not stored.exists() or "validation" not in run.results:
+        where = device or ("cuda" if torch.cuda.is_available() else None)
+        analysis = analyze(run, corpus, probes=probes, top=TOP, device=where, accuracy=False)
+        analysis.save()
+        run.add_results(validation={"causes": measure_causes(analysis, corpus, truth)})
+        write_tensors(stored, measure_words(analysis), {"what": "every word's measures, for `rnnlens validate`"})
+    arrays, _ = read_tensors(stored)
+    counts = np.asarray(corpus.vocab.counts)[arrays["ids"]]
+    arrays["unshrunk"] = arrays["score"] / np.maximum(counts / (counts + PRIOR), 1e-12)
+    results = {
+        "seed": seed, "accuracy": run.results["accuracy"], "warnings": run.results["warnings"],
+        "line": run.results["line_attractor"], "pad_drift": run.results["pad_drift"], **run.results["validation"],
+    }  # fmt: skip
+    accuracy = 100 * run.results["accuracy"]["test"]
+    told(f"{folder.name}: test {accuracy:.1f} %; trained in {trained:.0f} s, measured in "
+         f"{time.monotonic() - began - trained:.0f} s")  # fmt: skip
+    return {**arrays, "results": results}
+
+
+def _scored(
+    corpus: Corpus, truth: Truth, measured: list[dict[str, Any]], data: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """One network, or the mean of several, against the truth."""
+
+    def mean(name: str) -> np.ndarray:
+        return np.mean([one[name] for one in measured], 0)
+
+    ids = measured[0]["ids"]
+    sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction", "score")}
+    share, positive, negative = mean("share"), mean("positive"), mean("negative")
+    kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
+    tau = falls_to(torch.from_numpy(mean("reach"))).numpy()
+    assert corpus.vocab.counts is not None
+    counts = corpus.vocab.counts[ids]
+    if len(measured) > 1:
+        sizes |= alternatives(np.stack([one["unshrunk"] for one in measured]), counts)
+    found = score_words(truth, ids, counts, {**sizes, **data}, share, kind, tau)
+    rows = np.flatnonzero(np.isin(ids, truth.modifiers))
+    rank = np.argsort(np.argsort(-np.abs(sizes["score"]), kind="stable"), kind="stable") + 1
+    return {
+        **found,
+        "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")},
+        "found": {
+            "kind": [truth.kinds[i] for i in ids[rows]], "called": [kind[i] for i in rows],
+            "count": counts[rows].tolist(), "rank": rank[rows].tolist(),
+            "share": truth.share[ids[rows]].tolist(), "found_share": share[rows].tolist(),
+            "tau": truth.tau[ids[rows]].tolist(), "found_tau": tau[rows].tolist(),
+        },
+    }  # fmt: skip
+
+
+def _edge(gain: np.ndarray, edge: np.ndarray) -> dict[str, Any]:
+    """The gain of words at an edge against the truth's weights."""
+    true = np.append(edge, np.ones(max(0, len(gain) - len(edge))))[: len(gain)]
+    return {
+        "gain": gain.tolist(), "true": true.tolist(), "error": float(np.abs(gain - true).mean()),
+        "correlation": float(np.corrcoef(gain, true)[0, 1]),
+    }  # fmt: skip
+
+
+def _ceiling(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray) -> dict[str, Any]:
+    """What the documents could tell at best, against the truth."""
+    path = out / "ceiling.safetensors"
+    if not path.exists():
+        write_tensors(path, {"share": known_valences(corpus, truth, ids)}, {"what": "strengths, valences known"})
+    share = read_tensors(path)[0]["share"]
+    kind = [kind_of(s, s, -s) for s in share.tolist()]
+    assert corpus.vocab.counts is not None
+    found = score_words(
+        truth, ids, corpus.vocab.counts[ids], {"strength": share}, share, kind, np.full(len(ids), np.nan)
+    )
+    return {key: value for key, value in found.items() if key != "reach"}
+
+
+def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, told: Told) -> dict[str, Any]:
+    """A bag of words that learns which of its words modify others, against the truth."""
+    from rnnlens.baselines import ModifierConvolution
+
+    folder, began = out / "convolution", time.monotonic()
+    if (folder / "baseline.json").exists():
+        model = ModifierConvolution.load(folder)
+    else:
+        many = min(TOP, len(corpus.vocab))
+        where = device or ("cuda" if torch.cuda.is_available() else None)
+        model = ModifierConvolution("learn", candidates=many, edges=True, device=where).fit(corpus)
+        model.save(folder)
+    ids = np.array(model.model_.shape.modifiers)
+    tau = model.model_.log_tau.exp().numpy()
+    share = model.model_.alpha[:, 0].numpy() * np.exp(-1 / tau)
+    assert corpus.vocab.counts is not None and corpus.test is not None
+    kind = [kind_of(s, s, -s) for s in share.tolist()]
+    found = score_words(truth, ids, corpus.vocab.counts[ids], {"strength": share}, share, kind, 1 + tau)
+    accuracy = float((model.predict(corpus.test) == corpus.test.labels).mean())
+    told(f"convolution: test {100 * accuracy:.1f} %; {time.monotonic() - began:.0f} s")
+    return {**found, "accuracy": {"test": accuracy}}
+
+
+def _probes(corpus: Corpus, out: Path) -> Probes:
+    path = out / "probes.json"
+    if not path.exists():
+        probes = Probes.from_corpus(corpus)
+        write_json(path, dataclasses.asdict(probes))
+    return Probes(**read_json(path))
+
+
+def _data(corpus: Corpus, out: Path, ids: np.ndarray) -> dict[str, np.ndarray]:
+    path = out / "data.safetensors"
+    if not path.exists():
+        write_tensors(path, data_scores(corpus, ids), {"what": "scores of words from data alone"})
+    return dict(sorted(read_tensors(path)[0].items()))
+
+
+def _plain_accuracy(corpus: Corpus, truth: Truth) -> float:
+    """Of who knows every valence but no modifier."""
+    assert corpus.test is not None
+    return float(((truth.sums["test"].plain > 0) == corpus.test.labels).mean())
+
+
+def _finite(content: Any) -> Any:
+    """Plain data in which numbers that are none are None, the others of six digits."""
+    if isinstance(content, float):
+        return float(f"{content:.6g}") if np.isfinite(content) else None
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    return [_finite(value) for value in content] if isinstance(content, list | tuple) else content
+
+
+def summary(found: dict[str, Any]) -> list[list[str]]:
+    """A table: a row for each score and measure, with each network's range, and the consensus."""
+    networks, consensus = found["networks"], found.get("consensus")
+
+    def row(name: str, pick: Callable[[dict[str, Any]], float | None], of: list[dict[str, Any]]) -> list[str]:
+        values = [value for value in (pick(one) for one in of) if value is not None]
+        spread = "–" if not values else f"{np.mean(values):.3f} ({min(values):.3f} … {max(values):.3f})"
+        both = pick(consensus) if consensus is not None else None
+        return [name, spread, "–" if both is None else f"{both:.3f}"]
+
+    rows = [
+        row(f"average precision: {name}", lambda one, name=name: one["scores"][name]["average_precision"], networks)  # type: ignore[misc]
+        for name in networks[0]["scores"]
+    ]
+    for name, pick in {
+        "recall at M: score": lambda one: one["scores"]["score"]["recall_at_m"],
+        "kind, all": lambda one: one["kinds"]["accuracy"],
+        "kind, frequent enough": lambda one: one["kinds"]["accuracy_learnable"],
+        "strength r, all": lambda one: one["strength"]["all"]["pearson"],
+        "strength r, frequent enough": lambda one: one["strength"]["learnable"]["pearson"],
+        "τ within 30 %, frequent enough": lambda one: one["reach"]["learnable"]["within"],
+        "edge error, beginning": lambda one: one["edges"]["beginning"]["error"],
+        "edge error, ending": lambda one: one["edges"]["ending"]["error"],
+    }.items():
+        rows.append(row(name, pick, networks))
+    for name, other in (("convolution", "learns its modifiers"), ("ceiling", "valences known")):
+        if name in found:
+            one = found[name]
+            rows.append([f"{other}: average precision", f"{one['scores']['strength']['average_precision']:.3f}", ""])
+            for rows_of, told in (("all", "all"), ("learnable", "frequent enough")):
+                rows.append([f"{other}: strength r, {told}", f"{one['strength'][rows_of]['pearson']:.3f}", ""])
+    return rows
+
+
+def validate_command(
+    name: str, out: Path, arch: str, hidden: int, embedding: int, config: TrainConfig, seeds: int, language_seed: int,
+    documents: int | None, convolution: bool, device: str | None,
+) -> list[list[str]]:  # fmt: skip
+    """What `rnnlens validate` and `python -m rnnlens.experiments.validate` both do; returns the table."""
+    from rnnlens.training.loop import check_device
+
+    check_device(device)
+    language = preset(name)
+    found = validate(
+        name if documents is None else dataclasses.replace(language, train=documents), out,
+        Settings(arch, hidden, embedding, config), seeds=seeds, language_seed=language_seed, convolution=convolution,
+        device=device, told=lambda note: print(note, flush=True),
+    )  # fmt: skip
+    return summary(found)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """`python -m rnnlens.experiments.validate`: where the command line's own parts are missing."""
+    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.validate", description=__doc__)
+    parser.add_argument("--preset", default="hard", choices=list(PRESETS), help="the language")
+    parser.add_argument("--arch", default="gru", choices=["gru", "lstm", "ugrnn", "vanilla"])
+    parser.add_argument("--seeds", type=int, default=5, help="networks to train")
+    parser.add_argument("--language-seed", type=int, default=0, help="seed of the language and its documents")
+    parser.add_argument("--documents", type=int, help="training documents, if not as many as the preset has")
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write")
+    parser.add_argument("--hidden", type=int, default=Settings.hidden)
+    parser.add_argument("--embedding", type=int, default=Settings.embedding)
+    parser.add_argument("--no-convolution", action="store_true", help="networks only")
+    parser.add_argument("--device", choices=["cpu", "cuda"])
+    config_flags(parser, RECIPE)
+    asked = parser.parse_args(arguments)
+
+    def command() -> None:
+        config = TrainConfig(**{field.name: getattr(asked, field.name) for field in dataclasses.fields(TrainConfig)})
+        rows = validate_command(
+            asked.preset, asked.out, asked.arch, asked.hidden, asked.embedding, config, asked.seeds,
+            asked.language_seed, asked.documents, not asked.no_convolution, asked.device,
+        )  # fmt: skip
+        for name, networks, consensus in rows:
+            print(f"{name:45} {networks:28} {consensus}")
+
+    sys.exit(exit_code_of(command))
+
+
+if __name__ == "__main__":
+    main()
