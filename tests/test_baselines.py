@@ -8,7 +8,7 @@ import torch
 
 from rnnlens import RnnlensError
 from rnnlens.baselines import BASELINES, BagOfWords, ModifierConvolution
-from rnnlens.baselines.convolution import Convolution, Shape
+from rnnlens.baselines.convolution import Average, Convolution, Shape
 
 W, M, P = 30, 7, 3
 MODIFIERS = tuple(range(3, 3 + M))
@@ -99,6 +99,48 @@ def test_gradients_are_those_of_the_equation():
         assert (moved[0] - moved[1]) / (2 * step) == pytest.approx((gradient[name] * nudge).sum().item(), rel=1e-5)
 
 
+MIXED = Shape(W, MODIFIERS, edges=True, own_edges=True)  # none of the paper's, but possible
+
+
+@pytest.mark.parametrize("shape", [*list(SHAPES.values())[1:], MIXED], ids=[*list(SHAPES)[1:], "mixed"])
+def test_a_centred_model_folds_into_the_papers_form(shape):
+    model = filled(shape)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.mul_(0.3 if "alpha" in name else 1)
+    generator = torch.Generator().manual_seed(6)
+    model.average = Average(
+        torch.rand(len(shape.modifiers), generator=generator).double() / W, torch.tensor([40.0, 9.0]).double(), 1.0
+    )
+    ids, lengths = torch.randint(-1, W, (3, 40), generator=generator), torch.tensor([40, 3, 17])
+    centred = model(ids, lengths)
+    plain = filled(shape)
+    plain.load_state_dict(model.state_dict())
+    assert not torch.allclose(plain(ids, lengths), centred)
+    model.fold()
+    assert model.average is None
+    torch.testing.assert_close(model(ids, lengths), centred, atol=1e-9, rtol=1e-9)
+    truth = [literal(model, row[:n].tolist()) for row, n in zip(ids, lengths.tolist(), strict=True)]
+    torch.testing.assert_close(centred, torch.tensor(truth, dtype=torch.float64), atol=1e-9, rtol=1e-9)
+
+
+def test_means_are_means():
+    """Over long documents of random words, with and without dropped ones."""
+    model = filled(Shape(W, MODIFIERS, own_weights=True, factored=True, edges=True, own_edges=True, first_lag=1))
+    with torch.no_grad():
+        model.log_tau.fill_(1.0), model.edge_log_tau.fill_(2.0)
+    generator = torch.Generator().manual_seed(8)
+    ids, T = torch.randint(0, W, (200, 300), generator=generator), 300
+    model.average = Average(torch.full((M,), 1 / W).double(), torch.tensor([float(T)]).double(), 0.6)
+    for kept in (1.0, 0.6):
+        some = ids.masked_fill(torch.rand(ids.shape, generator=generator) > kept, -1)
+        gains = model.gains(some, model.tables().modifiers)[:, 50:].mean((0, 1))
+        edges = [gain.mean() for gain in model.edge_gains(torch.full((200,), T), T)]
+        *by_component, begin, end = model.means(kept)
+        torch.testing.assert_close(torch.stack(by_component), gains, rtol=0.1, atol=0.01)
+        torch.testing.assert_close(torch.stack([begin, end]), torch.stack(edges))
+
+
 # --- estimators -------------------------------------------------------------------------------------------------------
 
 
@@ -110,10 +152,9 @@ def reviews(n=600, seed=0):
         total, words = 0, []
         for _ in range(int(generator.integers(2, 6))):
             valence = int(generator.choice([-1, 1]))
-            words += ["the"] * int(generator.integers(3, 9))
-            negated = bool(generator.integers(2))
-            before = ["not"] if negated else ["so"] if generator.integers(2) else []
-            words += [*before, "good" if valence > 0 else "bad"]
+            words += generator.choice(["the", "film", "was", "long"], int(generator.integers(3, 9))).tolist()
+            negated = generator.random() < 0.35
+            words += ["not" if negated else str(generator.choice(["so", "and"])), "good" if valence > 0 else "bad"]
             total += -valence if negated else valence
         if total:
             texts.append(" ".join(words))
@@ -123,7 +164,7 @@ def reviews(n=600, seed=0):
 
 @pytest.fixture(scope="module")
 def fitted():
-    options = {"epochs": 30, "learning_rate": 0.05, "word_dropout": 0.0, "min_count": 1, "l2": 1e-5}
+    options = {"epochs": 60, "learning_rate": 0.05, "word_dropout": 0.0, "min_count": 1, "l2": 1e-5}
     texts, labels = reviews()
     words = ModifierConvolution(["not", "so"], **options).fit(texts, labels)
     return words, BagOfWords(**options).fit(texts, labels), options

@@ -118,6 +118,10 @@ def test_a_runner_without_a_ledger_goes_on_where_it_was(corpus, log, tmp_path, c
     append_line(out, {**rows[0], "model": "bow", "trial": 5, "parameters": {"l2": 1}})
     with pytest.raises(RnnlensError, match="trial 5 of bow was run with"):
         sweep(corpus, ["bow"], 3, tmp_path / "other", earlier=out, modifiers=["not", "very"])
+    older = tmp_path / "older.jsonl"
+    append_line(older, {**rows[0], "method": 1})
+    with pytest.raises(RnnlensError, match="no trials"):
+        sweep(corpus, ["bow"], 3, tmp_path / "more", earlier=older, modifiers=["not", "very"])
 
 
 def test_of_trials_that_chance_cannot_tell_apart_the_one_with_the_lowest_loss_is_best():

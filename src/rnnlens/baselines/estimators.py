@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnnlens.artifacts import atomic_folder, read_json, read_tensors, write_json, write_tensors
-from rnnlens.baselines.convolution import Convolution, Shape
+from rnnlens.baselines.convolution import Average, Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.corpora.corpus import Corpus, Split
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 
+STEPS = 2_000  # of training, where nobody says how many epochs
+
+
 class BadInput(RnnlensError, ValueError):
     """What scikit-learn expects of bad input: a ValueError."""
 
@@ -39,6 +42,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     modifiers       a list of words; "learn": the `candidates` most frequent words begin as modifiers, and a penalty of
                     `sparsity` leaves those that help; None: none; or what an analysis found (`Modifiers`)
+    centre          train with the means of all scales taken off, and fold them into the words' weights at the end: the
+                    same models, but what modifiers do on average is no longer learnt twice, nor kept from the L2 term
     most            of the modifiers of an analysis, the strongest so many
     own_weights     modifiers scale weights of their own (β_mod), not the words' own
     components      how many β_mod there are (P)
@@ -46,7 +51,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     edges, own_edges  the beginning and end of a document modify too, with weights of their own
     first_lag       1: modifiers change what follows; 0: themselves too, as printed
     vocab_size, min_count  which words are known
-    epochs, batch, learning_rate, decay, momentum, l2, word_dropout, max_words, seed, device  how it is trained: by
+    epochs          passes over the texts; None: as many as make 2,000 steps, at least six
+    batch, learning_rate, decay, momentum, l2, word_dropout, max_words, seed, device  how it is trained: by
                     Adam, whose learning rate falls to `decay` of what it begins with
 
     Fitted: `classes_`, `vocab_`, `model_`, and `modifiers_`, a table of word, strength and scope.
@@ -59,6 +65,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         most: int = 400,
         candidates: int = 1_000,
         sparsity: float = 1e-4,
+        centre: bool = True,
         own_weights: bool = False,
         components: int = 3,
         factored: bool = True,
@@ -67,7 +74,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         first_lag: int = 1,
         vocab_size: int = 20_000,
         min_count: int = 2,
-        epochs: int = 8,
+        epochs: int | None = None,
         batch: int = 64,
         learning_rate: float = 0.01,
         decay: float = 0.01,
@@ -82,6 +89,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.most = most
         self.candidates = candidates
         self.sparsity = sparsity
+        self.centre = centre
         self.own_weights = own_weights
         self.components = components
         self.factored = factored
@@ -115,8 +123,14 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.model_ = Convolution(self._shape(self.vocab_, self._modifier_words(self.vocab_)), seed=self.seed).to(
             self.device or "cpu"
         )
-        learnt = isinstance(self.modifiers, str) and len(self.model_.shape.modifiers) > 0
-        train_model(self.model_, split, self._how(), self.l2, self._sparsity if learnt else None)
+        shape = self.model_.shape
+        if self.centre and (shape.modifiers or shape.edges):
+            self.model_.average = self._average(split)
+        learnt = isinstance(self.modifiers, str) and len(shape.modifiers) > 0
+        train_model(self.model_, split, self._how(len(split)), self.l2, self._sparsity if learnt else None)
+        self.model_.keep_all(1 - self.word_dropout)
+        if self.model_.average is not None:
+            self.model_.fold()
         self.model_.requires_grad_(False)
         return self
 
@@ -165,12 +179,23 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             return given.strongest(self.most)
         return list(given)
 
-    def _how(self) -> TrainConfig:
+    def _how(self, documents: int) -> TrainConfig:
+        epochs = self.epochs or min(200, max(6, -(-STEPS // -(-documents // self.batch))))
         return TrainConfig(
-            epochs=self.epochs, batch=self.batch, learning_rate=self.learning_rate, schedule="exponential", warmup=0,
+            epochs=epochs, batch=self.batch, learning_rate=self.learning_rate, schedule="exponential", warmup=0,
             final_rate=self.decay, momentum=self.momentum, word_dropout=self.word_dropout, max_words=self.max_words,
             seed=self.seed,
         )  # fmt: skip
+
+    def _average(self, split: Split) -> Average:
+        words, ids = np.asarray(split.ids), list(self.model_.shape.modifiers)
+        counts = np.bincount(words[words < len(self.vocab_)], minlength=len(self.vocab_))[ids]
+        lengths = split.lengths if self.max_words is None else np.minimum(split.lengths, self.max_words)
+        typical = np.quantile(lengths, np.linspace(0.02, 0.98, 25))
+        share, typical = (
+            torch.from_numpy(some).to(self.model_.beta) for some in (counts / max(1, len(words)), typical)
+        )
+        return Average(share, typical, 1 - self.word_dropout)
 
     def _sparsity(self) -> torch.Tensor:
         """Where modifiers are learnt, the size of each one's scales."""
@@ -279,7 +304,7 @@ class BagOfWords(ModifierConvolution):
         *,
         vocab_size: int = 20_000,
         min_count: int = 2,
-        epochs: int = 8,
+        epochs: int | None = None,
         batch: int = 64,
         learning_rate: float = 0.01,
         decay: float = 0.01,

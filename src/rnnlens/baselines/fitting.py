@@ -69,7 +69,10 @@ def train_model(
     words = [value for name, value in model.named_parameters() if name.startswith("beta")]
     others = [value for name, value in model.named_parameters() if not name.startswith("beta")]
     # Adam's own penalty adds weight_decay · w to the gradient: that of l2 · w² is twice l2.
-    groups: list[dict[str, Any]] = [{"params": words, "weight_decay": 2 * l2}, {"params": others}]
+    groups: list[dict[str, Any]] = [
+        {"params": words, "weight_decay": 2 * l2},
+        {"params": others},
+    ]
     optimizer = torch.optim.Adam(groups, betas=(how.momentum, how.second_momentum), fused=True)
     generator = torch.Generator(device).manual_seed(how.seed)
     step, total = 0, how.epochs * -(-len(split) // how.batch)

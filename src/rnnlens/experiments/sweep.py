@@ -14,7 +14,7 @@ from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.ledger import Ledger, open_storage
 from rnnlens.experiments.settings import write_settings
 from rnnlens.experiments.space import check_model
-from rnnlens.experiments.trials import mark, need_modifiers, numbered_trial
+from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
 
 Engine = Literal["local", "ray"]
@@ -56,7 +56,7 @@ def sweep(
         opened = open_storage(storage or f"sqlite:///{out / 'ledger.db'}")
         ledgers = {model: Ledger(opened, model, seed, about, alone=storage is None) for model in models}
         if earlier is not None:
-            rows = [row for row in read_lines(earlier) if row.get("about") == about]
+            rows = [row for row in read_lines(earlier) if row.get("about") == about and current(row)]
             if not rows:
                 raise RnnlensError(f"{quoted(str(earlier))} holds no trials of this corpus with these modifiers")
             for ledger in ledgers.values():

@@ -112,7 +112,17 @@ def numbered_trial(
     model, number = job
     chosen = parameters(model, seed, number)
     found = run_trial(model, opened(corpus), chosen, seed, modifiers, device)
-    return {"model": model, "seed": seed, "trial": number, "parameters": chosen, **found}
+    return {"model": model, "seed": seed, "trial": number, "parameters": chosen, "method": method(model), **found}
+
+
+def method(model: str) -> int:
+    """How models are trained has a number: trials of another one are not taken for this one's. (2: baselines are centred
+    while they are trained, and words count less where none is dropped.)"""
+    return 2 if model in BASELINES else 1
+
+
+def current(row: dict[str, Any]) -> bool:
+    return row.get("method", 1) == method(row["model"])
 
 
 def mark(corpus: Corpus, modifiers: list[str] | None) -> str:
@@ -135,7 +145,7 @@ def run_trials(
     """Run the trials that `out` does not hold yet, several at a time; each is appended as it finishes."""
     need_modifiers([check_model(model) for model in models], modifiers)
     about = mark(load_corpus(corpus), modifiers)
-    before = [row for row in read_lines(out) if row.get("about") == about and row["seed"] == seed]
+    before = [row for row in read_lines(out) if row.get("about") == about and row["seed"] == seed and current(row)]
     done = {(row["model"], row["trial"]) for row in before}
     todo = [(model, number) for number in numbers for model in models if (model, number) not in done]
     since = time.monotonic()
