@@ -301,3 +301,8 @@ def test_explanations_in_a_terminal_and_in_a_notebook(model):
     assert "<b>" not in html and "<script" not in html and "rgba(" in html
     hostile = ModifierConvolution(["<i>", "not"], **QUICK).fit(["<i> good", "bad <i>", "good", "bad"], [1, 0, 1, 0])
     assert "<i>" not in hostile.explain("<i> good <i>")._repr_html_()
+
+
+def test_a_first_lag_that_blocks_cannot_hold_is_refused():
+    with pytest.raises(ValueError, match="first_lag is '2'"):
+        ModifierConvolution(["not"], first_lag=2).fit(["not good", "bad"], [1, 0])

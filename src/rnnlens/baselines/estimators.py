@@ -160,6 +160,10 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return corpus.train, corpus.vocab, classes
 
     def _shape(self, vocab: Vocab, words: list[str]) -> Shape:
+        if self.first_lag not in (0, 1):
+            raise BadInput(
+                f"first_lag is {quoted(self.first_lag)}: expected 1, or 0 for modifiers that scale themselves"
+            )
         return Shape(
             len(vocab), tuple(vocab.index[word] for word in words if word in vocab), self.own_weights,
             self.components, self.factored, self.edges, self.own_edges, self.first_lag,
