@@ -1,6 +1,7 @@
 """The fast augmented bag of words equals a literal reading of the paper's equations, and has as many parameters."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import torch
 
 from rnnlens import RnnlensError
 from rnnlens.baselines import BASELINES, BagOfWords, ModifierConvolution
-from rnnlens.baselines.convolution import Average, Convolution, Shape
+from rnnlens.baselines.centring import Average, average_weights, fold, means, offsets, settle
+from rnnlens.baselines.convolution import Convolution, Shape
 
 W, M, P = 30, 7, 3
 MODIFIERS = tuple(range(3, 3 + M))
@@ -109,16 +111,16 @@ def test_a_centred_model_folds_into_the_papers_form(shape):
         for name, parameter in model.named_parameters():
             parameter.mul_(0.3 if "alpha" in name else 1)
     generator = torch.Generator().manual_seed(6)
-    model.average = Average(
-        torch.rand(len(shape.modifiers), generator=generator).double() / W, torch.tensor([40.0, 9.0]).double(), 1.0
-    )
+    share = torch.rand(len(shape.modifiers), generator=generator).double() / W
+    average = Average(share, torch.tensor([40.0, 9.0]).double(), 1.0)
+    model.offsets = partial(offsets, model, average)
     ids, lengths = torch.randint(-1, W, (3, 40), generator=generator), torch.tensor([40, 3, 17])
     centred = model(ids, lengths)
     plain = filled(shape)
     plain.load_state_dict(model.state_dict())
     assert not torch.allclose(plain(ids, lengths), centred)
-    model.fold()
-    assert model.average is None
+    fold(model, average)
+    assert model.offsets is None
     torch.testing.assert_close(model(ids, lengths), centred, atol=1e-9, rtol=1e-9)
     truth = [literal(model, row[:n].tolist()) for row, n in zip(ids, lengths.tolist(), strict=True)]
     torch.testing.assert_close(centred, torch.tensor(truth, dtype=torch.float64), atol=1e-9, rtol=1e-9)
@@ -131,14 +133,17 @@ def test_means_are_means():
         model.log_tau.fill_(1.0), model.edge_log_tau.fill_(2.0)
     generator = torch.Generator().manual_seed(8)
     ids, T = torch.randint(0, W, (200, 300), generator=generator), 300
-    model.average = Average(torch.full((M,), 1 / W).double(), torch.tensor([float(T)]).double(), 0.6)
+    average = Average(torch.full((M,), 1 / W).double(), torch.tensor([float(T)]).double(), 0.6)
     for kept in (1.0, 0.6):
         some = ids.masked_fill(torch.rand(ids.shape, generator=generator) > kept, -1)
         gains = model.gains(some, model.tables().modifiers)[:, 50:].mean((0, 1))
         edges = [gain.mean() for gain in model.edge_gains(torch.full((200,), T), T)]
-        *by_component, begin, end = model.means(kept)
+        *by_component, begin, end = means(model, average, kept)
         torch.testing.assert_close(torch.stack(by_component), gains, rtol=0.1, atol=0.01)
         torch.testing.assert_close(torch.stack([begin, end]), torch.stack(edges))
+    settle(model, average)
+    typical = torch.stack([model.contributions(ids, torch.full((200,), T))[ids == word].mean() for word in range(W)])
+    torch.testing.assert_close(average_weights(model), typical, rtol=0.1, atol=0.15)
 
 
 # --- estimators -------------------------------------------------------------------------------------------------------

@@ -359,7 +359,7 @@ def baselines(
     _print(table)
     strongest = ", ".join(f"{m['word']} {m['strength']:+.2f} (τ {m['tau']:.1f})" for m in row["modifiers"][:12])
     print(f"strongest modifiers: {strongest}")
-    print("strength: the change in the weight of the next word as a share of it; τ: over how many words it fades")
+    print("strength: the change in the weight of the next word, as a share of it; τ: over how many words it fades")
     print(f"saved: {out}")
 
 

@@ -12,6 +12,7 @@ Shapes: B documents, T words, W vocabulary, M modifiers, P components.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -59,6 +60,12 @@ class Shape:
             total += 4 + (2 * W if self.own_edges else 0)
         return total
 
+    @property
+    def scales(self) -> list[bool]:
+        """For everything that scales weights, components and then edges: whether these are of its own, or β."""
+        modifiers = self.components if self.own_weights and self.factored else 1
+        return [self.own_weights] * modifiers * bool(self.modifiers) + [self.own_edges] * 2 * self.edges
+
 
 class ModifierTables(NamedTuple):
     """What follows from modifiers' parameters, C words to a block, one more modifier for "none".
@@ -76,15 +83,6 @@ class ModifierTables(NamedTuple):
     decay: Tensor
     ahead: Tensor
     to_the_end: Tensor
-
-
-class Average(NamedTuple):
-    """The documents a model is trained on, as far as averages need them: how often each modifier is met, as a share of
-    all words (M,); typical lengths (Q,); which share of words is kept, where some are dropped in training."""
-
-    share: Tensor
-    lengths: Tensor
-    kept: float
 
 
 class Tables(NamedTuple):
@@ -111,6 +109,7 @@ class Convolution(nn.Module):
         which = torch.full((W + 1,), M)  # PAD reads the last entry
         which[torch.as_tensor(shape.modifiers, dtype=torch.long)] = torch.arange(M)
         self.register_buffer("which", which)
+        self.register_buffer("mean_scales", torch.zeros(len(shape.scales)))
         if M:
             self.alpha = small(M, P if shape.factored else 1)
             self.log_tau = nn.Parameter(torch.full((M,), tau).log())
@@ -122,6 +121,8 @@ class Convolution(nn.Module):
                 self.beta_edges = small(W, 2)
 
     which: Tensor
+    mean_scales: Tensor  # what each scale is for a word on average, once trained
+    offsets: Callable[[], list[Tensor]] | None = None  # what is taken off each scale while it is trained
 
     def forward(self, ids: Tensor, lengths: Tensor, tables: Tables | None = None) -> Tensor:
         return self.contributions(ids, lengths, tables).sum(1) + self.bias
@@ -139,58 +140,11 @@ class Convolution(nn.Module):
         if shape.edges:
             scales += self.edge_gains(lengths, ids.shape[1])
             others = others if shape.own_edges else [*others, own, own]
-        if self.average is not None:
-            scales = [scale - mean for scale, mean in zip(scales, self.means(self.average.kept), strict=True)]
+        if self.offsets is not None:
+            scales = [scale - offset for scale, offset in zip(scales, self.offsets(), strict=True)]
         for scale, weight in zip(scales, others, strict=True):
             total = torch.addcmul(total, scale, weight)
         return total.masked_fill(ids < 0, 0)
-
-    # --- centred, while it is trained ---
-
-    average: Average | None = None
-
-    def means(self, kept: float = 1.0) -> list[Tensor]:
-        """What each scale is for a word on average, in the order of `contributions`; 0 for scales of weights of their
-        own where others scale β, since `fold` cannot do both."""
-        assert self.average is not None
-        shape, found = self.shape, list[tuple[Tensor, bool]]()
-        if shape.modifiers:
-            decay = torch.exp(-torch.exp(-self.log_tau))
-            reach = decay**shape.first_lag / (1 - decay)  # Σ_s exp(−s/τ): over how many words, in sum, each acts
-            found += [
-                (mean, shape.own_weights) for mean in kept * (self.average.share @ (self.alpha * reach.unsqueeze(1)))
-            ]
-        if shape.edges:
-            rate, lengths = torch.exp(-self.edge_log_tau), self.average.lengths
-            in_sum = (1 - torch.exp(-lengths.unsqueeze(1) * rate)).sum(0) / (1 - torch.exp(-rate))
-            found += [(mean, shape.own_edges) for mean in self.edge_alpha * in_sum / lengths.sum()]
-        every = all(own for _, own in found)
-        return [mean if every or not own else torch.zeros_like(mean) for mean, own in found]
-
-    @torch.no_grad()
-    def keep_all(self, kept: float) -> None:
-        """After training with so large a share of the words, read all of them: each counts less, so that sums are on
-        average what they were. (Scales stay: modifiers that were met less often in training were learnt too weak.)"""
-        for name, parameter in self.named_parameters():
-            if name.startswith("beta"):
-                parameter.mul_(kept)
-
-    @torch.no_grad()
-    def fold(self) -> None:
-        """Write a centred model in the paper's form, which computes the same: Σ (scale − mean) w + β is Σ scale w plus
-        another β; where scales are of β itself, (1 + Σ (scale − mean)) β is (1 + Σ scale/c) c β with c = 1 − Σ mean."""
-        means, shape = torch.stack(self.means()), self.shape
-        own = (not shape.modifiers or shape.own_weights) and (not shape.edges or shape.own_edges)
-        if own:
-            weights = self.tables().weights[:, 1:]
-            self.beta.sub_(weights @ means)
-        else:
-            c = 1 - means.sum()
-            self.beta.mul_(c)
-            for scales, theirs in (("alpha", shape.own_weights), ("edge_alpha", shape.own_edges)):
-                if hasattr(self, scales) and not theirs:
-                    getattr(self, scales).div_(c)
-        self.average = None
 
     def tables(self) -> Tables:
         """What follows from the parameters alone: for several batches, `forward` can be given it."""

@@ -7,6 +7,7 @@ their place. Two classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnnlens.artifacts import atomic_folder, read_json, read_tensors, write_json, write_tensors
-from rnnlens.baselines.convolution import Average, Convolution, Shape
+from rnnlens.baselines.centring import Average, average_weights, offsets, settle
+from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.corpora.corpus import Corpus, Split
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 
-STEPS = 2_000  # of training, where nobody says how many epochs
+STEPS = 1_000  # of training, where nobody says how many epochs
 
 
 class BadInput(RnnlensError, ValueError):
@@ -51,7 +53,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     edges, own_edges  the beginning and end of a document modify too, with weights of their own
     first_lag       1: modifiers change what follows; 0: themselves too, as printed
     vocab_size, min_count  which words are known
-    epochs          passes over the texts; None: as many as make 2,000 steps, at least six
+    epochs          passes over the texts; None: as many as make 1,000 steps, at least six
     batch, learning_rate, decay, momentum, l2, word_dropout, max_words, seed, device  how it is trained: by
                     Adam, whose learning rate falls to `decay` of what it begins with
 
@@ -123,14 +125,13 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.model_ = Convolution(self._shape(self.vocab_, self._modifier_words(self.vocab_)), seed=self.seed).to(
             self.device or "cpu"
         )
-        shape = self.model_.shape
-        if self.centre and (shape.modifiers or shape.edges):
-            self.model_.average = self._average(split)
-        learnt = isinstance(self.modifiers, str) and len(shape.modifiers) > 0
-        train_model(self.model_, split, self._how(len(split)), self.l2, self._sparsity if learnt else None)
-        self.model_.keep_all(1 - self.word_dropout)
-        if self.model_.average is not None:
-            self.model_.fold()
+        model = self.model_
+        average = Average.of(split, model, self.max_words, 1 - self.word_dropout)
+        if self.centre:
+            model.offsets = partial(offsets, model, average, average.kept)
+        learnt = isinstance(self.modifiers, str) and len(model.shape.modifiers) > 0
+        train_model(model, split, self._how(len(split)), self.l2, self._sparsity if learnt else None)
+        settle(model, average)
         self.model_.requires_grad_(False)
         return self
 
@@ -191,16 +192,6 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             seed=self.seed,
         )  # fmt: skip
 
-    def _average(self, split: Split) -> Average:
-        words, ids = np.asarray(split.ids), list(self.model_.shape.modifiers)
-        counts = np.bincount(words[words < len(self.vocab_)], minlength=len(self.vocab_))[ids]
-        lengths = split.lengths if self.max_words is None else np.minimum(split.lengths, self.max_words)
-        typical = np.quantile(lengths, np.linspace(0.02, 0.98, 25))
-        share, typical = (
-            torch.from_numpy(some).to(self.model_.beta) for some in (counts / max(1, len(words)), typical)
-        )
-        return Average(share, typical, 1 - self.word_dropout)
-
     def _sparsity(self) -> torch.Tensor:
         """Where modifiers are learnt, the size of each one's scales."""
         return self.sparsity * self.model_.alpha.square().sum(1).add(1e-12).sqrt().sum()
@@ -243,7 +234,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     @property
     def modifiers_(self) -> DataFrame:
         """Modifier words, strongest first: word, strength (the change in the weight of the word right after it, as a
-        share of that weight: −1 takes it away, −2 flips it), scope τ in words."""
+        share of what that word weighs on average: −1 takes it away, −2 flips it), scope τ in words."""
         import polars
 
         kinds = {"word": polars.String, "strength": polars.Float64, "tau": polars.Float64}
@@ -257,10 +248,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             return []
         tau = model.log_tau.exp()
         scale = model.alpha.expand(-1, self.components if self.own_weights else 1)
-        if self.own_weights:  # how much of β there is in what the modifier adds
-            share = scale @ (model.beta @ model.beta_mod) / model.beta.square().sum().clamp(min=1e-12)
-        else:
-            share = scale[:, 0]
+        usual = average_weights(model)  # how much of them there is in what the modifier adds
+        added = model.beta_mod if self.own_weights else model.beta.unsqueeze(1)
+        share = scale @ (usual @ added) / usual.square().sum().clamp(min=1e-12)
         strength = share * torch.exp(-1 / tau)
         order = strength.abs().argsort(descending=True).tolist()[:most]
         words = self.vocab_.decode(ids)

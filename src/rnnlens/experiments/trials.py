@@ -116,8 +116,8 @@ def numbered_trial(
 
 
 def method(model: str) -> int:
-    """How models are trained has a number: trials of another one are not taken for this one. (2: baselines are centred
-    while they are trained, and words count less where none is dropped.)"""
+    """How models are trained has a number: trials of another one are not taken for this one's. (2: baselines are
+    centred while they are trained, and words count less where none is dropped.)"""
     return 2 if model in BASELINES else 1
 
 
