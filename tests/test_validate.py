@@ -56,7 +56,7 @@ def test_edges_are_found_to_weigh_more(validated):
 
 def test_a_bag_of_words_that_learns_its_modifiers_is_scored_alike(validated):
     found = validated[1]["convolution"]
-    assert found["scores"]["strength"]["average_precision"] >= 0.8  # measured: 0.92
+    assert found["scores"]["strength"]["average_precision"] >= 0.8  # measured: 0.84
     assert found["strength"]["all"]["pearson"] >= 0.95  # 0.98
     ceiling = validated[1]["ceiling"]["scores"]["strength"]["average_precision"]
     assert ceiling >= 0.95  # 1.00

@@ -182,7 +182,7 @@ def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, to
     else:
         many = min(TOP, len(corpus.vocab))
         where = device or ("cuda" if torch.cuda.is_available() else None)
-        model = ModifierConvolution("learn", candidates=many, edges=True, device=where).fit(corpus)
+        model = ModifierConvolution("learn", candidates=many, edges=True, epochs=8, device=where).fit(corpus)
         model.save(folder)
     ids = np.array(model.model_.shape.modifiers)
     tau = model.model_.log_tau.exp().numpy()
