@@ -2,6 +2,8 @@
 
 import itertools
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from rnnlens.experiments import reproduce as module
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.reproduce import collect, in_disorder, reproduce
 from rnnlens.experiments.settings import PACKAGED, read_settings
-from rnnlens.experiments.space import SPACES
+from rnnlens.experiments.space import SPACES, parameters
 from rnnlens.experiments.table import (
     FULL,
     PAPER,
@@ -275,3 +277,30 @@ def test_train_takes_a_sweeps_settings(reviews, tmp_path, capsys):
     assert run.about["network"]["hidden"] == NETWORK["hidden"] and run.config.learning_rate == NETWORK["learning_rate"]
     assert run.config.epochs == 1 and run.config.keep == "last" and not run.results["accuracy"]
     assert len(run.history) == 1 and "validation_accuracy" not in run.history[0]
+
+
+def test_settings_can_be_searched_for_on_the_way(reviews, tmp_path):
+    pytest.importorskip("optuna")
+    how = {"models": ["bow", "bod+eod"], "seeds": 1, "trials": 2, "jobs": 0}
+    results = reproduce(str(reviews / "corpus"), tmp_path / "out", **how)
+    chosen = {model: parameters(model, 0, results["chosen"][model]["trial"]) for model in ("bow", "bod+eod")}
+    assert results["settings"] == chosen and results["chosen"]["bow"]["trials"] == 2
+    assert reproduce(str(reviews / "corpus"), tmp_path / "out", **how) == results
+
+
+def test_the_gpu_machine_needs_none_of_the_command_lines_parts(reviews, whole, tmp_path):
+    """Where polars, plotly, cyclopts, rich and optuna are missing, trials and the whole table still run."""
+    shutil.copytree(reviews / "out", tmp_path / "out")
+    code = (
+        "import sys\n"
+        "for name in ('polars', 'plotly', 'cyclopts', 'rich', 'optuna', 'ray'): sys.modules[name] = None\n"
+        "from rnnlens.experiments import reproduce, trials\n"
+        f"corpus, words = {str(reviews / 'corpus')!r}, {str(reviews / 'out/modifiers/words.json')!r}\n"
+        "for main, given in ((reproduce.main, ['--settings', sys.argv[1], '--seeds', '2', '--out', sys.argv[2]]),\n"
+        "                    (trials.main, ['--model', 'bow', '--trials', '0', '--out', sys.argv[2] + '.jsonl'])):\n"
+        "    try: main([corpus, '--jobs', '0', '--modifiers', words, *given])\n"
+        "    except SystemExit as stop: assert not stop.code\n"
+    )
+    command = [sys.executable, "-c", code, reviews / "settings.json", tmp_path / "out"]
+    told = subprocess.run(command, text=True, check=True, capture_output=True).stdout
+    assert table_text(whole[0]["table"]) in told and "bow 0: " in told

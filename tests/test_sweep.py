@@ -25,6 +25,7 @@ from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.settings import best, read_settings
 from rnnlens.experiments.space import SPACES, Choice, parameters
 from rnnlens.experiments.sweep import sweep
+from rnnlens.experiments.sweep_view import table, watched
 from rnnlens.experiments.trials import judge, run_trial, run_trials
 from rnnlens.experiments.workers import run_jobs
 
@@ -291,3 +292,19 @@ def test_two_sweeps_share_a_database_and_one_is_killed(corpus, log, postgres, tm
     assert [trial.state.name for trial in found[:12]] == ["COMPLETE"] * 12
     starts = Counter(line[2] for line in log() if line[0] == "start")
     assert set(starts) == {str(k) for k in range(12)} and sum(starts.values()) <= 12 + 4
+
+
+def test_the_best_trials_are_shown_as_they_come(capsys):
+    rows = [
+        {"model": "bow", "trial": k, "accuracy": accuracy, "loss": 0.5, "seconds": 2.0, "parameters": {"l2": k}}
+        for k, accuracy in enumerate((0.8, 0.9, None, 0.85))
+    ]
+    with watched(["bow"], 5) as told:
+        told(rows[:1], [("bow", 1)])
+        told(rows[:3], [])
+    assert capsys.readouterr().out.splitlines() == ["1/5  bow 0: 80.00 % in 2 s", "3/5  bow 2: diverged in 2 s"]
+    found = table(["bow"], 5, rows, [("bow", 4)], shown=2)
+    assert [list(column.cells)[:3] for column in found.columns][1:3] == [
+        ["1", "3", "4"],
+        ["90.00 %", "85.00 %", "running"],
+    ]

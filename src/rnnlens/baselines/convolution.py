@@ -4,8 +4,8 @@
 
 with f^m[s] = α^m exp(−s/τ^m). A modifier's trace is a recurrence, z_m[t] = λ_m z_m[t−1] + μ_m[t] with λ = exp(−1/τ), so
 the cost is linear in the length of a document: time is cut into blocks, inside which words meet directly, and from one
-block to the next only the traces of the M modifiers are carried. Many blocks are computed at once; the only loop has
-one product and sum a block.
+block to the next only the traces of the M modifiers are carried. All blocks are computed at once; the only loop has one
+product and sum a block.
 
 Shapes: B documents, T words, W vocabulary, M modifiers, P components.
 """
@@ -22,7 +22,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 BLOCK = 16  # words that meet directly; what is further apart meets through the traces
-SPAN = 16 * BLOCK
 
 
 @dataclass(frozen=True)
@@ -157,8 +156,9 @@ class Convolution(nn.Module):
         words = weights[0] if len(weights) == 1 else torch.cat(weights, 1)
         if not shape.modifiers:
             return Tables(words)
-        # No modifier is one more, which never fades and has α = 0.
-        log_decay, alpha = F.pad(-torch.exp(-self.log_tau), (0, 1)), F.pad(self.alpha, (0, 0, 0, 1))
+        # No modifier is one more, which never fades and has α = 0; and more of them, for rows of a round length.
+        more = 8 - len(self.alpha) % 8
+        log_decay, alpha = F.pad(-torch.exp(-self.log_tau), (0, more)), F.pad(self.alpha, (0, 0, 0, more))
         lag = torch.arange(BLOCK, device=alpha.device)
         apart = lag.unsqueeze(1) - lag
         return Tables(
@@ -176,24 +176,17 @@ class Convolution(nn.Module):
 
     def gains(self, ids: Tensor, tables: ModifierTables) -> Tensor:
         """Σ_m (f^{m,p} ∗ μ^m)[t], (B, T, P): what modifiers so far do to the word at t; P is 1 unless `factored`."""
-        P, trace, found = self.alpha.shape[1], self.alpha.new_zeros(len(ids), len(tables.decay)), []
-        span = ids.shape[1] if ids.is_cuda else SPAN  # what is computed at once should fit a processor's cache
-        for start in range(0, ids.shape[1], span):
-            some = ids[:, start : start + span]
-            blocks = -(-some.shape[1] // BLOCK)
-            m = self.which[F.pad(some, (0, blocks * BLOCK - some.shape[1]), value=-1)]
-            m = m.view(-1, blocks, BLOCK).transpose(0, 1).contiguous()  # (blocks, B, C)
-            here = _rows(tables.rate_and_alpha, m)
-            rate, alpha = here[..., 0].contiguous(), here[..., 1:].flatten(0, 1).contiguous()
-            met = torch.addcmul(tables.not_yet, rate.unsqueeze(2), tables.apart).exp_()  # (blocks, B, t, s)
-            # What each block leaves behind at its last word, carried on; what that is worth at each word of the next.
-            traces = _Traces.apply(m, torch.exp(rate * tables.to_the_end), tables.decay, trace)
-            trace = traces[-1]
-            carried = (traces[:-1].flatten(0, 1) @ tables.ahead).view(-1, BLOCK, P)
-            gains = torch.baddbmm(carried, met.flatten(0, 1), alpha)
-            gains = gains.view(blocks, -1, BLOCK, P).transpose(0, 1).reshape(len(ids), -1, P)
-            found.append(gains[:, : some.shape[1]])
-        return found[0] if len(found) == 1 else torch.cat(found, 1)
+        (B, T), P, blocks = ids.shape, self.alpha.shape[1], -(-ids.shape[1] // BLOCK)
+        m = self.which[F.pad(ids, (0, blocks * BLOCK - T), value=-1)]
+        m = m.view(B, blocks, BLOCK).transpose(0, 1).contiguous()  # (blocks, B, C)
+        here = _rows(tables.rate_and_alpha, m)
+        rate, alpha = here[..., 0].contiguous(), here[..., 1:].flatten(0, 1).contiguous()
+        met = torch.addcmul(tables.not_yet, rate.unsqueeze(2), tables.apart).exp_()  # (blocks, B, t, s)
+        # What each block leaves behind at its last word, carried on; what that is worth at each word of the next.
+        traces = _Traces.apply(m, torch.exp(rate * tables.to_the_end), tables.decay)
+        carried = (traces.flatten(0, 1) @ tables.ahead).view(-1, BLOCK, P)
+        gains = torch.bmm(met.flatten(0, 1), alpha) + carried
+        return gains.view(blocks, B, BLOCK, P).transpose(0, 1).reshape(B, blocks * BLOCK, P)[:, :T]
 
     def edge_gains(self, lengths: Tensor, T: int) -> tuple[Tensor, Tensor]:
         """Of the token before documents, (T,), and of the one behind each, (B, T)."""
@@ -215,25 +208,23 @@ def _sum(a: Tensor) -> Tensor:
 
 
 class _Traces(torch.autograd.Function):
-    """z[0] = first, z[c + 1] = λ z[c] + what block c adds, `values` (blocks, B, C) at the modifiers m: the traces
-    before each block and behind the last, (blocks + 1, B, M + 1). Backward it is the same recurrence the other way."""
+    """z[0] = 0, z[c + 1] = λ z[c] + what block c adds, `values` (blocks, B, C) at the modifiers m: the traces before
+    each block, (blocks, B, M + 1). Backward it is the same recurrence the other way."""
 
     @staticmethod
-    def forward(ctx: Any, m: Tensor, values: Tensor, decay: Tensor, first: Tensor) -> Tensor:
-        z = values.new_zeros(len(m) + 1, *first.shape)
-        z[0] = first
-        z[1:].scatter_add_(2, m, values)
-        each = z.unbind()
-        for before, behind in pairwise(each):
+    def forward(ctx: Any, m: Tensor, values: Tensor, decay: Tensor) -> Tensor:
+        z = values.new_zeros(*m.shape[:2], len(decay))
+        z[1:].scatter_add_(2, m[:-1], values[:-1])
+        for before, behind in pairwise(z.unbind()):
             behind.addcmul_(before, decay)
         ctx.save_for_backward(m, z, decay)
         return z
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor, Tensor]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor]:
         m, z, decay = ctx.saved_tensors
         back = grad.clone(memory_format=torch.contiguous_format)
-        each = back.unbind()
-        for before, behind in zip(each[-2::-1], each[:0:-1], strict=True):
+        for behind, before in pairwise(reversed(back.unbind())):
             before.addcmul_(behind, decay)
-        return None, back[1:].gather(2, m), (back[1:] * z[:-1]).sum((0, 1)), back[0]
+        values = F.pad(back[1:].gather(2, m[:-1]), (0, 0, 0, 0, 0, 1))
+        return None, values, (back[1:] * z[:-1]).sum((0, 1))

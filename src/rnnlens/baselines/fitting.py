@@ -20,9 +20,8 @@ from rnnlens.training.config import TrainConfig
 
 @dataclass(frozen=True)
 class Documents:
-    """A split on a device: all ids end to end, and where the kept (last) words of each document are.
-
-    `longest` is on the host, so that a batch's width is known without waiting for the device."""
+    """A split on a device: all ids end to end (and as many more as the longest document has), and where the kept (last)
+    words of each document are. `longest` is on the host, so that a batch's width is known without waiting."""
 
     ids: Tensor
     starts: Tensor
@@ -33,27 +32,19 @@ class Documents:
     @classmethod
     def of(cls, split: Split, device: torch.device | str, max_words: int | None) -> Documents:
         lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
-        starts = np.asarray(split.offsets[1:]) - lengths
-        ids, starts_, lengths_, labels = (
-            torch.from_numpy(np.ascontiguousarray(array).astype(kind)).to(device)
-            for array, kind in ((split.ids, np.int32), (starts, np.int64), (lengths, np.int64),
-                                (split.labels, np.float32))
-        )  # fmt: skip
-        return cls(ids, starts_, lengths_, labels, np.asarray(lengths))
+        ids = np.zeros(len(split.ids) + max(1, int(lengths.max(initial=0))), dtype=np.int32)
+        ids[: len(split.ids)] = split.ids
+        starts, labels = np.asarray(split.offsets[1:]) - lengths, np.asarray(split.labels).astype(np.float32)
+        on_device = [torch.from_numpy(array).to(device) for array in (ids, starts, lengths, labels)]
+        return cls(on_device[0], on_device[1], on_device[2], on_device[3], lengths)
 
     def batches(self, batches: list[np.ndarray]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Rows, ids (B, T) and lengths (B,) of each batch; only the order of documents crosses to the device."""
+        """Rows, ids (B, T) and lengths (B,) of each batch; what stands behind a length is of no meaning. Only the order
+        of documents crosses to the device."""
         order = torch.from_numpy(np.concatenate(batches)).to(self.ids.device)
-        first = 0
-        for batch in batches:
-            rows = order[first : first + len(batch)]
-            first += len(batch)
-            lengths = self.lengths[rows]
+        for rows, batch in zip(order.split([len(batch) for batch in batches]), batches, strict=True):
             t = torch.arange(max(1, int(self.longest[batch].max())), device=rows.device)
-            where = self.starts[rows].unsqueeze(1) + t
-            there = t < lengths.unsqueeze(1)
-            found = self.ids[where.masked_fill_(~there, 0)] if len(self.ids) else where.new_zeros(where.shape)
-            yield rows, found.masked_fill(~there, PAD), lengths
+            yield rows, self.ids[self.starts[rows].unsqueeze(1) + t], self.lengths[rows]
 
 
 def train_model(
@@ -98,7 +89,8 @@ def read_logits(model: Convolution, split: Split, max_words: int | None, most: i
     documents = Documents.of(split, model.bias.device, max_words)
     found = torch.zeros(len(split), device=model.bias.device)
     if len(split):
-        tables = model.tables()
-        for rows, ids, lengths in documents.batches(token_batches(documents.longest, 2**15, most)):
+        # On a CPU what fits its cache, on a GPU few batches.
+        tables, tokens = model.tables(), 2**18 if found.is_cuda else 2**14
+        for rows, ids, lengths in documents.batches(token_batches(documents.longest, tokens, most)):
             found[rows] = model(ids, lengths, tables)
     return found.cpu().numpy()
