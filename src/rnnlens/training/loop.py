@@ -167,7 +167,7 @@ class Trainer:
         config, accelerator, train = self.config, self.accelerator, self.corpus.train
         ids, lengths = (torch.from_numpy(part) for part in train.batch(rows, config.max_words))
         labels = torch.from_numpy(np.asarray(train.labels)[rows].astype(np.float32))
-        ids, lengths, labels = (x.to(self.device, non_blocking=True) for x in (ids, lengths, labels))
+        ids, lengths, labels = (self._there(x) for x in (ids, lengths, labels))
         # Chance is drawn for the whole batch, then shared out: the same words drop however many processes there are.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
         ids, mask = drop(ids, self.network.inputs, config, torch.Generator(self.device).manual_seed(int(seed)))
@@ -254,6 +254,10 @@ class Trainer:
         processes = self.accelerator.num_processes
         write_json(self.out / "run.json", {**about, "status": "finished", "processes": processes})
         checkpoint_path(self.out).unlink(missing_ok=True)
+
+    def _there(self, x: Tensor) -> Tensor:
+        """On the device; from pinned memory, so that the next batch is made while the GPU still works on the last."""
+        return x.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else x
 
     def _weights(self) -> Weights:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}
