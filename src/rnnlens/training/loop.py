@@ -31,7 +31,7 @@ from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
 from rnnlens.training.config import TrainConfig
-from rnnlens.training.evaluation import evaluate, losses, read_out
+from rnnlens.training.evaluation import evaluate_together, losses, read_out
 
 
 class Objective(nn.Module):
@@ -95,12 +95,11 @@ def train(
         if read_about(out)["status"] != "finished":
             trainer = Trainer(network, corpus, config, out, accelerator, resume)
             trainer.run(progress and main)
-            if main:
-                trainer.finish(about)
+            trainer.finish(about)
             accelerator.wait_for_everyone()
         run = load(out)
-        if test and main and "test" not in run.results["accuracy"]:
-            _evaluate_test(run, corpus, accelerator.device)
+        if test and "test" not in run.results["accuracy"]:
+            _evaluate_test(run, corpus, accelerator)
         accelerator.wait_for_everyone()
         return load(out)
 
@@ -165,19 +164,26 @@ class Trainer:
     def step(self, rows: np.ndarray) -> Tensor:
         """One update on the reviews `rows`; returns this process's sums (loss, correct, reviews)."""
         config, accelerator, train = self.config, self.accelerator, self.corpus.train
-        ids, lengths = (torch.from_numpy(part) for part in train.batch(rows, config.max_words))
-        labels = torch.from_numpy(np.asarray(train.labels)[rows].astype(np.float32))
+        share = slice(accelerator.process_index, None, accelerator.num_processes)
+        mine, weight = rows[share], accelerator.num_processes / len(rows)
+        if not len(mine):  # fewer reviews than processes: read one, count it for nothing
+            share, mine, weight = slice(0, 1), rows[:1], 0.0
+        ids, lengths = (torch.from_numpy(part) for part in train.batch(mine, config.max_words))
+        labels = torch.from_numpy(np.asarray(train.labels)[mine].astype(np.float32))
         ids, lengths, labels = (self._there(x) for x in (ids, lengths, labels))
         # Chance is drawn for the whole batch, then shared out: the same words drop however many processes there are.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
-        ids, mask = drop(ids, self.network.inputs, config, torch.Generator(self.device).manual_seed(int(seed)))
-        mine = slice(accelerator.process_index, None, accelerator.num_processes)
-        loss, correct = self.model(ids[mine], lengths[mine], labels[mine], None if mask is None else mask[mine])
+        longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
+        ids, mask = drop(
+            ids, self.network.inputs, config, torch.Generator(self.device).manual_seed(int(seed)),
+            (len(rows), max(ids.shape[1], longest)), share,
+        )  # fmt: skip
+        loss, correct = self.model(ids, lengths, labels, mask)
         for group in self.optimiser.param_groups:
             group["lr"] = config.rate(self.counters.step, self.total)
         self.optimiser.zero_grad(set_to_none=True)
         # Gradients are averaged over processes; this scale makes that average the mean over the whole batch.
-        accelerator.backward(loss * (accelerator.num_processes / len(rows)))
+        accelerator.backward(loss * weight)
         if config.clip:
             accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
         self.optimiser.step()
@@ -186,8 +192,8 @@ class Trainer:
             decay = min(config.average, (1 + self.counters.step) / (10 + self.counters.step))
             for name, parameter in self.network.named_parameters():
                 self.average[name].lerp_(parameter.detach(), 1 - decay)
-        loss, correct = loss.detach().double(), correct.detach().double()
-        return torch.stack([loss, correct, torch.full_like(loss, len(labels[mine]))])
+        sums = torch.stack([loss, correct, torch.full_like(loss, len(mine))]).detach().double()
+        return sums if weight else torch.zeros_like(sums)
 
     def progress_so_far(self) -> tuple[float, float]:
         """Mean loss and accuracy of this epoch over all processes; a loss that is no number ends the run here, before
@@ -211,10 +217,10 @@ class Trainer:
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
             _adopt(self.network, self.average)
-            result = evaluate(self.network, validation, self.config.max_words)
-            record |= {"validation_loss": result.loss, "validation_accuracy": result.accuracy}
+            accuracy, loss = evaluate_together(self.accelerator, self.network, validation, self.config.max_words)
+            record |= {"validation_loss": loss, "validation_accuracy": accuracy}
             # Accuracy decides; where it ties (a toy network that is never wrong), the loss does.
-            score = (result.accuracy, -result.loss)
+            score = (accuracy, -loss)
             if self.best is None or score > counters.score:
                 counters.score, counters.waited, self.best = score, 0, self._weights()
             else:
@@ -236,13 +242,15 @@ class Trainer:
             write_checkpoint(self.out, counters, self.network, self.optimiser, self.average, self.best)
 
     def finish(self, about: dict[str, Any]) -> None:
-        """Write the finished run; its checkpoint is no longer needed."""
+        """Evaluate, all processes together; then one writes the finished run, whose checkpoint is no longer needed."""
         network, validation = self.network.eval(), self.corpus.validation
         accuracy, loss = {}, {}
         if validation is not None and len(validation):
-            result = evaluate(network, validation, self.config.max_words)
-            accuracy["validation"], loss["validation"] = result.accuracy, result.loss
+            found = evaluate_together(self.accelerator, network, validation, self.config.max_words)
+            accuracy["validation"], loss["validation"] = found
         network.cpu()
+        if not self.main:
+            return
         weights = write_weights(self.out / "weights.safetensors", network)
         write_json(self.out / "results.json", {
             "network": {**network.config, "words": len(self.corpus.vocab),
@@ -263,16 +271,22 @@ class Trainer:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}
 
 
-def drop(ids: Tensor, inputs: int, config: TrainConfig, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
+def drop(
+    ids: Tensor, inputs: int, config: TrainConfig, generator: torch.Generator, whole: tuple[int, int] | None = None,
+    share: slice = slice(None),
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Word dropout: ids (B, T) in which some words have become no input. Embedding dropout: a mask (B, T, D), scaled
-    so that embedded words keep their mean; None without it."""
-    mask = None
+    so that embedded words keep their mean; None without it.
+
+    Where the ids are a `share` of the rows of a larger batch, of shape `whole`, what drops is what would drop there."""
+    mask, (rows, width), T = None, whole or tuple(ids.shape), ids.shape[1]
     if config.word_dropout:
-        dropped = torch.rand(ids.shape, generator=generator, device=ids.device) < config.word_dropout
+        dropped = torch.rand(rows, width, generator=generator, device=ids.device)[share, :T] < config.word_dropout
         ids = ids.masked_fill(dropped, -1)
     if config.embedding_dropout:
         keep = 1 - config.embedding_dropout
-        mask = torch.empty(*ids.shape, inputs, device=ids.device).bernoulli_(keep, generator=generator) / keep
+        mask = torch.empty(rows, width, inputs, device=ids.device).bernoulli_(keep, generator=generator)
+        mask = mask[share, :T] / keep
     return ids, mask
 
 
@@ -327,13 +341,15 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
                 )
 
 
-def _evaluate_test(run: Run, corpus: Any, device: torch.device) -> None:
+def _evaluate_test(run: Run, corpus: Any, accelerator: Accelerator) -> None:
     if corpus.test is None or not len(corpus.test):
         raise RnnlensError("the corpus has no test reviews: prepare it with a test split")
-    result = evaluate(run.network.to(device), corpus.test, run.config.max_words)
-    run.add_results(
-        accuracy={**run.results["accuracy"], "test": result.accuracy}, loss={**run.results["loss"], "test": result.loss}
-    )
+    network = run.network.to(accelerator.device)
+    accuracy, loss = evaluate_together(accelerator, network, corpus.test, run.config.max_words)
+    if accelerator.is_main_process:
+        run.add_results(
+            accuracy={**run.results["accuracy"], "test": accuracy}, loss={**run.results["loss"], "test": loss}
+        )
 
 
 def _class_weights(corpus: Any, config: TrainConfig, device: torch.device) -> Tensor | None:
