@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.space import models_of
 from rnnlens.experiments.table import paper_column, table_results, table_text
 from rnnlens.experiments.trials import baseline, judge, network, opened
-from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
+from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
 from rnnlens.runs import load
 from rnnlens.training import train
 
@@ -61,10 +62,25 @@ def reproduce(
     modifiers  the modifier words; by default the `most` strongest that networks trained here agree on
     trials     search for settings first, with so many trials a model
     """
-    models, out = list(models or models_of("all")), Path(out).absolute()
+    models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation reviews to choose by and test reviews: prepare with both")
+    with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all that follows
+        chosen = _trained(corpus, out, models, seeds, settings, modifiers, most, trials, engine, jobs, device, told)
+    results = collect(out, data, models, seeds)
+    results["chosen"] = {
+        model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()
+    }
+    write_json(out / "results.json", results)
+    return results
+
+
+def _trained(
+    corpus: str, out: Path, models: list[str], seeds: int, settings: Path | str | None, modifiers: list[str] | None,
+    most: int, trials: int, engine: str, jobs: int, device: str | None, told: Callable[[str], None],
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """Choose settings and modifiers, train what is not there yet; returns the choice for each model."""
     start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
 
     def choose(some: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
@@ -82,12 +98,7 @@ def reproduce(
     for k, (job, outcome) in enumerate(start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1):
         took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
         told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
-    results = collect(out, data, models, seeds)
-    results["chosen"] = {
-        model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()
-    }
-    write_json(out / "results.json", results)
-    return results
+    return chosen
 
 
 def collect(out: Path | str, data: Corpus, models: Sequence[str], seeds: int) -> dict[str, Any]:
