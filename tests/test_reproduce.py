@@ -204,6 +204,9 @@ def test_ray_makes_the_same_table(reviews, whole, tmp_path, monkeypatch):
     import ray
 
     assert not ray.is_initialized()
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(RnnlensError, match=r"no Ray cluster answers at '127.0.0.1:1'"):
+        reproduce("corpus", tmp_path / "out", engine="ray", **how)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(RnnlensError, match=r"rnnlens\[ray\]"):
         reproduce("corpus", tmp_path / "out", engine="ray", **how)

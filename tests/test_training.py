@@ -148,6 +148,25 @@ def _stamp(folder):
     return [file.stat().st_mtime_ns if file.exists() else 0 for file in files]
 
 
+def test_a_run_of_some_steps_ends_within_an_epoch_and_resumes(corpus, tmp_path, monkeypatch):
+    """14 steps an epoch: 20 are one and a half, evaluated twice, and the same after being killed in the second."""
+    config = dataclasses.replace(QUICK, steps=20)
+    whole = train(small(corpus), corpus, config, tmp_path / "whole")
+    assert [record["step"] for record in whole.history] == [14, 20]
+    from rnnlens.training.loop import Trainer
+
+    step = Trainer.step
+    monkeypatch.setattr(Trainer, "step", lambda t, rows: step(t, rows) if t.counters.step != 17 else 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(small(corpus), corpus, config, tmp_path / "killed")
+    monkeypatch.setattr(Trainer, "step", step)
+    about = json.loads((tmp_path / "killed" / "run.json").read_text())
+    killed = train(small(corpus), corpus, config, tmp_path / "killed", resume=True)
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "killed"))
+    assert [record["train_loss"] for record in killed.history] == [record["train_loss"] for record in whole.history]
+    assert about["config"]["steps"] == 20
+
+
 def test_dropped_words_become_no_input_and_embeddings_keep_their_mean():
     ids, generator = torch.ones(200, 100, dtype=torch.long), torch.Generator().manual_seed(0)
     dropped, mask = drop(ids, 3, TrainConfig(word_dropout=0.3, embedding_dropout=0.5), generator)

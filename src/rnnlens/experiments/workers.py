@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import socket
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
@@ -123,15 +124,25 @@ def ray_cluster(workers: int) -> Generator[Any]:
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers
     local: dict[str, Any] = {"num_cpus": max(1, workers), "include_dashboard": False}
-    try:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if "RAY_ADDRESS" in os.environ else local))
-    except ConnectionError as error:
-        where = quoted(os.environ.get("RAY_ADDRESS", ""))
-        raise RnnlensError(f"no Ray cluster answers at {where}, which RAY_ADDRESS names: is it running?") from error
+    if address := os.environ.get("RAY_ADDRESS"):
+        _need_answer(address)
+    ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if address else local))
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _need_answer(address: str) -> None:
+    """Ray itself would try for minutes, and then end the process."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and port.isdigit()):
+        return  # `auto` and its like
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except OSError as error:
+        told = f"no Ray cluster answers at {quoted(address)}, which RAY_ADDRESS names ({error.strerror or error})"
+        raise RnnlensError(f"{told}: start it, or unset RAY_ADDRESS to run on this machine") from error
 
 
 def run_jobs_on_ray(

@@ -113,7 +113,7 @@ class Trainer:
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
         self.main, self.device = accelerator.is_main_process, accelerator.device
         self.steps = math.ceil(len(corpus.train) / config.batch)  # an epoch's
-        self.total = self.steps * config.epochs
+        self.total = min(self.steps * config.epochs, config.steps or 2**62)
         network.to(self.device).train()
         self.model = accelerator.prepare_model(Objective(network, _class_weights(corpus, config, self.device)))
         kind = torch.optim.AdamW if config.decoupled else torch.optim.Adam
@@ -128,7 +128,7 @@ class Trainer:
             self.counters, self.best = read_checkpoint(out, network, self.optimiser, self.average)
         if self.main:
             history = out / "history.jsonl"
-            done = self.counters.step // self.steps
+            done = math.ceil(self.total / self.steps) if self._over() else self.counters.step // self.steps
             # What a killed run wrote after its last checkpoint goes: those epochs are about to be trained again.
             rewrite_lines(history, read_lines(history)[:done])
         # Sums over the epoch so far: loss, correct, reviews. The checkpoint's are everybody's: one process takes them.
@@ -140,17 +140,21 @@ class Trainer:
         """Train to the end, or until validation accuracy stops rising."""
         title = f"{self.network.arch} on {self.corpus.about.get('source', 'corpus')}"
         with progress_bar(title, self.total, progress, self.counters.step) as advance:
-            while self.counters.step < self.total and not self.counters.stopped:
+            while not self._over():
                 self.epoch(*divmod(self.counters.step, self.steps), advance)
         _adopt(self.network, self.best if self.config.keep == "best" and self.best is not None else self.average)
+
+    def _over(self) -> bool:
+        return self.counters.step >= self.total or self.counters.stopped
 
     def epoch(self, epoch: int, first: int, advance: Advance) -> None:
         """One epoch, from its batch `first` on."""
         config, counters = self.config, self.counters
-        for rows in epoch_batches(self.corpus.train.lengths, config.batch, config.seed, epoch)[first:]:
+        batches = epoch_batches(self.corpus.train.lengths, config.batch, config.seed, epoch)
+        for rows in batches[first : first + self.total - counters.step]:
             self.sums += self.step(rows)
             counters.step += 1
-            last = counters.step % self.steps == 0
+            last = counters.step % self.steps == 0 or counters.step == self.total
             due = counters.step % (config.checkpoint_every or self.steps) == 0
             if last or due or counters.step % 20 == 0:
                 loss, correct = self.progress_so_far()
@@ -331,8 +335,9 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
     before = read_about(out)
+    usual = dataclasses.asdict(TrainConfig())  # what an older version did not ask for was as it is by default
     for part in ("network", "config", "corpus"):
-        old, new = before[part], about[part]
+        old, new = {**(usual if part == "config" else {}), **before[part]}, about[part]
         for key in ("fingerprint",) if part == "corpus" else sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
                 raise RnnlensError(
