@@ -16,7 +16,7 @@ import torch
 
 from benchmarks.table import HEAD, Row, Skipped, in_words, line, machine, ratios, record
 
-PARTS = ("toy", "prepare", "networks", "fixed_points", "context", "baselines", "gpu")
+PARTS = ("toy", "prepare", "networks", "training", "fixed_points", "context", "baselines", "gpu")
 RECORDS = Path(__file__).parent.parent / "docs" / "benchmarks"
 
 
@@ -29,7 +29,7 @@ def rows(part: str, arguments: argparse.Namespace) -> Iterator[Row | Skipped]:
         "gpu": {"small": arguments.small},
     }.get(part, {})
     for row in module.rows(**given):
-        yield replace(row if isinstance(row, Row | Skipped) else Row(*row), part=part)
+        yield replace(row, part=part)
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.integrator import integrator, noisy_states
+from benchmarks.size import CPU, Size
 from benchmarks.table import Row
 from benchmarks.timing import once, side_by_side
 from rnnlens import Network
@@ -31,15 +32,15 @@ FINDER = "git clone https://github.com/mattgolub/fixed-point-finder"
 Solve = Callable[[int], Tensor]  # how many iterations → states
 
 
-def rows(peer: Path | None = None, most: float = 60.0) -> Iterator[Row]:
-    """`most`: seconds that a peer may take to get as far as we do."""
-    network = integrator()
-    starts = noisy_states(network, 1024)
-    yield from point_rows(network, starts, most, peer)
+def rows(peer: Path | None = None, size: Size = CPU) -> Iterator[Row]:
+    network = integrator().to(size.device)
+    starts = noisy_states(network, size.states)
+    yield from point_rows(network, starts, size.patience, peer)
     yield from jacobian_rows(network, starts[:64], peer)
 
 
 def point_rows(network: Network, starts: Tensor, most: float, peer: Path | None = None) -> Iterator[Row]:
+    """`most`: seconds that a peer may take to get as far as we do."""
     modes: tuple[Mode, ...] = ("slow", "fixed")
     for mode in modes:
         ours = find_fixed_points(network, starts, mode=mode, tolerance=TOLERANCE)
@@ -54,9 +55,8 @@ def point_rows(network: Network, starts: Tensor, most: float, peer: Path | None 
                  "peer": lambda solve=solve, steps=steps: solve(steps)}, 3, most, warm=True,
             )  # fmt: skip
             short = not theirs.as_good(reached, mode)
-            told = f"{note}; peer {theirs.words(mode)}"
-            yield Row(what, best["ours"], f"{name}, {'stopped at' if short else 'as good after'} {steps:,} steps",
-                      best["peer"], get, told, at_least=short)  # fmt: skip
+            told = f"{note}; peer {theirs.words(mode)} {'when stopped after' if short else 'after'} {steps:,} steps"
+            yield Row(what, best["ours"], f"{name}, until as good", best["peer"], get, told, at_least=short)
 
 
 def jacobian_rows(network: Network, states: Tensor, peer: Path | None = None) -> Iterator[Row]:
