@@ -131,6 +131,7 @@ def train(
     hidden: int = 256,
     embedding: int = 128,
     scale: float = 1.0,
+    memory: float = 0.0,
     settings: Path | None = None,
     refit: bool = False,
     resume: bool = False,
@@ -157,6 +158,9 @@ def train(
         Length of a word's embedding.
     scale
         Size of the embeddings before training; a vanilla network needs small ones, such as 0.05.
+    memory
+        How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
+        such as 1000.
     settings
         The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that differ from their
         defaults win.
@@ -173,7 +177,9 @@ def train(
     """
     from rnnlens.training.command import train_command
 
-    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings)
+    train_command(
+        corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings, memory
+    )
 
 
 @app.command
@@ -374,6 +380,7 @@ def reproduce(
     modifiers: list[Path] | None = None,
     most: int = 400,
     trials: int = 0,
+    balance: bool = False,
     engine: Literal["local", "ray"] = "local",
     jobs: int = 1,
     device: Device | None = None,
@@ -394,13 +401,16 @@ def reproduce(
     seeds
         How many trainings of each model.
     settings
-        A sweep's `settings.json`; by default settings that come along.
+        A sweep's `settings.json`; by default settings that come along. On another corpus than they were chosen on,
+        models are trained for as many steps.
     modifiers
         The modifier words: a list (.json, .txt) or analysed runs; by default what GRUs trained here agree on.
     most
         How many modifiers.
     trials
         Search for settings first, with so many trials a model.
+    balance
+        Weigh the classes equally, however many reviews each has.
     engine
         Processes of this machine, or a Ray cluster.
     jobs
@@ -418,7 +428,7 @@ def reproduce(
     words = read_modifiers(modifiers, most) if modifiers else None
     results = run_reproduction(
         corpus, out, models=models_of(model), seeds=seeds, settings=settings, modifiers=words, most=most, trials=trials,
-        engine=engine, jobs=jobs, device=device, told=lambda note: print(note, flush=True),
+        balance=balance, engine=engine, jobs=jobs, device=device, told=lambda note: print(note, flush=True),
     )  # fmt: skip
     print(table_text(results["table"]))
     for name, draw in (("table", figures.table), ("architectures", figures.architectures)):

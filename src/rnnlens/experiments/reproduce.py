@@ -51,6 +51,7 @@ def reproduce(
     modifiers: list[str] | None = None,
     most: int = 400,
     trials: int = 0,
+    balance: bool = False,
     engine: str = "local",
     jobs: int = 1,
     device: str | None = None,
@@ -61,6 +62,7 @@ def reproduce(
     settings   a sweep's settings.json; by default those that come along
     modifiers  the modifier words; by default the `most` strongest that networks trained here agree on
     trials     search for settings first, with so many trials a model
+    balance    weigh the classes equally, however many reviews each has
     """
     models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
@@ -85,8 +87,10 @@ def _trained(
 
     def choose(some: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
         if trials:
-            return {model: _searched(corpus, out, trials, engine, jobs, device, model, words) for model in some}
-        return {model: read_choice(settings or PACKAGED, model) for model in some}
+            found = {model: _searched(corpus, out, trials, engine, jobs, device, model, words) for model in some}
+        else:
+            found = {model: read_choice(settings or PACKAGED, model, data) for model in some}
+        return {model: _weighed(choice, model, balance) for model, choice in found.items()}
 
     networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
     chosen = choose(networks)
@@ -197,6 +201,11 @@ def in_disorder(split: Split, seed: int, max_words: int | None = None) -> Split:
 # --- what the models need ---------------------------------------------------------------------------------------------
 
 
+def _weighed(choice: dict[str, Any], model: str, balance: bool) -> dict[str, Any]:
+    equal = {"class_weight": "balanced"} if model in BASELINES else {"balance": True}
+    return {**choice, "parameters": {**choice["parameters"], **(equal if balance else {})}}
+
+
 def _searched(
     corpus: str, out: Path, trials: int, engine: str, jobs: int, device: str | None, model: str, words: list[str] | None
 ) -> dict[str, Any]:
@@ -247,6 +256,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
     parser.add_argument("--most", type=int, default=400, help="how many modifiers")
     parser.add_argument("--trials", type=int, default=0, help="search for settings first, with so many trials a model")
+    parser.add_argument("--balance", action="store_true", help="weigh the classes equally")
     parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--device", choices=["cpu", "cuda"])
@@ -256,8 +266,8 @@ def main(arguments: list[str] | None = None) -> None:
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
         results = reproduce(
             asked.corpus, asked.out, models=models_of(asked.model), seeds=asked.seeds, settings=asked.settings,
-            modifiers=words, most=asked.most, trials=asked.trials, engine=asked.engine, jobs=asked.jobs,
-            device=asked.device, told=lambda note: print(note, flush=True),
+            modifiers=words, most=asked.most, trials=asked.trials, balance=asked.balance, engine=asked.engine,
+            jobs=asked.jobs, device=asked.device, told=lambda note: print(note, flush=True),
         )  # fmt: skip
         print(table_text(results["table"]))
 

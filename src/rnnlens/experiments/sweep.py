@@ -87,7 +87,7 @@ def sweep(
                 break
             time.sleep(2)  # others finish what they run, or it becomes ours
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
-        return write_settings(out / "settings.json", finished, data.fingerprint)
+        return write_settings(out / "settings.json", finished, data.fingerprint, len(data.train))
 
 
 def _claims(ledgers: dict[str, Ledger], trials: int, running: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
