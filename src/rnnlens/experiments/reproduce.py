@@ -68,21 +68,6 @@ def reproduce(
     data = load_corpus(corpus)
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation reviews to choose by and test reviews: prepare with both")
-    with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all that follows
-        chosen = _trained(corpus, out, models, seeds, settings, modifiers, most, trials, engine, jobs, device, told)
-    results = collect(out, data, models, seeds)
-    results["chosen"] = {
-        model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()
-    }
-    write_json(out / "results.json", results)
-    return results
-
-
-def _trained(
-    corpus: str, out: Path, models: list[str], seeds: int, settings: Path | str | None, modifiers: list[str] | None,
-    most: int, trials: int, engine: str, jobs: int, device: str | None, told: Callable[[str], None],
-) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """Choose settings and modifiers, train what is not there yet; returns the choice for each model."""
     start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
 
     def choose(some: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
@@ -92,17 +77,25 @@ def _trained(
             found = {model: read_choice(settings or PACKAGED, model, data) for model in some}
         return {model: _weighed(choice, model, balance) for model, choice in found.items()}
 
-    networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
-    chosen = choose(networks)
-    if modifiers is None and any("comw" in model for model in bags):
-        gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
-        modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, told)
-    chosen |= choose(bags, modifiers)
-    todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
-    for k, (job, outcome) in enumerate(start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1):
-        took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
-        told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
-    return chosen
+    with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all that follows
+        networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
+        chosen = choose(networks)
+        if modifiers is None and any("comw" in model for model in bags):
+            gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
+            modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, told)
+        chosen |= choose(bags, modifiers)
+        todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
+        for k, (job, outcome) in enumerate(
+            start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1
+        ):
+            took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
+            told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
+    results = collect(out, data, models, seeds)
+    results["chosen"] = {
+        model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()
+    }
+    write_json(out / "results.json", results)
+    return results
 
 
 def collect(out: Path | str, data: Corpus, models: Sequence[str], seeds: int) -> dict[str, Any]:
