@@ -1,6 +1,7 @@
 """`make bench`: one table of ratios, each measured against a named peer or limit in this very run.
 
-Writes it as data too; `last` is the ratio in the table that is committed under docs/benchmarks.
+A ratio above 1 says that we are quicker; `last` is the one in the table that is committed under docs/benchmarks, and ▼
+marks what has lost a fifth since. `--record` puts this run in its place.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.table import HEAD, Row, Skipped, in_words, line, machine, ratios, record
+from benchmarks.page import RECORDS, write_page
+from benchmarks.table import HEAD, Row, Skipped, in_words, line, machine, record, rows_of
 
 PARTS = ("toy", "prepare", "networks", "training", "fixed_points", "context", "baselines", "gpu")
-RECORDS = Path(__file__).parent.parent / "docs" / "benchmarks"
 
 
 def rows(part: str, arguments: argparse.Namespace) -> Iterator[Row | Skipped]:
@@ -37,23 +38,26 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="some parts")
     parser.add_argument("--imdb", type=Path, help="folder with IMDB's train and test files, as `rnnlens prepare` takes")
     parser.add_argument("--peer", type=Path, help="a clone of github.com/mattgolub/fixed-point-finder: adds its rows")
-    parser.add_argument("--out", type=Path, help="write the table as data too")
-    parser.add_argument("--last", type=Path, help="the table to compare with (default: the committed one)")
+    parser.add_argument("--out", type=Path, help="write the table as data")
+    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks, with its page")
     parser.add_argument("--small", action="store_true", help="the GPU's part on a CPU, tiny: to try its lines out")
     arguments = parser.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    about = machine(device)
-    committed = arguments.last or RECORDS / f"{'gpu' if device == 'cuda' else 'cpu'}.json"
-    last = ratios(json.loads(committed.read_text())) if committed.exists() else {}
+    name = "gpu" if "gpu" in arguments.only and torch.cuda.is_available() else "cpu"
+    about, committed = machine("cuda" if name == "gpu" else "cpu"), RECORDS / f"{name}.json"
+    before = rows_of(json.loads(committed.read_text(encoding="utf-8"))) if committed.exists() else []
+    last = {row.key: row.ratio for row in before if isinstance(row, Row)}
+    out = arguments.out or (committed if arguments.record else None)
     print(f"{in_words(about)}\n{HEAD}", flush=True)
     found: list[Row | Skipped] = []
     for part in arguments.only:
         for row in rows(part, arguments):
-            print(line(row, last), flush=True)
-            found.append(row)
-            if arguments.out:  # after every row: what was measured on a borrowed machine is kept, whatever comes next
-                arguments.out.parent.mkdir(parents=True, exist_ok=True)
-                arguments.out.write_text(json.dumps(record(found, about), indent=1, ensure_ascii=False) + "\n")
+            found.append(replace(row, last=last.get(row.key)) if isinstance(row, Row) else row)
+            print(line(found[-1]), flush=True)
+            if out:  # after every row: what was measured on a borrowed machine is kept, whatever comes next
+                out.parent.mkdir(parents=True, exist_ok=True)
+                out.write_text(json.dumps(record(found, about), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if arguments.record:
+        write_page()
 
 
 if __name__ == "__main__":

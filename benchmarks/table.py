@@ -27,6 +27,7 @@ class Row:
     note      what else was measured: accuracy reached, rate
     at_least  the peer was stopped before it had done as much: the true ratio is larger
     numbers   figures that other commands read
+    last      the ratio in the table before
     """
 
     what: str
@@ -38,10 +39,16 @@ class Row:
     at_least: bool = False
     numbers: Mapping[str, float] = field(default_factory=dict)
     part: str = ""
+    last: float | None = None
 
     @property
     def ratio(self) -> float:
         return self.theirs / self.ours
+
+    @property
+    def slower(self) -> bool:
+        """Whether it has lost a fifth against the same peer."""
+        return self.last is not None and self.ratio < 0.8 * self.last
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -94,22 +101,43 @@ def record(found: Iterable[Row | Skipped], about: Mapping[str, Any]) -> dict[str
     }
 
 
-def ratios(recorded: Mapping[str, Any]) -> dict[tuple[str, str, str], float]:
-    """The ratio of each row of a recorded table, by its key."""
-    return {(row["part"], row["what"], row["peer"]): row["ratio"] for row in recorded["rows"]}
+def rows_of(recorded: Mapping[str, Any]) -> list[Row | Skipped]:
+    """The rows of a file that `record` made."""
+    kept = [Row(**{name: value for name, value in row.items() if name != "ratio"}) for row in recorded["rows"]]
+    return [*kept, *(Skipped(**row) for row in recorded["skipped"])]
 
 
 HEAD = f"{'what':66s} {'ours':>10s} {'peer':>10s} {'ratio':>8s} {'last':>8s}  peer"
 
 
-def line(row: Row | Skipped, last: Mapping[tuple[str, str, str], float]) -> str:
-    """A row as text; `last` is the ratio it had in the table to compare with."""
+def line(row: Row | Skipped) -> str:
+    """A row as text."""
     if isinstance(row, Skipped):
         return f"{row.what:66s} {'skipped:':>10s} {row.why}"
-    before = last.get(row.key)
-    ratio, was = (("≥" if row.at_least else "") + times(row.ratio)), "–" if before is None else times(before)
     note = f" [{row.note}]" if row.note else ""
-    return f"{row.what:66s} {seconds(row.ours):>10s} {seconds(row.theirs):>10s} {ratio:>8s} {was:>8s}  {row.peer}{note}"
+    spent = f"{seconds(row.ours):>10s} {seconds(row.theirs):>10s}"
+    return f"{row.what:66s} {spent} {ratio(row):>8s} {last(row):>8s}  {row.peer}{note}"
+
+
+def markdown(rows: Iterable[Row | Skipped]) -> str:
+    """The rows as a table of a page."""
+    lines = ["| what | ours | peer's | ratio | last | peer | to get it |", "|---|--:|--:|--:|--:|---|---|"]
+    for row in rows:
+        if isinstance(row, Skipped):
+            lines.append(f"| {row.what} | | | skipped | | {row.why} | |")
+            continue
+        get = row.get if row.get == HERE else f"`{row.get}`"
+        cells = [row.what, seconds(row.ours), seconds(row.theirs), ratio(row), last(row)]
+        lines.append(f"| {' | '.join(cells)} | {row.peer}{f' ({row.note})' if row.note else ''} | {get} |")
+    return "\n".join(lines)
+
+
+def ratio(row: Row) -> str:
+    return ("≥ " if row.at_least else "") + times(row.ratio) + (" ▼" if row.slower else "")
+
+
+def last(row: Row) -> str:
+    return "–" if row.last is None else times(row.last)
 
 
 def times(ratio: float) -> str:

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -31,6 +33,8 @@ LONGEST = 800  # words of a review that are read: the default
 
 def rows(size: Size = CPU) -> Iterator[Row]:
     yield from steps(size)
+    if size.device == "cuda":
+        yield from one_of_many(size)
     yield from reading(size)
 
 
@@ -62,6 +66,34 @@ def steps(size: Size) -> Iterator[Row]:
         yield Row(what, best["ours"], limit, best["bare"], TORCH, note, numbers=rates)
         if "pageable" in best:
             yield Row(what, best["ours"], "the same, batches from pageable memory", best["pageable"])
+
+
+def one_of_many(size: Size, of: int = 8, batch: int = 512) -> Iterator[Row]:
+    """What a process does among `of` that share each batch, but for the exchange of gradients: its own reviews, and
+    chance for everybody's."""
+    data = generated.corpus(of * batch * 20, size.words)
+    config = TrainConfig(batch=of * batch)
+    chosen = epoch_batches(data.train.lengths, of * batch, 0, 0)[: size.steps]
+    own = [rows[::of] for rows in chosen]
+    with tempfile.TemporaryDirectory() as out:
+        network = rnnlens.Network(data.vocab, "gru", size.units, size.embedding)
+        alone = _accelerator(config, size.device)
+        trainer = Trainer(network, data, config, Path(out), alone, resume=False)
+        among: Any = SimpleNamespace(process_index=0, num_processes=of, backward=alone.backward,
+                                     clip_grad_norm_=alone.clip_grad_norm_)  # fmt: skip
+
+        def run(accelerator: Any, batches: list[np.ndarray]) -> None:
+            trainer.accelerator = accelerator
+            for rows in batches:
+                trainer.step(rows)
+
+        best = side_by_side({"ours": partial(run, among, chosen), "alone": partial(run, alone, own)}, 3, size.budget)
+    n = sum(map(len, own))
+    rates = {"batch": batch, "processes": of, "reviews_per_s": n / best["ours"], "step_s": best["ours"] / len(chosen),
+             "parameters": sum(p.numel() for p in network.parameters())}  # fmt: skip
+    what = f"training gru, {batch} reviews a step as one of {of} processes ({size.units} units)"
+    note = f"{rates['reviews_per_s']:,.0f} reviews/s; gradients are not exchanged"
+    yield Row(what, best["ours"], "the same reviews alone", best["alone"], note=note, numbers=rates)
 
 
 def bare(size: Size, data: Corpus, chosen: list[np.ndarray], arch: str, precision: str) -> Run:
