@@ -19,8 +19,8 @@ browser:  ## Chromium, which tests of the page run in: installed where that is a
 	@command -v chromium || command -v google-chrome || { [ "$$(id -u)" = 0 ] && command -v apt-get && \
 	  apt-get update -qq && apt-get install -y -qq chromium; } || echo "no Chromium here: tests of the page are skipped"
 
-bench: .venv/ready  ## ratios against peers and limits, measured side by side; IMDB=folder measures on the real reviews
-	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB))
+bench: .venv/ready  ## ratios against peers and limits, side by side; IMDB=folder, PEER=clone of fixed-point-finder, RECORD=1
+	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB)) $(if $(PEER),--peer $(PEER)) $(if $(RECORD),--record)
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }

@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.space import models_of
 from rnnlens.experiments.table import paper_column, table_results, table_text
 from rnnlens.experiments.trials import baseline, judge, network, opened
-from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
+from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
 from rnnlens.runs import load
 from rnnlens.training import train
 
@@ -63,7 +64,7 @@ def reproduce(
     trials     search for settings first, with so many trials a model
     balance    weigh the classes equally, however many reviews each has
     """
-    models, out = list(models or models_of("all")), Path(out).absolute()
+    models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation reviews to choose by and test reviews: prepare with both")
@@ -76,16 +77,19 @@ def reproduce(
             found = {model: read_choice(settings or PACKAGED, model, data) for model in some}
         return {model: _weighed(choice, model, balance) for model, choice in found.items()}
 
-    networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
-    chosen = choose(networks)
-    if modifiers is None and any("comw" in model for model in bags):
-        gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
-        modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, told)
-    chosen |= choose(bags, modifiers)
-    todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
-    for k, (job, outcome) in enumerate(start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1):
-        took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
-        told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
+    with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all that follows
+        networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
+        chosen = choose(networks)
+        if modifiers is None and any("comw" in model for model in bags):
+            gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
+            modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, told)
+        chosen |= choose(bags, modifiers)
+        todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
+        for k, (job, outcome) in enumerate(
+            start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1
+        ):
+            took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
+            told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
     results = collect(out, data, models, seeds)
     results["chosen"] = {
         model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()

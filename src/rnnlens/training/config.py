@@ -18,6 +18,8 @@ class TrainConfig:
 
     epochs: int = 8
     """Passes over the training reviews."""
+    steps: int = 0
+    """Stop after so many steps, be it within an epoch: for corpora of which one epoch is plenty; 0 for all epochs."""
     batch: int = 64
     """Reviews a step, over all processes together."""
     learning_rate: float = 3e-3
@@ -66,7 +68,7 @@ class TrainConfig:
 
         for name in ("epochs", "batch"):
             need(getattr(self, name) >= 1, name, "a whole number of at least 1")
-        for name in ("patience", "checkpoint_every"):
+        for name in ("steps", "patience", "checkpoint_every"):
             need(getattr(self, name) >= 0, name, "a whole number of at least 0")
         need(self.learning_rate > 0 and math.isfinite(self.learning_rate), "learning_rate", "a number above 0")
         for name in ("clip", "weight_decay"):
