@@ -162,13 +162,11 @@ def _ceiling(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray) -> dict[s
     """What the documents could tell at best, against the truth."""
     path = out / "ceiling.safetensors"
     if not path.exists():
-        write_tensors(path, {"share": known_valences(corpus, truth, ids)}, {"what": "strengths, valences known"})
+        write_tensors(path, {"share": known_valences(corpus, truth, ids)}, {"what": "strengths, all valences known"})
     share = read_tensors(path)[0]["share"]
     kind = [kind_of(s, s, -s) for s in share.tolist()]
-    assert corpus.vocab.counts is not None
-    found = score_words(
-        truth, ids, corpus.vocab.counts[ids], {"strength": share}, share, kind, np.full(len(ids), np.nan)
-    )
+    counts, unknown = np.asarray(corpus.vocab.counts)[ids], np.full(len(ids), np.nan)
+    found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, unknown)
     return {key: value for key, value in found.items() if key != "reach"}
 
 
@@ -189,10 +187,16 @@ def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, to
     share = model.model_.alpha[:, 0].numpy() * np.exp(-1 / tau)
     assert corpus.vocab.counts is not None and corpus.test is not None
     kind = [kind_of(s, s, -s) for s in share.tolist()]
-    found = score_words(truth, ids, corpus.vocab.counts[ids], {"strength": share}, share, kind, 1 + tau)
+    counts = corpus.vocab.counts[ids]
+    found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, 1 + tau)
     accuracy = float((model.predict(corpus.test) == corpus.test.labels).mean())
     told(f"convolution: test {100 * accuracy:.1f} %; {time.monotonic() - began:.0f} s")
     return {**found, "accuracy": {"test": accuracy}}
+
+
+def _strengths(share: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
+    """Strengths as rankings: as they are, and shrunk by frequency as the recommended score is."""
+    return {"strength": share, "strength, shrunk": share * counts / (counts + PRIOR)}
 
 
 def _probes(corpus: Corpus, out: Path) -> Probes:
@@ -253,7 +257,8 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
     for name, other in (("convolution", "learns its modifiers"), ("ceiling", "valences known")):
         if name in found:
             one = found[name]
-            rows.append([f"{other}: average precision", f"{one['scores']['strength']['average_precision']:.3f}", ""])
+            precision = max(score["average_precision"] for score in one["scores"].values())
+            rows.append([f"{other}: average precision", f"{precision:.3f}", ""])
             for rows_of, told in (("all", "all"), ("learnable", "frequent enough")):
                 rows.append([f"{other}: strength r, {told}", f"{one['strength'][rows_of]['pearson']:.3f}", ""])
     return rows
