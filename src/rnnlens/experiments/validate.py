@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from rnnlens.artifacts import read_tensors, write_json, write_tensors
+from rnnlens.baselines import ModifierConvolution
 from rnnlens.context.modifiers import PRIOR, kind_of
 from rnnlens.context.scope import falls_to
 from rnnlens.corpora.corpus import Corpus
@@ -51,12 +52,13 @@ def validate(
     jobs: int = 1,
     device: str | None = None,
     told: Told = lambda note: None,
+    name: str | None = None,
 ) -> dict[str, Any]:
     """Train, take apart and score; returns what validation.json gets."""
     if seeds < 1:
         raise RnnlensError(f"seeds is {seeds}: expected at least 1")
     settings, out, began = settings or Settings(), Path(out), time.monotonic()
-    name = language if isinstance(language, str) else "own"
+    name = name or (language if isinstance(language, str) else "own")
     language = preset(language) if isinstance(language, str) else language
     corpus, truth, _ = prepare(language, language_seed, out)
     told(f"{corpus!r}: {len(truth.modifiers)} modifiers; who knows the sums is right in {100 * truth.bayes:.1f} %, "
@@ -150,18 +152,21 @@ def _ceiling(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray) -> dict[s
     return {key: value for key, value in found.items() if key != "reach"}
 
 
-def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, told: Told) -> dict[str, Any]:
-    """A bag of words that learns which of its words modify others, against the truth."""
-    from rnnlens.baselines import ModifierConvolution
-
-    folder, began = out / "convolution", time.monotonic()
+def convolution_of(corpus: Corpus, out: Path, device: str | None) -> ModifierConvolution:
+    """A bag of words that learns which of its words modify others, or the one that was fitted before."""
+    folder = out / "convolution"
     if (folder / "baseline.json").exists():
-        model = ModifierConvolution.load(folder)
-    else:
-        many = min(TOP, len(corpus.vocab))
-        where = device or ("cuda" if torch.cuda.is_available() else None)
-        model = ModifierConvolution("learn", candidates=many, edges=True, epochs=8, device=where).fit(corpus)
-        model.save(folder)
+        return ModifierConvolution.load(folder)
+    many = min(TOP, len(corpus.vocab))
+    where = device or ("cuda" if torch.cuda.is_available() else None)
+    model = ModifierConvolution("learn", candidates=many, edges=True, epochs=8, device=where).fit(corpus)
+    model.save(folder)
+    return model
+
+
+def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, told: Told) -> dict[str, Any]:
+    """That bag of words against the truth."""
+    began, model = time.monotonic(), convolution_of(corpus, out, device)
     ids = np.array(model.model_.shape.modifiers)
     tau = model.model_.log_tau.exp().numpy()
     share = model.model_.alpha[:, 0].numpy() * np.exp(-1 / tau)
