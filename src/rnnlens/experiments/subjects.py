@@ -60,14 +60,12 @@ def prepare(language: Language, language_seed: int, out: Path) -> tuple[Corpus, 
 def train_subject(subject: Subject, device: str | None = None) -> Run:
     """Train one network, or open the one that was trained before; read the test documents once."""
     from rnnlens.networks import Network
-    from rnnlens.networks.starting import remember
     from rnnlens.training.loop import train
 
     settings, seed = subject.settings, subject.seed
     corpus, _ = opened(subject.out)
-    network = Network(corpus.vocab, settings.arch, settings.hidden, settings.embedding, seed, settings.scale)
-    if settings.memory:
-        network = remember(network, settings.memory, spread=1.0, seed=seed)
+    shape = settings.hidden, settings.embedding
+    network = Network(corpus.vocab, settings.arch, *shape, seed, settings.scale, settings.memory)
     config = dataclasses.replace(settings.config, seed=seed)
     return train(network, corpus, config, subject.folder, resume=True, device=device, test=True, progress=False)
 
