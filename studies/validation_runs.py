@@ -117,8 +117,8 @@ def do(job: Job, out: Path, device: str | None) -> float:
 
 
 def jobs_of(chosen: list[Study], out: Path, took: dict[str, tuple[float, float]], ends: float) -> Iterator[Job]:
-    """Jobs in the order of their importance, each as soon as what it needs is in `took`, which has the seconds and sizes
-    of those that are done; none that would end too late."""
+    """Jobs in the order of their importance, each as soon as what it needs is in `took`, which has the seconds and size
+    of each that is done; none that would end too late."""
     prepared = [Job("prepare", study) for study in chosen]
     trained = [Job("train", study, subject) for study in chosen for subject in study.subjects(out)]
     measured = [Job("measure", job.study, job.subject) for job in trained]
@@ -142,7 +142,7 @@ def jobs_of(chosen: list[Study], out: Path, took: dict[str, tuple[float, float]]
             return
 
 
-def pack(chosen: list[Study], out: Path, most: int = 6) -> None:
+def pack(chosen: list[Study], out: Path, most: int = 5) -> None:
     """Run folders of all studies as a few files of limited size, the most important first; weights of all but the first
     study in half precision."""
     left = {"states.safetensors", "analysis.safetensors", ".lock"}
