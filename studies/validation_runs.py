@@ -117,7 +117,7 @@ def do(job: Job, out: Path, device: str | None) -> float:
 
 
 def jobs_of(chosen: list[Study], out: Path, took: dict[str, tuple[float, float]], ends: float) -> Iterator[Job]:
-    """Jobs in the order of their importance, each as soon as what it needs is in `took`, which has the seconds and size
+    """Jobs in the order of their importance, each as soon as what it needs is in `took`, which has the seconds and
     of each that is done; none that would end too late."""
     prepared = [Job("prepare", study) for study in chosen]
     trained = [Job("train", study, subject) for study in chosen for subject in study.subjects(out)]
