@@ -58,6 +58,7 @@ def train(
     hidden: int = 256,
     embedding: int = 128,
     scale: float = 1.0,
+    memory: float = 0.0,
     settings: Path | None = None,
     refit: bool = False,
     resume: bool = False,
@@ -84,6 +85,9 @@ def train(
         Length of a word's embedding.
     scale
         Size of the embeddings before training; a vanilla network needs small ones, such as 0.05.
+    memory
+        How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
+        such as 1000.
     settings
         The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that differ from their
         defaults win.
@@ -100,7 +104,9 @@ def train(
     """
     from rnnlens.training.command import train_command
 
-    train_command(corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings)
+    train_command(
+        corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings, memory
+    )  # fmt: skip
 
 
 def info(path: Path) -> None:

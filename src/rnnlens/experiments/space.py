@@ -53,7 +53,7 @@ WORDS: Space = {
     "word_dropout": Uniform(0.0, 0.7),
     "epochs": Choice(4, 6, 8, 12, 16),
     "batch": Choice(32, 64, 128),
-    "max_words": Choice(400, 800, None),
+    "max_words": Choice(800, None),
 }
 MODIFIED: Space = {**WORDS, "first_lag": Choice(0, 1)}
 OWN_WEIGHTS: Space = {**MODIFIED, "factored": Choice(False, True)}
@@ -61,31 +61,33 @@ OWN_WEIGHTS: Space = {**MODIFIED, "factored": Choice(False, True)}
 # Words that are small at the start, and seldom seen, stay small: no noise. Trials with a scale of 1 read less well, and
 # networks trained so give rare words large random effects on others.
 GATED: Space = {
-    "hidden": Choice(64, 128, 256),
-    "embedding": Choice(32, 64, 128),
-    "scale": Log(0.02, 0.3),
-    "learning_rate": Log(1e-3, 1e-2),
+    "hidden": Choice(128, 256),
+    "embedding": Choice(64, 128),
+    "scale": Log(0.03, 0.3),
+    "memory": Choice(0, 30, 300),
+    "learning_rate": Log(1e-3, 6e-3),
     "final_rate": Log(1e-3, 0.1),
     "momentum": Uniform(0.85, 0.95),
     "weight_decay": Log(0.01, 0.5),
-    "word_dropout": Uniform(0.1, 0.5),
-    "embedding_dropout": Uniform(0.1, 0.7),
+    "word_dropout": Uniform(0.2, 0.6),
+    "embedding_dropout": Uniform(0.2, 0.7),
     "clip": Log(0.3, 3.0),
     "average": Choice(0.0, 0.999),
     "epochs": Choice(5, 8, 12),
     "batch": Choice(32, 64),
-    "max_words": Choice(400, 800),
+    "max_words": Choice(800),
 }
 # A vanilla network whose words are large at the start saturates within a few of them, and never learns to hold on to
-# anything: small embeddings leave it an orthogonal, linear memory to begin from.
+# anything: small embeddings leave it a linear memory to begin from, orthogonal or of leaky sums.
 VANILLA: Space = {
     **GATED,
     "hidden": Choice(32, 64, 128),
     "scale": Log(0.01, 0.2),
+    "memory": Choice(0, 300, 3000),
     "learning_rate": Log(2e-4, 2e-3),
     "clip": Log(0.05, 1.0),
-    "epochs": Choice(12, 16, 24),
-    "max_words": Choice(200, 300, 400),
+    "epochs": Choice(8, 12, 16),
+    "max_words": Choice(400, 800),
 }
 
 SPACES: dict[str, Space] = {

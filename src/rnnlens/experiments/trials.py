@@ -29,7 +29,7 @@ from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
 from rnnlens.training import TrainConfig, evaluate, train
 
-SHAPE = ("hidden", "embedding", "scale")  # what Network takes; the rest is TrainConfig's
+SHAPE = ("hidden", "embedding", "scale", "memory")  # what Network takes; the rest is TrainConfig's
 
 
 def baseline(

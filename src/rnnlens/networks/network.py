@@ -14,20 +14,23 @@ from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.corpora.words import split_words
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks.cells import CELLS
+from rnnlens.networks.starting import hold
 
 
 class Network(nn.Module):
     """h' = F(h, E x), logit = w·h + b, from a trained h0 (the paper's §3).
 
     `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures (`scale`:
-    the size of its embeddings before training; a vanilla network needs small ones); `assemble` puts one together from
-    parts. Everything the rest of rnnlens asks of a network is here: `step`, `embed`, `h0`, `logit`, and the
+    the size of its embeddings before training; `memory`: how many words its units hold on to before training, at most;
+    0 for as it comes; a vanilla network needs both, such as 0.05 and 1000); `assemble` puts one together from parts.
+    Everything the rest of rnnlens asks of a network is here: `step`, `embed`, `h0`, `logit`, and the
     whole-sequence passes `network(ids, lengths)` and `states(ids)` that follow from them.
     """
 
     arch: str
     vocab: Vocab | None
     scale: float = 1.0
+    memory: float = 0.0
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class Network(nn.Module):
         embedding: int = 128,
         seed: int = 0,
         scale: float = 1.0,
+        memory: float = 0.0,
     ):
         super().__init__()
         if arch not in CELLS:
@@ -46,13 +50,17 @@ class Network(nn.Module):
                 raise RnnlensError(f"{name} is {quoted(value)}: expected a whole number of at least 1")
         if not (scale > 0 and math.isfinite(scale)):
             raise RnnlensError(f"scale is {quoted(scale)}: expected a number above 0")
+        if not (memory == 0 or 1 <= memory < math.inf):
+            raise RnnlensError(f"memory is {quoted(memory)}: expected a number of words of at least 1, or 0 for none")
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         generator = torch.Generator().manual_seed(seed)
         cell = CELLS[arch](hidden, embedding, generator)
         E = scale * torch.randn(len(vocab), embedding, generator=generator)
         w = torch.empty(hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
         self._assemble(cell, E, w, torch.zeros(()), torch.zeros(cell.size), vocab, arch)
-        self.scale = scale
+        self.scale, self.memory = scale, memory
+        if memory:
+            hold(cell, arch, memory, generator)
 
     @classmethod
     def assemble(
@@ -182,7 +190,8 @@ class Network(nn.Module):
         if self.arch not in CELLS or self.E is None:
             raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
         shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
-        return shape if self.scale == 1 else {**shape, "scale": self.scale}
+        start = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
+        return shape | {name: value for name, (value, usual) in start.items() if value != usual}
 
     def __repr__(self) -> str:
         words = "continuous inputs" if self.vocab is None else f"{len(self.vocab)} words"

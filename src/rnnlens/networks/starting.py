@@ -1,35 +1,45 @@
-"""A start that remembers: for languages in which few words matter, far apart.
+"""A start that remembers: units that hold on to what they read for a while, before anything is learnt.
 
-As made, a network forgets within a few words, and every word stirs it as much as any other: where one word in thirty
-has valence, there is hardly a gradient to follow.
+As made, a network forgets within a few words, and what stood at a text's beginning hardly reaches the gradient.
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from rnnlens.networks.network import Network
+if TYPE_CHECKING:
+    from rnnlens.networks.network import Network
 
 GATED = ("gru", "lstm", "ugrnn")  # the second of their stacked gates is the one that keeps
 
 
 @torch.no_grad()
+def hold(cell: Any, arch: str, words: float, generator: torch.Generator) -> None:
+    """Let the units of a fresh cell keep their state for 1 … `words` words, evenly in the logarithm, in place.
+
+    Gates are biased for it (as in Tallec & Ollivier 2018). A vanilla cell has none: its units are made leaky sums of
+    their own input, with nothing from each other.
+    """
+    keeps = math.log(words) * torch.rand(cell.hidden, generator=generator)  # log T
+    if arch not in GATED:
+        cell.U.copy_(torch.diag(torch.sigmoid(keeps)))
+        cell.b.zero_(), cell.c.zero_()
+        return
+    # σ(log T) = T/(T + 1): of a unit's state this share stays at every step, so it is gone after about T of them.
+    gate = slice(cell.hidden, 2 * cell.hidden)
+    cell.b[gate], cell.c[gate] = keeps, 0.0
+    if arch == "lstm":  # and takes in as much as it lets go
+        cell.b[: cell.hidden], cell.c[: cell.hidden] = -keeps, 0.0
+
+
+@torch.no_grad()
 def remember(network: Network, words: float = 100.0, spread: float = 0.1, seed: int = 0) -> Network:
-    """Let an untrained network begin with units that keep for 1 … `words` words, evenly in the logarithm, and with
-    embedded words of this standard deviation; in place, and returned. A vanilla network has no gates: only its words
-    are made small."""
-    generator = torch.Generator().manual_seed(seed)
+    """Let an untrained network begin with units that keep for 1 … `words` words, and with embedded words of this
+    standard deviation; in place, and returned."""
     assert network.E is not None
     network.E.mul_(spread)
-    if network.arch in GATED:
-        # σ(log T) = T/(T + 1): of a unit's state this share stays at every step, so it is gone after about T of them.
-        hidden = network.cell.hidden
-        gate = slice(hidden, 2 * hidden)
-        network.cell.b[gate] = math.log(words) * torch.rand(hidden, generator=generator)
-        network.cell.c[gate] = 0.0
-        if network.arch == "lstm":  # and takes in as much as it lets go
-            network.cell.b[:hidden] = -network.cell.b[gate]
-            network.cell.c[:hidden] = 0.0
+    hold(network.cell, network.arch, words, torch.Generator().manual_seed(seed))
     return network

@@ -28,6 +28,7 @@ def train_command(
     scale: float = 1.0,
     refit: bool = False,
     settings: Path | None = None,
+    memory: float = 0.0,
 ) -> Run:
     """Train a fresh network of the given shape on a corpus (a source, a prepared folder, or `toy`); with `refit`, on
     its training and validation reviews together; with `settings`, as a sweep chose, but for what is no default."""
@@ -39,6 +40,7 @@ def train_command(
         hidden = chosen.get("hidden", hidden) if hidden == 256 else hidden
         embedding = chosen.get("embedding", embedding) if embedding == 128 else embedding
         scale = chosen.get("scale", scale) if scale == 1.0 else scale
+        memory = chosen.get("memory", memory) if memory == 0 else memory
         fields = {name: value for name, value in chosen.items() if name in asdict(usual)}
         config = TrainConfig(**{**fields, "keep": "last", **given})
     from rnnlens.corpora import load_corpus, toy_corpus
@@ -52,7 +54,8 @@ def train_command(
     from rnnlens.networks import Network
     from rnnlens.training.loop import train
 
-    network = Network(data.vocab, arch=arch, hidden=hidden, embedding=embedding, seed=config.seed, scale=scale)
+    shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
+    network = Network(data.vocab, arch=arch, seed=config.seed, **shape)  # type: ignore[arg-type]
     run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads)
     if int(os.environ.get("RANK", 0)) == 0:
         for record in run.history:
