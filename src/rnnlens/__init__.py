@@ -45,6 +45,7 @@ _HOMES = {
     "report": "rnnlens.page",
     "Run": "rnnlens.runs",
     "load": "rnnlens.runs",
+    "export": "rnnlens.hub",
     "RnnlensError": "rnnlens.errors",
 }
 
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     )
     from rnnlens.errors import RnnlensError
     from rnnlens.experiments.analyze import Analysis, analyze
+    from rnnlens.hub import export
     from rnnlens.networks import Network, adapt, from_torch
     from rnnlens.page import report
     from rnnlens.runs import Run, load

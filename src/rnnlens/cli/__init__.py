@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError, Group
 from rnnlens import __version__
 from rnnlens.cli.analysis import analyze, demo, toy
 from rnnlens.cli.networks import info, prepare, probe, train
-from rnnlens.cli.sharing import figures, report
+from rnnlens.cli.sharing import export, figures, report
 from rnnlens.cli.studies import baselines, reproduce, sweep, validate
 from rnnlens.errors import UsageError, exit_code_of
 
@@ -32,7 +32,7 @@ app = App(
 for title, commands in {
     "See it work": (demo, toy),
     "From reviews to an explanation": (prepare, train, analyze, probe, info),
-    "Show and share": (report, figures),
+    "Show and share": (report, figures, export),
     "Studies of many networks": (baselines, sweep, reproduce, validate),
 }.items():
     group = Group.create_ordered(title)

@@ -1,4 +1,4 @@
-"""What is shown to others: report, figures."""
+"""What is shown to others: report, figures, export."""
 
 from __future__ import annotations
 
@@ -48,3 +48,39 @@ def figures(run: Path, *, out: Path | None = None, format: Literal["svg", "pdf",
         print(path)
     for name, why in missing.items():
         print(f"{name}: not drawn: {why}")
+
+
+def export(
+    run: Path,
+    *,
+    to: Path,
+    name: str | None = None,
+    license: str = "unknown",
+    dataset: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a run as a model folder of the Hugging Face hub, with a card; `rnnlens.load` opens it again.
+
+    model.safetensors, config.json, vocab.json, README.md, and what was measured. Nothing is sent anywhere: upload the
+    folder with `hf upload OWNER/NAME FOLDER` if you like.
+
+    Parameters
+    ----------
+    run
+        A run folder.
+    to
+        The folder to write.
+    name
+        The model's name in its card; by default that of the run folder.
+    license
+        The license you give it, as the hub writes it: `apache-2.0`, `mit`, `cc-by-4.0` …
+    dataset
+        The reviews' `owner/name` on the hub, if they are there.
+    overwrite
+        Replace an earlier export; a folder that holds anything else is never replaced.
+    """
+    from rnnlens.hub import export as write_folder
+
+    folder = write_folder(run, to, name=name, license=license, dataset=dataset, overwrite=overwrite)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    print(f"model: {folder} ({size / 1e6:.1f} MB); open it with rnnlens.load({str(folder)!r})")
