@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from cyclopts import App, CycloptsError, Group
@@ -50,5 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
         except CycloptsError as error:
             asked = " ".join(("rnnlens", *(error.command_chain or ()), "--help"))
             raise UsageError(f"{' '.join(str(error).split())} (see `{asked}`)") from error
+        except BrokenPipeError:  # who reads this, such as `head`, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     sys.exit(exit_code_of(command))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 def demo(*, out: Path = Path("runs/demo"), seed: int = 0, device: Device | None = None) -> None:
     """Analyse the packaged IMDB GRU, and write the report: no download, well under a minute.
 
+    Then open `runs/demo/report.html` in a browser.
+
     Parameters
     ----------
     out
@@ -44,6 +46,8 @@ def toy(
 
     The language has negation and emphasis whose rules are known; the report shows how the network implements them: the
     line attractor, the deflections, the linear modes, and what removing them does. Under three minutes on two cores.
+
+    Example: `rnnlens toy --out runs/toy`
 
     Parameters
     ----------
@@ -82,6 +86,7 @@ def toy(
 
 def analyze(
     run: Path,
+    /,
     *,
     corpus: str | None = None,
     reviews: int | None = None,
@@ -93,14 +98,17 @@ def analyze(
     """Take a trained network apart: modifiers, barcodes, subspace, timescales, edges of documents.
 
     Without a corpus, everything that needs no review text; with the corpus it was trained on, also what accuracy hangs
-    on (this reads the test reviews, many times: quick on a GPU).
+    on (this reads the test reviews, many times: quick on a GPU). Results and the page, `report.html`, are written to the
+    run folder.
+
+    Example: `rnnlens analyze runs/mine --corpus corpora/mine --reviews 1000`
 
     Parameters
     ----------
     run
         A run folder.
     corpus
-        The prepared corpus.
+        The prepared corpus that it was trained on.
     reviews
         Read at most so many reviews of a split, drawn at random: on a CPU, 5000 take a quarter of an hour.
     top
@@ -130,13 +138,16 @@ def _analyze(
     analysis = analyze_run(run, corpus, top=top, seed=seed, device=device, reviews=reviews, progress=True)
     analysis.save()
     results, words = analysis.results, analysis.modifiers
-    shown = table_of("negators and diminishers", "share", "intensifiers", "share", title="the strongest modifiers")
     both = words.strongest(20, ("negator", "diminisher")), words.strongest(20, "intensifier")
+    shown = table_of("negators and diminishers", "share", "intensifiers", "share", title="the strongest modifiers")
     for less, more in zip_longest(*both):
         shown.add_row(less or "", f"{words[less]['share']:+.2f}" if less else "",
                       more or "", f"{words[more]['share']:+.2f}" if more else "")  # fmt: skip
-    show(shown)
-    print("share: what happens to the valence of the next word; −1 takes it away, −2 flips it, +1 doubles it")
+    if any(both):
+        show(shown)
+        print("share: what happens to the valence of the next word; −1 takes it away, −2 flips it, +1 doubles it")
+    else:
+        print("no word changes the next one's valence by a tenth: this network reads much like a bag of words does")
 
     def percent(shares: list[float]) -> str:
         return ", ".join(f"{100 * share:.1f} %" for share in shares[:3])

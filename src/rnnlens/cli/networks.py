@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -16,6 +17,7 @@ from rnnlens.training.config import TrainConfig
 
 def prepare(
     source: str,
+    /,
     *,
     out: Path,
     overwrite: bool = False,
@@ -24,7 +26,10 @@ def prepare(
     """Turn reviews into a vocabulary and memory-mapped ids.
 
     SOURCE is a hub name (`imdb`, `yelp`, `owner/name`), a csv, tsv, jsonl or parquet file, a folder with train and
-    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder.
+    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2, neg/pos
+    or 1 to 5 stars (3 dropped).
+
+    Example: `rnnlens prepare reviews.csv --out corpora/mine --text body --label stars`
 
     Parameters
     ----------
@@ -48,10 +53,12 @@ def prepare(
 
         corpus = prepare_corpus(source, out, overwrite=overwrite, progress=told, **asdict(config))
     print(repr(corpus))
+    print(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
 
 
 def train(
     corpus: str,
+    /,
     *,
     out: Path,
     arch: Arch = "gru",
@@ -65,11 +72,14 @@ def train(
     test: bool = False,
     device: Device | None = None,
     threads: int | None = None,
-    config: Annotated[TrainConfig, Parameter(name="*")] = TrainConfig(),  # noqa: B008 - frozen
+    config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = TrainConfig(),  # noqa: B008 - frozen
 ) -> None:
     """Train a network on a corpus.
 
     Killed at any moment, the same command with `--resume` continues exactly where the last checkpoint stands.
+
+    Example: `rnnlens train corpora/mine --out runs/mine`. With some thousand reviews only, a smaller network that
+    begins with a memory learns more, sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
 
     Parameters
     ----------
@@ -84,7 +94,7 @@ def train(
     embedding
         Length of a word's embedding.
     scale
-        Size of the embeddings before training; a vanilla network needs small ones, such as 0.05.
+        Size of the embeddings before training. Small ones, such as 0.1, learn sooner; a vanilla network needs them.
     memory
         How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
         such as 1000.
@@ -107,10 +117,14 @@ def train(
     train_command(
         corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings, memory
     )  # fmt: skip
+    if corpus != "toy":
+        print(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
 
 
-def info(path: Path) -> None:
+def info(path: Path, /) -> None:
     """Say what is in a run folder or a prepared corpus.
+
+    Example: `rnnlens info runs/mine`
 
     Parameters
     ----------
@@ -126,17 +140,19 @@ def info(path: Path) -> None:
     show(table)
 
 
-def probe(run: Path, *texts: str, figure: Path | None = None, device: Device | None = None) -> None:
+def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device | None = None) -> None:
     """Read sentences with a trained network and show its logit after every word.
 
     After `rnnlens analyze`, also with the modifier subspace switched off.
 
+    Example: `rnnlens probe runs/mine "not bad at all" "bad" --figure reading.html`
+
     Parameters
     ----------
     run
-        A run folder.
+        A run folder, or `zoo:imdb-gru`, the packaged network.
     texts
-        One or more sentences, each in quotes: `rnnlens probe runs/imdb "not bad at all"`. `<pad>` is no input.
+        One or more sentences, each in quotes. `<pad>` is no input.
     figure
         Also draw them, to an html, svg, pdf or png file.
     device

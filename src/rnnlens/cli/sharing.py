@@ -8,8 +8,10 @@ from typing import Literal
 from rnnlens.cli.printing import show_report
 
 
-def report(run: Path, *, out: Path | None = None, words: int | None = None) -> None:
+def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -> None:
     """Write the page of an analysed run: one HTML file with the figures, and the network itself, live.
+
+    Example: `rnnlens report runs/mine --out mine.html`
 
     Parameters
     ----------
@@ -25,8 +27,11 @@ def report(run: Path, *, out: Path | None = None, words: int | None = None) -> N
     show_report(write_report(run, out, words))
 
 
-def figures(run: Path, *, out: Path | None = None, format: Literal["svg", "pdf", "png", "html"] = "svg") -> None:
+def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pdf", "png", "html"] = "svg") -> None:
     """Save every figure of an analysed run, each to a file.
+
+    Example: `rnnlens figures runs/mine --format pdf --out figures`. To change one, draw it in Python:
+    `rnnlens.figures.barcodes(rnnlens.load("runs/mine"), ["not", "very"])` is a Plotly figure.
 
     Parameters
     ----------
@@ -52,6 +57,7 @@ def figures(run: Path, *, out: Path | None = None, format: Literal["svg", "pdf",
 
 def export(
     run: Path,
+    /,
     *,
     to: Path,
     name: str | None = None,
@@ -64,10 +70,12 @@ def export(
     model.safetensors, config.json, vocab.json, README.md, and what was measured. Nothing is sent anywhere: upload the
     folder with `hf upload OWNER/NAME FOLDER` if you like.
 
+    Example: `rnnlens export runs/mine --to hub/mine --license apache-2.0`
+
     Parameters
     ----------
     run
-        A run folder.
+        A finished run folder.
     to
         The folder to write.
     name

@@ -14,6 +14,7 @@ from rnnlens.training.config import TrainConfig
 
 def baselines(
     corpus: str,
+    /,
     *,
     modifiers: list[Path],
     out: Path,
@@ -25,6 +26,8 @@ def baselines(
     device: Device | None = None,
 ) -> None:
     """Fit the paper's six baselines: bags of words in which modifiers and the edges of documents change other words.
+
+    Example: `rnnlens baselines corpora/imdb --modifiers runs/imdb-gru --out runs/baselines`
 
     Parameters
     ----------
@@ -67,6 +70,7 @@ def baselines(
 
 def sweep(
     corpus: str,
+    /,
     *,
     model: str,
     out: Path,
@@ -85,6 +89,8 @@ def sweep(
 
     A trial whose worker is killed is run again, a finished one never. The best settings are written to `settings.json`,
     which `train`, `baselines` and `reproduce` take.
+
+    Example: `rnnlens sweep corpora/imdb --model gru,lstm --trials 60 --jobs 2 --out runs/sweep`
 
     Parameters
     ----------
@@ -138,6 +144,7 @@ def sweep(
 
 def reproduce(
     corpus: str,
+    /,
     *,
     out: Path,
     model: str = "all",
@@ -154,6 +161,8 @@ def reproduce(
 
     Every model is trained on training and validation reviews together, with settings chosen before, and reads the test
     reviews once for each seed. What is finished is reused: the same command goes on after being killed.
+
+    Example: `rnnlens reproduce corpora/imdb --out runs/table`
 
     Parameters
     ----------
@@ -211,13 +220,15 @@ def validate(
     embedding: int = 64,
     convolution: bool = True,
     device: Device | None = None,
-    config: Annotated[TrainConfig, Parameter(name="*")] = RECIPE,
+    config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = RECIPE,
 ) -> None:
     """Prove the method on a language whose truth is known.
 
     Makes a language with modifiers of known kind, strength and reach, trains networks on it, takes each apart as any
     other, and scores what was found against the truth. Killed at any moment, the same command goes on where it stopped.
     `tiny` takes a minute, `hard` wants a GPU.
+
+    Example: `rnnlens validate --preset hard --seeds 5 --out runs/hard`
 
     Parameters
     ----------
