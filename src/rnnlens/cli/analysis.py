@@ -98,8 +98,8 @@ def analyze(
     """Take a trained network apart: modifiers, barcodes, subspace, timescales, edges of documents.
 
     Without a corpus, everything that needs no review text; with the corpus it was trained on, also what accuracy hangs
-    on (this reads the test reviews, many times: quick on a GPU). Results and the page, `report.html`, are written to the
-    run folder.
+    on (this reads the test reviews, many times: quick on a GPU). Results and the page, `report.html`, go to the run
+    folder.
 
     Example: `rnnlens analyze runs/mine --corpus corpora/mine --reviews 1000`
 
