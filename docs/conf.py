@@ -2,15 +2,18 @@
 
 import re
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
 import rnnlens
 
 project, author, release = "rnnlens", "The rnnlens authors", rnnlens.__version__
 copyright = author
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+html_math_renderer = "mathml"  # which browsers draw by themselves: the site asks nobody for a script
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["results", "benchmarks"]
-suppress_warnings = ["toc.empty_glob"]  # pages that a study writes
+exclude_patterns = ["benchmarks"]
 highlight_language = "text"
 
 html_theme = "furo"
@@ -22,7 +25,6 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 add_module_names = False
-always_document_param_types = False
 
 
 def plain_docstring(app, what, name, obj, options, lines):
@@ -42,5 +44,21 @@ def _paragraph(text):
     return "".join(word for pair in zip(prose, [*code, ""], strict=True) for word in pair)
 
 
+def folder_pages(app, name, source):
+    """A link to the folder of results is, on a site, one to its page."""
+    source[0] = source[0].replace("](results)", "](results/README.md)")
+
+
+def mathml(block):
+    def visit(translator, node):
+        text = tex2mathml(node.astext(), as_block=block)
+        translator.body.append(f'<div class="math">{text}</div>' if block else text)
+        raise nodes.SkipNode
+
+    return visit, None
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", mathml(block=False), mathml(block=True))
+    app.connect("source-read", folder_pages)
     app.connect("autodoc-process-docstring", plain_docstring)
