@@ -25,7 +25,7 @@ docs: .venv/dev  ## the site, in build/docs/index.html; a warning is an error
 	@echo "site: build/docs/index.html"
 
 package: .venv/dev  ## wheel and sdist in dist/, and the wheel alone in a fresh environment: a few minutes
-	$(BIN)/python -m studies.package
+	$(BIN)/python tests/package.py
 
 bench: .venv/dev  ## ratios against peers and limits, measured side by side; IMDB=folder measures on the real reviews
 	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB))

@@ -57,7 +57,7 @@ def baselines_explain(told, folder):
 
 
 def own_network_is_explained(told, folder):
-    """The tutorial's network was trained on reviews that `not` and `never` flip and `very` doubles: it finds just that."""
+    """The tutorial's network reads texts in which `not` and `never` flip and `very` doubles: just that is found."""
     found = re.search(r"^\[\] \[(.*?)\] \[(.*?)\]$", told, re.MULTILINE)  # no warnings, negators, intensifiers
     assert found and found[1].startswith("'not', 'never'") and found[2].startswith("'very'")
     assert (folder / "report.html").stat().st_size > 1e6
@@ -158,8 +158,10 @@ def test_the_example_finds_modifiers_in_twelve_lines(reviews):
     source = (ROOT / "examples/baselines.py").read_text()
     lines = [line for line in source.split('"""')[2].splitlines() if line.strip()]
     assert len(lines) <= 12
-    told = subprocess.run([sys.executable, ROOT / "examples/baselines.py", "reviews.csv"], cwd=reviews, text=True,
-                          capture_output=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout  # fmt: skip
+    command, one = [sys.executable, ROOT / "examples/baselines.py", "reviews.csv"], {"OMP_NUM_THREADS": "1"}
+    told = subprocess.run(
+        command, cwd=reviews, text=True, capture_output=True, check=True, env={**os.environ, **one}
+    ).stdout
     assert float(told.split(" %")[0]) > 90
     strengths = {word: float(value) for word, value in re.findall(r"^(\w+) +strength ([+-][\d.]+)", told, re.MULTILINE)}
     assert strengths["not"] < -1 and strengths["never"] < -1 and strengths["very"] > 0.3

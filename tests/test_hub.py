@@ -1,4 +1,4 @@
-"""An exported run is a hub folder: it reads as the run did, and its card is true and harmless, whatever names it holds."""
+"""An exported run is a hub folder: it reads as the run did, and its card is true, and harmless whatever it names."""
 
 import json
 import re
@@ -14,9 +14,7 @@ from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
 from rnnlens.cli import main
 from rnnlens.hub import card, plain
 
-HOSTILE = (
-    "<script>alert(1)</script> | `x` [a](http://evil) \n---\nlicense: stolen # *b* \u2028 \x07 'q' \"d\" {y: 1} 😀"
-)
+HOSTILE = "<script>alert(1)</script> | `x` [a](http://evil) \n---\nlicense: stolen # *b* \u2028 \x07 'q' \"d\" {y: 1}"
 
 
 @pytest.fixture(scope="module", params=["gru", "lstm"])

@@ -51,36 +51,42 @@ _HOMES = {
 
 __all__ = ["__version__", *_HOMES]
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `as` tells type checkers that a name is meant to be used from here
     from rnnlens.context import (
-        Modifiers,
-        Probes,
-        barcode,
-        find_modifiers,
-        fit_bilinear,
-        fit_subspace,
-        linear_quality,
-        mode_removal,
-        project_out,
+        Modifiers as Modifiers,
+        Probes as Probes,
+        barcode as barcode,
+        find_modifiers as find_modifiers,
+        fit_bilinear as fit_bilinear,
+        fit_subspace as fit_subspace,
+        linear_quality as linear_quality,
+        mode_removal as mode_removal,
+        project_out as project_out,
     )
-    from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
+    from rnnlens.corpora import (
+        Corpus as Corpus,
+        ToyLanguage as ToyLanguage,
+        Vocab as Vocab,
+        load_corpus as load_corpus,
+        toy_corpus as toy_corpus,
+    )
     from rnnlens.dynamics import (
-        FixedPoints,
-        LineAttractor,
-        find_fixed_points,
-        fit_line_attractor,
-        jacobians,
-        linear_modes,
-        remove_modes,
-        visited_states,
+        FixedPoints as FixedPoints,
+        LineAttractor as LineAttractor,
+        find_fixed_points as find_fixed_points,
+        fit_line_attractor as fit_line_attractor,
+        jacobians as jacobians,
+        linear_modes as linear_modes,
+        remove_modes as remove_modes,
+        visited_states as visited_states,
     )
-    from rnnlens.errors import RnnlensError
-    from rnnlens.experiments.analyze import Analysis, analyze
-    from rnnlens.hub import export
-    from rnnlens.networks import Network, adapt, from_torch
-    from rnnlens.page import report
-    from rnnlens.runs import Run, load
-    from rnnlens.training import TrainConfig, evaluate, train
+    from rnnlens.errors import RnnlensError as RnnlensError
+    from rnnlens.experiments.analyze import Analysis as Analysis, analyze as analyze
+    from rnnlens.hub import export as export
+    from rnnlens.networks import Network as Network, adapt as adapt, from_torch as from_torch
+    from rnnlens.page import report as report
+    from rnnlens.runs import Run as Run, load as load
+    from rnnlens.training import TrainConfig as TrainConfig, evaluate as evaluate, train as train
 
 
 def __getattr__(name: str) -> Any:

@@ -126,7 +126,7 @@ class Corpus:
         test: tuple[Sequence[Any], Any] | None = None,
         validation: tuple[Sequence[Any], Any] | None = None,
     ) -> Corpus:
-        """A corpus from texts that your own tokenizer made ids of: pairs (documents, labels), a document being a list of
+        """A corpus from texts that your own tokenizer made ids of: pairs (documents, labels). A document is a list of
         ids below len(vocab), a label 0 (negative) or 1 (positive)."""
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         given = {"train": train, "validation": validation, "test": test}
