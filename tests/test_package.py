@@ -5,7 +5,7 @@ import ast
 import package
 import pytest
 
-import rnnlens
+import rnnlens.corpora
 
 
 @pytest.fixture(scope="module")
@@ -38,5 +38,6 @@ def test_every_public_name_is_known_to_type_checkers():
     tree = ast.parse((package.ROOT / "src/rnnlens/__init__.py").read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     told = {alias.name: node.module for node in block.body for alias in node.names}
-    assert told == rnnlens._HOMES
+    assert told == rnnlens._HOMES and rnnlens.__all__ == ["__version__", *rnnlens._HOMES]
+    assert rnnlens.corpora.__all__ == list(rnnlens.corpora._HOMES)
     assert package.untyped('a.py:2: note: Revealed type is "Any"') and not package.untyped('note: "def (x: Any)"')

@@ -551,7 +551,8 @@ def test_a_reproduction_has_its_page_with_and_without_a_network(browser, tmp_pat
 
 
 def test_the_scripts_are_all_joined_into_one_module(tmp_path):
-    from rnnlens.page.render import HERE as PAGE, SCRIPTS, joined
+    from rnnlens.page.render import HERE as PAGE
+    from rnnlens.page.render import SCRIPTS, joined
 
     assert {path.stem for path in (PAGE / "script").glob("*.js")} == {*SCRIPTS, "early"}
     for k, name in enumerate(SCRIPTS):  # each imports only what stands before it

@@ -12,7 +12,8 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rnnlens.corpora.words import RULES, WORD, split_column, split_words, well_formed
 

@@ -49,44 +49,44 @@ _HOMES = {
     "RnnlensError": "rnnlens.errors",
 }
 
-__all__ = ["__version__", *_HOMES]
+__all__ = [  # once more, and plainly: type checkers read it
+    "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
+    "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor",
+    "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers", "Modifiers",
+    "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "linear_quality",
+    "mode_removal", "report", "Run", "load", "export", "RnnlensError",
+]  # fmt: skip
 
-if TYPE_CHECKING:  # `as` tells type checkers that a name is meant to be used from here
+if TYPE_CHECKING:
     from rnnlens.context import (
-        Modifiers as Modifiers,
-        Probes as Probes,
-        barcode as barcode,
-        find_modifiers as find_modifiers,
-        fit_bilinear as fit_bilinear,
-        fit_subspace as fit_subspace,
-        linear_quality as linear_quality,
-        mode_removal as mode_removal,
-        project_out as project_out,
+        Modifiers,
+        Probes,
+        barcode,
+        find_modifiers,
+        fit_bilinear,
+        fit_subspace,
+        linear_quality,
+        mode_removal,
+        project_out,
     )
-    from rnnlens.corpora import (
-        Corpus as Corpus,
-        ToyLanguage as ToyLanguage,
-        Vocab as Vocab,
-        load_corpus as load_corpus,
-        toy_corpus as toy_corpus,
-    )
+    from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
     from rnnlens.dynamics import (
-        FixedPoints as FixedPoints,
-        LineAttractor as LineAttractor,
-        find_fixed_points as find_fixed_points,
-        fit_line_attractor as fit_line_attractor,
-        jacobians as jacobians,
-        linear_modes as linear_modes,
-        remove_modes as remove_modes,
-        visited_states as visited_states,
+        FixedPoints,
+        LineAttractor,
+        find_fixed_points,
+        fit_line_attractor,
+        jacobians,
+        linear_modes,
+        remove_modes,
+        visited_states,
     )
-    from rnnlens.errors import RnnlensError as RnnlensError
-    from rnnlens.experiments.analyze import Analysis as Analysis, analyze as analyze
-    from rnnlens.hub import export as export
-    from rnnlens.networks import Network as Network, adapt as adapt, from_torch as from_torch
-    from rnnlens.page import report as report
-    from rnnlens.runs import Run as Run, load as load
-    from rnnlens.training import TrainConfig as TrainConfig, evaluate as evaluate, train as train
+    from rnnlens.errors import RnnlensError
+    from rnnlens.experiments.analyze import Analysis, analyze
+    from rnnlens.hub import export
+    from rnnlens.networks import Network, adapt, from_torch
+    from rnnlens.page import report
+    from rnnlens.runs import Run, load
+    from rnnlens.training import TrainConfig, evaluate, train
 
 
 def __getattr__(name: str) -> Any:

@@ -13,22 +13,20 @@ _HOMES = {
     "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
 }  # fmt: skip
 
-__all__ = list(_HOMES)
+__all__ = [  # once more, and plainly: type checkers read it
+    "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "statistics", "PrepareConfig", "prepare",
+    "load_corpus", "Language", "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
+]  # fmt: skip
 
-if TYPE_CHECKING:  # `as` tells type checkers that a name is meant to be used from here
-    from rnnlens.corpora.corpus import Corpus as Corpus, Split as Split, statistics as statistics
-    from rnnlens.corpora.options import PrepareConfig as PrepareConfig
-    from rnnlens.corpora.prepared import load_corpus as load_corpus, prepare as prepare
-    from rnnlens.corpora.synthetic import Language as Language, synthetic_corpus as synthetic_corpus
-    from rnnlens.corpora.toy import (
-        Modifier as Modifier,
-        ToyCorpus as ToyCorpus,
-        ToyLanguage as ToyLanguage,
-        toy_corpus as toy_corpus,
-    )
-    from rnnlens.corpora.truth import Truth as Truth
-    from rnnlens.corpora.vocab import PAD as PAD, UNK as UNK, Vocab as Vocab
-    from rnnlens.corpora.words import split_words as split_words
+if TYPE_CHECKING:
+    from rnnlens.corpora.corpus import Corpus, Split, statistics
+    from rnnlens.corpora.options import PrepareConfig
+    from rnnlens.corpora.prepared import load_corpus, prepare
+    from rnnlens.corpora.synthetic import Language, synthetic_corpus
+    from rnnlens.corpora.toy import Modifier, ToyCorpus, ToyLanguage, toy_corpus
+    from rnnlens.corpora.truth import Truth
+    from rnnlens.corpora.vocab import PAD, UNK, Vocab
+    from rnnlens.corpora.words import split_words
 
 
 def __getattr__(name: str) -> Any:  # the command line reads PrepareConfig for its flags: that must not import numpy
