@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     def command() -> None:
         try:
             app(arguments, exit_on_error=False, print_error=False, help_on_error=False)
+            sys.stdout.flush()
         except CycloptsError as error:
             asked = " ".join(("rnnlens", *(error.command_chain or ()), "--help"))
             raise UsageError(f"{' '.join(str(error).split())} (see `{asked}`)") from error
