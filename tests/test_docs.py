@@ -58,8 +58,7 @@ def baselines_explain(told, folder):
 
 def own_network_is_explained(told, folder):
     """The tutorial's network reads texts in which `not` and `never` flip and `very` doubles: just that is found."""
-    found = re.search(r"^\[\] \[(.*?)\] \[(.*?)\]$", told, re.MULTILINE)  # no warnings, negators, intensifiers
-    assert found and found[1].startswith("'not', 'never'") and found[2].startswith("'very'")
+    assert "warnings: []\nnegators: ['not', 'never'" in told and "\nintensifiers: ['very'" in told
     assert (folder / "report.html").stat().st_size > 1e6
 
 
