@@ -507,3 +507,20 @@ def test_real_sentences_lose_nothing_and_rejoin_their_contractions(tmp_path: Pat
     assert corpus.test is not None
     assert (len(corpus.train), len(corpus.test)) == (18_000, 20_000)
     assert statistics(corpus)["train"]["unknown"] < 0.03
+
+
+def test_a_corpus_from_ones_own_ids():
+    documents, labels = [[1, 2, 3], [2], [3, 3]], [1, 0, 1]
+    corpus = Corpus.from_ids(["<unk>", "a", "b", "c"], (documents, labels), test=([[1]], [0]))
+    assert [corpus.train.document(i).tolist() for i in range(3)] == documents
+    assert corpus.train.labels.tolist() == labels and corpus.validation is None and len(corpus.test) == 1
+    assert corpus.fingerprint == Corpus.from_ids(corpus.vocab, (documents, labels), test=([[1]], [0])).fingerprint
+    assert corpus.fingerprint != Corpus.from_ids(corpus.vocab, (documents, [1, 1, 1]), test=([[1]], [0])).fingerprint
+    for wrong, told in [
+        (([[4]], [0]), "ids reach from 4"),
+        (([[-1]], [0]), "ids reach from -1"),
+        (([[1]], [0, 1]), "1 documents and 2 labels"),
+        (([[1]], [2]), "labels hold"),
+    ]:
+        with pytest.raises(RnnlensError, match=told):
+            Corpus.from_ids(corpus.vocab, wrong)

@@ -17,6 +17,8 @@ from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.training.config import TrainConfig
 
+CONFIG, MODEL = "config.json", "model.safetensors"  # what run.json and weights.safetensors are called in an export
+
 
 @dataclass(frozen=True)
 class Run:
@@ -25,6 +27,12 @@ class Run:
     path: Path
     about: dict[str, Any]
 
+    @property
+    def weights(self) -> Path:
+        """The file of weights, as a run or an export (`rnnlens.export`) has it."""
+        own = self.path / "weights.safetensors"
+        return own if own.exists() or not (self.path / MODEL).exists() else self.path / MODEL
+
     @cached_property
     def vocab(self) -> Vocab:
         return read_vocab(self.path / "vocab.json")
@@ -32,11 +40,11 @@ class Run:
     @cached_property
     def network(self) -> Network:
         """The trained network, on the CPU."""
-        tensors, _ = read_tensors(self.path / "weights.safetensors")
+        tensors, _ = read_tensors(self.weights)
         network = Network(self.vocab, **self.about["network"])
         if tensors["h0"].dtype == np.float64:
             network = network.double()  # half precision, which a packaged run may be stored in, is read as single
-        load_weights(network, tensors, self.path / "weights.safetensors")
+        load_weights(network, tensors, self.weights)
         return network
 
     @property
@@ -78,27 +86,31 @@ class Run:
 
 
 def load(path: Path | str) -> Run:
-    """Open a run folder: `.network`, `.vocab`, `.config`, `.results`, `.history`. `zoo:NAME` comes along."""
+    """Open a run folder, or one that `export` wrote: `.network`, `.vocab`, `.config`, `.results`, `.history`.
+    `zoo:NAME` comes along."""
     if str(path).startswith("zoo:"):
         from rnnlens.zoo import packaged
 
         path = packaged(str(path).removeprefix("zoo:"))
     path = Path(path)
     about = read_about(path)
-    if about["status"] != "finished" or not (path / "weights.safetensors").exists():
-        raise RnnlensError(f"the run {quoted(str(path))} is not finished: run `rnnlens train` again with --resume")
     run = Run(path, about)
+    if about["status"] != "finished" or not run.weights.exists():
+        raise RnnlensError(f"the run {quoted(str(path))} is not finished: run `rnnlens train` again with --resume")
     run.network, run.results  # noqa: B018 - whatever is damaged is told now, not in the middle of an analysis
     return run
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """run.json, checked."""
+    """run.json (in an export config.json), checked."""
     if not path.is_dir():
         raise RnnlensError(f"no run folder {quoted(str(path))}: make one with `rnnlens train CORPUS --out {path}`")
-    if not (path / "run.json").exists():
+    file = next((path / name for name in ("run.json", CONFIG) if (path / name).exists()), None)
+    if file is None:
         raise RnnlensError(f"{quoted(str(path))} is no run folder: it has no run.json")
-    about = read_json(path / "run.json")
+    about = read_json(file)
+    if file.name == CONFIG and about.get("model_type") != "rnnlens":
+        raise RnnlensError(f"{quoted(str(path))} holds another kind of model: expected a run or what `export` wrote")
     if about.get("schema", 0) > SCHEMA:
         raise RnnlensError(
             f"{quoted(str(path))} has schema {about['schema']}, rnnlens {__version__} reads up to {SCHEMA}: upgrade it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -119,6 +119,22 @@ class Corpus:
 
         return corpus_from_texts(texts, labels, test, validation, vocab_size, min_count, seed)
 
+    @classmethod
+    def from_ids(
+        cls,
+        vocab: Vocab | Iterable[str],
+        train: tuple[Sequence[Any], Any],
+        test: tuple[Sequence[Any], Any] | None = None,
+        validation: tuple[Sequence[Any], Any] | None = None,
+    ) -> Corpus:
+        """A corpus from texts that your own tokenizer made ids of: pairs (documents, labels). A document is a list of
+        ids below len(vocab), a label 0 (negative) or 1 (positive)."""
+        vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
+        given = {"train": train, "validation": validation, "test": test}
+        splits = {part: _split_of(*pair, len(vocab)) for part, pair in given.items() if pair is not None}
+        mark = content_fingerprint(vocab, splits)
+        return cls(vocab, **splits, about={"source": "ids"}, fingerprint=mark)  # type: ignore[arg-type]
+
     def refit(self) -> Corpus:
         """The corpus with its validation reviews among the training ones, and none left to choose by: for a last fit,
         once every choice is made. Its words are the same."""
@@ -139,6 +155,21 @@ class Corpus:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
         return f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})"
+
+
+def _split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:
+    """Lists of ids and their labels as a split, checked."""
+    rows = [np.asarray(document, dtype=np.int64).reshape(-1) for document in documents]
+    classes = np.asarray(labels).reshape(-1)
+    if len(rows) != len(classes):
+        raise RnnlensError(f"got {len(rows)} documents and {len(classes)} labels: expected one label a document")
+    if not np.isin(classes, (0, 1)).all():
+        raise RnnlensError(f"labels hold {classes[~np.isin(classes, (0, 1))][0]!r:.40}: expected 0 and 1")
+    ids = np.concatenate([np.zeros(0, np.int64), *rows])
+    if len(ids) and not 0 <= ids.min() <= ids.max() < n_words:
+        raise RnnlensError(f"ids reach from {ids.min()} to {ids.max()}: expected 0 … {n_words - 1}, as the words have")
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    return Split(ids.astype(np.uint16 if n_words <= 1 << 16 else np.uint32), offsets, classes.astype(np.uint8))
 
 
 def _positions(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

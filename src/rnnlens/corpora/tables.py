@@ -99,8 +99,8 @@ def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> pl.Lazy
         # Names from the first rows; everything as text, since a label may be 1 here and "neg" there.
         names = pl.scan_ndjson(files, infer_schema_length=1000).collect_schema().names()
         return pl.scan_ndjson(files, schema=dict.fromkeys(names, pl.String))
-    separator = "\t" if kind == "tsv" else ","
     glob = isinstance(files, str)
+    separator = _separator(kind, None if isinstance(files, str) else files[0])
     frame = pl.scan_csv(files, separator=separator, has_header=not headless, infer_schema=False, glob=glob)
     if headless:
         names = frame.collect_schema().names()
@@ -108,10 +108,19 @@ def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> pl.Lazy
     return frame
 
 
+def _separator(kind: str, file: Path | None) -> str:
+    """A tab, a comma or, where spreadsheets write decimal commas, a semicolon: in the first line and no comma."""
+    if kind == "tsv" or file is None:
+        return "\t" if kind == "tsv" else ","
+    with open(file, encoding="utf-8-sig", errors="replace") as lines:
+        first = lines.readline(1 << 16)
+    return ";" if ";" in first and "," not in first else ","
+
+
 def _headless(file: Path, kind: str) -> bool:
     """Whether a csv file starts with a row of data: some field of its first line, but not all, is a label."""
     with open(file, encoding="utf-8-sig", errors="replace", newline="") as lines:
-        first = next(csv.reader(lines, delimiter="\t" if kind == "tsv" else ","), [])
+        first = next(csv.reader(lines, delimiter=_separator(kind, file)), [])
     labels = [looks_like_label(field) for field in first]
     return any(labels) and not all(labels)
 
@@ -141,14 +150,14 @@ def _told(table: Table, reason: str) -> str:
             f"{table.where} is no file or folder here, and the hub cannot give it ({reason[:160]}): "
             "if this machine is offline, give a local file or folder instead"
         )
-    if "utf-8" in reason.lower() or "utf8" in reason.lower():
-        for file in table.files:
-            if file.suffix.lower() not in (".parquet", ".pq") and (at := _bad_byte(file)) is not None:
-                line, offset, byte = at
-                return (
-                    f"{quoted(str(file), 200)} is not UTF-8: byte 0x{byte:02x} at offset {offset}, line {line}; "
-                    "convert it first, for example with iconv -f latin1 -t utf-8"
-                )
+    for file in table.files:
+        if file.suffix.lower() not in (".parquet", ".pq") and (at := _bad_byte(file)) is not None:
+            line, offset, byte = at
+            wide = offset == 0 and byte in (0xFE, 0xFF)
+            return (
+                f"{quoted(str(file), 200)} is not UTF-8: byte 0x{byte:02x} at offset {offset}, line {line}; "
+                f"convert it first, for example with iconv -f {'utf-16' if wide else 'latin1'} -t utf-8"
+            )
     if "more fields" in reason:
         found = next(filter(None, map(_ragged_row, table.files)), None)
         row = "line {} has {} fields, the first has {}".format(*found) if found else "a row has too many fields"
@@ -174,6 +183,6 @@ def _bad_byte(file: Path) -> tuple[int, int, int] | None:
 def _ragged_row(file: Path) -> tuple[int, int, int] | None:
     """Line, number of fields, and number expected, of the first row with more fields than the first one."""
     with open(file, encoding="utf-8", newline="") as lines:
-        rows = csv.reader(lines, delimiter="\t" if SUFFIXES[file.suffix.lower()] == "tsv" else ",")
+        rows = csv.reader(lines, delimiter=_separator(SUFFIXES[file.suffix.lower()], file))
         expected = len(next(rows, []))
         return next(((rows.line_num, len(row), expected) for row in rows if len(row) > expected), None)

@@ -27,7 +27,7 @@ from rnnlens.context.modifiers import MOST, Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
 from rnnlens.context.probe import probe_results
-from rnnlens.context.probes import Probes
+from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
 from rnnlens.display import Facts, Shown, percents, table_html
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
@@ -37,7 +37,7 @@ from rnnlens.experiments.accuracy import accuracy_experiments, other_words
 from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
-from rnnlens.runs import Run
+from rnnlens.runs import Run, load
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
@@ -45,6 +45,7 @@ SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what d
 MEASURES = (  # of each word, in analysis.safetensors
     "score", "share", "valence", "interaction", "norm_fixed", "norm_nearest", "on_positive", "on_negative",
 )  # fmt: skip
+LEAST = 5  # words: with fewer there is nothing to fit
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
     "really", "highly", "the", "a", "of", "movie",
@@ -143,7 +144,7 @@ class _Steps:
 
 @torch.no_grad()
 def analyze(
-    run: Run | Network,
+    run: Run | Network | Path | str,
     corpus: Any = None,
     states: Tensor | None = None,
     probes: Probes | None = None,
@@ -159,17 +160,24 @@ def analyze(
 ) -> Analysis:
     """Take a network apart.
 
-    run: a run or any network with words. corpus: its reviews. states (K, N): where to seek slow points from; by default
-    the run's stored sample, states visited in the corpus, or after random words. probes: by default by logistic
-    regression on the corpus, or by the network's own effects. top: how many of the most frequent words to look at.
-    accuracy: whether to run the accuracy experiments, with a corpus; reviews: on at most so many of each split.
+    run: a run, its folder, or any network with words. corpus: its reviews. states (..., N): where to seek slow points
+    from; by default the run's stored sample, states visited in the corpus, or after random words. probes: by default
+    by logistic regression on the corpus, or by the network's own effects. top: how many of the most frequent words to
+    look at. accuracy: whether to run the accuracy experiments, with a corpus; reviews: on at most so many of a split.
     """
+    run, corpus = _opened(run, corpus)
     network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     if network.vocab is None:
         raise RnnlensError(
             "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
         )
     vocab = network.vocab
+    if len(common_words(network, top)) < LEAST:
+        raise RnnlensError(f"there are {len(common_words(network, top))} words to look at: expected at least {LEAST}")
+    if states is not None:
+        if states.shape[-1:] != (network.size,):
+            raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
+        states = states.reshape(-1, network.size)
     if reviews is not None and reviews < 1:
         raise RnnlensError(f"reviews is {quoted(reviews)}: expected a whole number of at least 1")
     if corpus is not None and corpus.vocab != vocab:
@@ -258,6 +266,21 @@ def analyze(
         network, points, line, probes, modifiers, barcodes, subspace, components, impulses, scales, bilinear,
         (first, last), perturbations, states, results, folder,
     )  # fmt: skip
+
+
+def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
+    """What is given by its folder or name is opened; what is neither run nor network is told."""
+    run = load(run) if isinstance(run, Path | str) else run
+    if not isinstance(run, Run | Network):
+        raise RnnlensError(
+            f"analyze got {quoted(type(run).__name__)}: expected a run, its folder or a network; torch's own modules "
+            "come in through rnnlens.from_torch"
+        )
+    if isinstance(corpus, Path | str):
+        from rnnlens.corpora import load_corpus
+
+        corpus = load_corpus(corpus)
+    return run, corpus
 
 
 def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
@@ -382,11 +405,7 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
 
     def command() -> None:
-        from rnnlens.corpora import load_corpus
-        from rnnlens.runs import load
-
-        corpus = None if asked.corpus is None else load_corpus(asked.corpus)
-        found = analyze(load(asked.run), corpus, top=asked.top, device=asked.device, seed=asked.seed,
+        found = analyze(asked.run, asked.corpus, top=asked.top, device=asked.device, seed=asked.seed,
                         reviews=asked.reviews, progress=True)  # fmt: skip
         found.save()
         print(found)

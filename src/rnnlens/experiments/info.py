@@ -11,7 +11,7 @@ Facts = list[tuple[str, str]]
 
 def describe(path: Path) -> tuple[str, Facts]:
     """Title and facts of a run folder or a prepared corpus; the whole folder is verified on the way."""
-    if (path / "run.json").exists():
+    if (path / "run.json").exists() or (path / "config.json").exists():
         return _run(path)
     if (path / "corpus.json").exists():
         return _corpus(path)
