@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def texts(reviews: int, seed: int = 0) -> Iterator[tuple[str, int]]:
     """Reviews and their labels, one at a time, a thousand in memory."""
     rng = np.random.default_rng(seed)
     words, valence = spelled(), valences()
-    words += [f"{word}." for word in words]  # at the end of a sentence
+    words += tuple(f"{word}." for word in words)  # at the end of a sentence
     odds = np.cumsum(zipf(DISTINCT))
     for start in range(0, reviews, SLICE):
         n_words = lengths(min(SLICE, reviews - start), "yelp", rng)
@@ -52,7 +53,8 @@ def texts(reviews: int, seed: int = 0) -> Iterator[tuple[str, int]]:
             yield text + new, int(feeling[i] + 0.1 * rng.normal() > 0)
 
 
-def spelled(seed: int = 1) -> list[str]:
+@cache
+def spelled(seed: int = 1) -> tuple[str, ...]:
     """Made-up words of two to ten letters, all different, the commonest the shortest."""
     rng = np.random.default_rng(seed)
     letters = list("etaoinshrdlucmfwypvbgk")
@@ -60,7 +62,7 @@ def spelled(seed: int = 1) -> list[str]:
     while len(found) < DISTINCT:
         size = int(min(10, 2 + len(found) ** 0.2))
         found.setdefault("".join(letters[i] for i in rng.integers(0, len(letters), size)))
-    return list(found)
+    return tuple(found)
 
 
 def valences(seed: int = 2) -> np.ndarray:
@@ -94,7 +96,7 @@ def measured(name: str, command: list[str], shown: str) -> dict[str, object]:
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     most, anonymous = 0, 0
-    output = []
+    output: list[str] = []
     os.set_blocking(process.stdout.fileno(), False)  # type: ignore[union-attr]
     while process.poll() is None:
         rss, own = tree_memory(process.pid)

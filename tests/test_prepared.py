@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -524,3 +525,26 @@ def test_a_corpus_from_ones_own_ids():
     ]:
         with pytest.raises(RnnlensError, match=told):
             Corpus.from_ids(corpus.vocab, wrong)
+
+
+def test_pages_of_a_large_corpus_are_given_back(tmp_path, monkeypatch):
+    """A mapped file of 64 MB, read all over: what is resident stays small, and what is read stays right."""
+    from rnnlens.corpora import corpus as module
+
+    def resident():
+        return int(re.search(r"RssFile:\s+(\d+)", Path("/proc/self/status").read_text())[1]) // 1024
+
+    ids = np.arange(1 << 25, dtype=np.uint32).astype(np.uint16)
+    np.save(tmp_path / "ids.npy", ids)
+    offsets = np.arange(0, len(ids) + 1, 1 << 10)
+    split = Split(np.load(tmp_path / "ids.npy", mmap_mode="r"), offsets, np.zeros(len(offsets) - 1, dtype=np.uint8))
+    monkeypatch.setattr(module, "_LARGE", 1 << 20)
+    before, most = resident(), 0
+    for start in range(0, len(split), 64):
+        rows = np.arange(start, start + 64)
+        found, _ = split.batch(rows)
+        np.testing.assert_array_equal(found[7], ids[(start + 7) << 10 : (start + 8) << 10])
+        most = max(most, resident())
+    assert most - before < 16  # megabytes
+    assert sum(int(block.sum()) for block in module._parts(split.ids)) == int(ids.sum(dtype=np.int64))
+    assert resident() - before < 16

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +18,8 @@ from rnnlens.errors import RnnlensError, quoted
 
 PARTS = ("train", "validation", "test")
 ARRAYS = ("ids", "offsets", "labels")
+_LARGE = 1 << 27  # bytes of a mapped file beyond which its pages are given back
+_MANY = 512  # documents after which they are: each may bring in some hundred kilobytes around it
 _BLOCK = 1 << 22  # ids looked at in one go, where a whole array may not fit in memory
 
 
@@ -59,7 +61,7 @@ class Split:
             kept = np.minimum(lengths, max_words)
             starts, lengths = starts + (lengths - kept if keep == "last" else 0), kept
         padded = np.full((len(lengths), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
-        padded[np.arange(padded.shape[1]) < lengths[:, None]] = self.ids[_positions(starts, lengths)]
+        padded[np.arange(padded.shape[1]) < lengths[:, None]] = self._gather(starts, lengths)
         return padded, lengths
 
     def take(self, indices: Sequence[int] | np.ndarray) -> Split:
@@ -67,7 +69,7 @@ class Split:
         indices = np.asarray(indices, dtype=np.int64)
         starts, lengths = self._spans(indices)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return Split(np.asarray(self.ids[_positions(starts, lengths)]), offsets, np.asarray(self.labels[indices]))
+        return Split(self._gather(starts, lengths), offsets, np.asarray(self.labels[indices]))
 
     def join(self, other: Split) -> Split:
         """These documents, then the other's, in memory."""
@@ -76,6 +78,19 @@ class Split:
             np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
             np.concatenate([self.labels, other.labels]),
         )
+
+    def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        self._looked_at[0] += len(starts)
+        found = np.asarray(self.ids[_positions(starts, lengths)])
+        if self._looked_at[0] >= _MANY:
+            self._looked_at[0] = 0
+            _give_back(self.ids)
+        return found
+
+    @cached_property
+    def _looked_at(self) -> list[int]:
+        """How many documents were read since pages were last given back."""
+        return [0]
 
     def _spans(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         indices = np.where(indices < 0, indices + len(self), indices)
@@ -178,6 +193,21 @@ def _positions(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.repeat(shifts, lengths) + np.arange(lengths.sum())
 
 
+def _give_back(ids: np.ndarray) -> None:
+    """Pages of a mapped file that were looked at count as this process's memory until the system wants them: those of
+    a large file are given back at once. They stay in the system's cache, where the next look finds them."""
+    mapped = getattr(ids, "_mmap", None)
+    if mapped is not None and ids.nbytes > _LARGE and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _parts(array: np.ndarray) -> Iterator[np.ndarray]:
+    """An array, mapped or not, a block at a time."""
+    for i in range(0, len(array), _BLOCK):
+        yield array[i : i + _BLOCK]
+        _give_back(array)
+
+
 # --- what is in it ----------------------------------------------------------------------------------------------------
 
 
@@ -189,8 +219,7 @@ def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
 def _split_statistics(split: Split, unk: int) -> dict[str, Any]:
     marks = ("min", "5%", "25%", "median", "75%", "95%", "max")
     quantiles = np.quantile(split.lengths, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1], method="nearest") if len(split) else []
-    blocks = (split.ids[i : i + _BLOCK] for i in range(0, len(split.ids), _BLOCK))
-    unknown = sum(int(np.count_nonzero(block == unk)) for block in blocks) if unk >= 0 else 0
+    unknown = sum(int(np.count_nonzero(block == unk)) for block in _parts(split.ids)) if unk >= 0 else 0
     return {
         "reviews": len(split),
         "positive": float(split.labels.mean()) if len(split) else 0.0,
@@ -257,17 +286,9 @@ def read_split(path: Path, part: str, n_words: int) -> Split:
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
     if split.labels.max(initial=0) > 1:
         raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
-    if any(block.max() >= n_words for block in _blocks(path / f"{part}.ids.npy", split.ids)):
+    if any(block.max() >= n_words for block in _parts(split.ids)):
         raise _damaged(path / f"{part}.ids.npy", f"an id is not below the {n_words} words of the vocabulary")
     return split
-
-
-def _blocks(file: Path, mapped: np.ndarray) -> Iterator[np.ndarray]:
-    """A mapped array read anew, a block at a time: looking at the map itself would count as memory until it is gone."""
-    with open(file, "rb") as opened:
-        opened.seek(-mapped.nbytes, os.SEEK_END)
-        while len(block := np.fromfile(opened, mapped.dtype, _BLOCK)):
-            yield block
 
 
 def _file_fingerprint(file: Path) -> str:
@@ -288,6 +309,6 @@ def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split]) -> str:
     for name, split in splits.items():
         digest.update(f"{name} {len(split)} {len(split.ids)}".encode())
         for array in (split.offsets, split.labels, split.ids):
-            for i in range(0, len(array), _BLOCK):
-                digest.update(np.ascontiguousarray(array[i : i + _BLOCK]).data)
+            for block in _parts(array):
+                digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()[:32]
