@@ -56,7 +56,7 @@ class Forks:
     """A process that has imported everything and forks for each command."""
 
     def __init__(self, environment: dict[str, str] | None = None) -> None:
-        single = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+        single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
         self.server = subprocess.Popen(
             [sys.executable, "-m", "studies.forks"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
