@@ -6,11 +6,14 @@ import hashlib
 import json
 import random
 import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studies.forks import Done, Forks
+from studies.forks import FULL, READ_ONLY, Done, Forks
 
 TRAIN = ("--hidden 6 --embedding 3 --epochs 2 --batch 64 --learning-rate 0.02 --checkpoint-every 2 "
          "--test --device cpu --resume")  # fmt: skip
@@ -26,23 +29,70 @@ TIMES = {"seconds"}  # what no two runs have in common
 
 @dataclass(frozen=True)
 class World:
-    """A folder for each command as it is before it, and what is in it when nothing strikes: `before`, `after`."""
+    """A folder for each command as it is before it, and what is in it when nothing strikes: `before`, `after`. They
+    run in the folder `now`, always the same one: a corpus remembers where it comes from."""
 
     folder: Path
+    disk: bool
     before: dict[str, dict[str, str]]
     after: dict[str, dict[str, str]]
     undisturbed: dict[str, Done]
 
     def begin(self, name: str) -> Path:
-        """The folder as it is before a command, always in the same place: a corpus remembers where it comes from."""
-        now = self.folder / "now"
-        for path in now.iterdir():  # (it may be a disk)
+        """The folder as it is before a command."""
+        for path in self.now.iterdir():  # (itself it may be a disk)
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        shutil.copytree(self.folder / name, now, dirs_exist_ok=True)
-        return now
+        shutil.copytree(self.folder / name, self.now, dirs_exist_ok=True)
+        return self.now
+
+    @property
+    def now(self) -> Path:
+        return self.folder / "now"
+
+    @contextmanager
+    def full(self, free: int = 0) -> Iterator[dict[str, Any] | None]:
+        """No room but `free` bytes; without a disk of our own, the fault that says so."""
+        if not self.disk:
+            yield {"errno": FULL, "event": 1, "lasting": True}
+            return
+        filler = self.now / "filler"
+        filler.write_bytes(bytes(max(0, shutil.disk_usage(self.now).free - free)))
+        try:
+            yield None
+        finally:
+            filler.unlink()
+
+    @contextmanager
+    def read_only(self) -> Iterator[dict[str, Any] | None]:
+        """Nothing can be written; without a disk of our own, the fault that says so."""
+        if not self.disk:
+            yield {"errno": READ_ONLY, "event": 1, "lasting": True}
+            return
+        subprocess.run(["mount", "-o", "remount,ro", self.now], check=True)
+        try:
+            yield None
+        finally:
+            subprocess.run(["mount", "-o", "remount,rw", self.now], check=True)
 
 
-def make_world(forks: Forks, folder: Path) -> World:
+@contextmanager
+def small_disk(folder: Path) -> Iterator[bool]:
+    """A disk of 16 MB at `folder`, where we may mount one; whether we may."""
+    folder.mkdir(parents=True)
+    mounted = (
+        shutil.which("mount") is not None
+        and not subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], capture_output=True
+        ).returncode
+    )
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", folder], check=True)
+
+
+def make_world(forks: Forks, folder: Path, disk: bool = False) -> World:
     """Run the five commands one after the other, and keep a copy of what each of them found."""
     before, after, undisturbed = {}, {}, {}
     now = folder / "now"
@@ -54,7 +104,7 @@ def make_world(forks: Forks, folder: Path) -> World:
         undisturbed[name] = forks.run(command.split(), now)
         assert undisturbed[name].code == 0, undisturbed[name].err
         after[name] = contents(now)
-    return World(folder, before, after, undisturbed)
+    return World(folder, disk, before, after, undisturbed)
 
 
 def write_reviews(path: Path, n: int = 240) -> None:
@@ -67,14 +117,6 @@ def write_reviews(path: Path, n: int = 240) -> None:
         words += [*(["not"] if negated else []), chance.choice(sides[i % 2 ^ negated])]
         rows.append(f"{' '.join(words)},{i % 2}")
     path.write_text("\n".join(rows) + "\n")
-
-
-def fill(folder: Path, free: int) -> Path:
-    """Leave so many bytes of a folder's disk; the file that takes the rest."""
-    filler = folder / "filler"
-    left = shutil.disk_usage(folder).free
-    filler.write_bytes(bytes(max(0, left - free)))
-    return filler
 
 
 def contents(folder: Path) -> dict[str, str]:

@@ -37,13 +37,15 @@ TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", 
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended: exit code (negative: by that signal), what it printed, touches of its folder, seconds."""
+    """How a command ended: exit code (negative: by that signal), what it printed, touches of its folder, seconds, and
+    the most megabytes it held, those it shared with us among them."""
 
     code: int
     out: str
     err: str
     events: int
     seconds: float
+    megabytes: int
 
     @property
     def told(self) -> str | None:
@@ -90,12 +92,12 @@ def serve() -> None:
             child = os.fork()
             if not child:
                 _command(asked, out.fileno(), err.fileno(), count.fileno())
-            code = _wait(child, asked["fault"] or {}, since, asked["limit"])
+            code, megabytes = _wait(child, asked["fault"] or {}, since, asked["limit"])
             seconds = round(time.monotonic() - since, 3)
             for file in (out, err, count):
                 file.seek(0)
             answer = {"code": code, "out": out.read().decode(errors="replace"), "seconds": seconds,
-                      "err": err.read().decode(errors="replace"), "events": len(count.read())}  # fmt: skip
+                      "megabytes": megabytes, "err": err.read().decode(errors="replace"), "events": len(count.read())}  # fmt: skip
         print(json.dumps(answer), flush=True)
 
 
@@ -148,21 +150,22 @@ def _watch(folder: str, fault: dict[str, Any], count: int) -> None:
     sys.addaudithook(hook)
 
 
-def _wait(child: int, fault: dict[str, Any], since: float, limit: float) -> int:
-    """Exit code of the child, which gets its signal when it is time; past the limit it is killed: exit code −9999."""
+def _wait(child: int, fault: dict[str, Any], since: float, limit: float) -> tuple[int, int]:
+    """Exit code of the child, and its megabytes. It gets its signal when it is time, and is killed when it takes longer
+    than the limit: exit code −9999."""
     strike = fault.get("after")
     while True:
-        found, status = os.waitpid(child, os.WNOHANG)
+        found, status, used = os.wait4(child, os.WNOHANG)
         if found:
-            return os.waitstatus_to_exitcode(status)
+            return os.waitstatus_to_exitcode(status), used.ru_maxrss // 1024
         passed = time.monotonic() - since
         if strike is not None and passed >= strike:
             os.kill(child, fault["signal"])
             strike = None
         if passed > limit:
             os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return -9999
+            _, _, used = os.wait4(child, 0)
+            return -9999, used.ru_maxrss // 1024
         time.sleep(0.002)
 
 

@@ -246,7 +246,9 @@ def read_json(path: Path | str) -> dict[str, Any]:
     try:
         content = json.loads(_read(path).decode("utf-8"))
         if not isinstance(content, dict) or "fingerprint" not in content:
-            raise RnnlensError(f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens")
+            raise RnnlensError(
+                f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens; {_RESTORE}"
+            )
         if content.pop("fingerprint") != fingerprint(content):
             raise RnnlensError(
                 f"{quoted(str(path))} is damaged: its content does not match its fingerprint; {_RESTORE}"
@@ -351,7 +353,7 @@ def file_fingerprint(path: Path | str) -> str:
 def _read(path: Path) -> bytes:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe never ends, a device even less
-            raise RnnlensError(f"cannot read {quoted(str(path))}: it is no ordinary file")
+            raise RnnlensError(f"cannot read {quoted(str(path))}: it is no ordinary file; {_RESTORE}")
         return path.read_bytes()
     except OSError as error:
         raise RnnlensError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from error

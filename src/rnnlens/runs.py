@@ -66,7 +66,13 @@ class Run:
     def results(self) -> dict[str, Any]:
         """results.json, or nothing yet."""
         path = self.path / "results.json"
-        return read_json(path) if path.exists() else {}
+        found = read_json(path) if path.exists() else {}
+        for name in ("network", "accuracy", "provenance"):
+            if not isinstance(found.get(name, {}), dict):
+                raise RnnlensError(
+                    f"{quoted(str(path))} is damaged: its {name} is {quoted(found[name])}; write it anew"
+                )
+        return found
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -107,9 +113,10 @@ class Run:
             write_json(path, self.results)
 
     def __repr__(self) -> str:
-        network, accuracy = self.about["network"], self.results.get("accuracy", {})
-        shown = "".join(f", {name} {100 * accuracy[name]:.2f} %" for name in ("validation", "test") if name in accuracy)
-        return f"Run({str(self.path)!r}: {network['arch']} of {network['hidden']} units{shown})"
+        network, accuracy = self.network, self.results.get("accuracy") or {}
+        parts = [name for name in ("validation", "test") if isinstance(accuracy.get(name), int | float)]
+        shown = "".join(f", {name} {100 * accuracy[name]:.2f} %" for name in parts)
+        return f"Run({str(self.path)!r}: {network.arch} of {network.cell.hidden} units{shown})"
 
 
 def load(path: Path | str) -> Run:
@@ -169,11 +176,7 @@ def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
     with torch.no_grad(), understood(path, "weights of rnnlens"):
         for name, tensor in wanted.items():
             tensor.copy_(torch.from_numpy(tensors[name].copy()))
-            if not bool(tensor.isfinite().all()):
-                raise RnnlensError(
-                    f"{quoted(str(path))} holds numbers off the scale (NaN or infinite) in {name}: nothing can be read "
-                    "from such a network; train it again, with a lower learning_rate"
-                )
+    network.check_finite(quoted(str(path)))
 
 
 def _misfit(path: Path, names: Iterable[str]) -> RnnlensError:

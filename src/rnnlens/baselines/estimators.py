@@ -285,6 +285,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             names = set(cls._get_param_names())
             model = cls(**{name: value for name, value in about["options"].items() if name in names})
             model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
+            model._how(1)  # which checks the options
+            if model.classes_.shape != (2,):
+                raise ValueError(f"its classes are {quoted(about['classes'])}, expected two")
             shape = model._shape(model.vocab_, about["modifiers"])
             if shape.parameters > sum(x.size for x in tensors.values()):  # before memory is asked for
                 raise ValueError(f"its options ask for {shape.parameters} weights, more than it has")
@@ -293,6 +296,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
                               for of in (model.model_.state_dict(), tensors))  # fmt: skip
             if wanted != stored:
                 raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(wanted)}")
+            if not np.array_equal(tensors["which"], model.model_.which.numpy()):
+                raise ValueError("its weights are of other modifiers")
             model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
         model.model_.requires_grad_(False)
         return model

@@ -13,11 +13,11 @@ from typing import Self
 import numpy as np
 import polars as pl
 
+from rnnlens.corpora.tables import LONGEST
 from rnnlens.errors import RnnlensError, quoted
 
 _FILE = re.compile(r"(?:.*/)?(train|test)/(neg|pos)/[^/]+\.txt")  # train/unsup has no labels
 _BATCH = 4000  # files read at a time
-_LONGEST = 1 << 26  # bytes of a review: what claims more is no review, and would fill the memory
 
 Labels = dict[str, np.ndarray]
 Read = Callable[[], Iterator[tuple[str, pl.Series]]]
@@ -102,9 +102,9 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _check_length(size: int, name: str) -> None:
-    if size > _LONGEST:
+    if size > LONGEST:
         raise RnnlensError(
-            f"{quoted(name, 200)} claims {size} bytes: expected a review of at most {_LONGEST}; take it out"
+            f"{quoted(name, 200)} claims {size:,} bytes: expected a review of at most {LONGEST:,}; take it out"
         )
 
 

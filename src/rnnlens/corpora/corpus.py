@@ -218,7 +218,7 @@ def read_split(path: Path, part: str, n_words: int) -> Split:
         file = path / f"{part}.{name}.npy"
         try:  # mapped, so that a header which lies about the size asks for no memory
             array = np.load(file, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError, OverflowError, SyntaxError, TypeError) as error:
+        except Exception as error:  # NumPy reads headers as Python, which can be wrong in many ways
             raise _damaged(file, "it is not a whole .npy file") from error
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise _damaged(file, f"it holds {array.dtype} of shape {array.shape}, expected a row of whole numbers")

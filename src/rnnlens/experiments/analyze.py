@@ -174,6 +174,7 @@ def analyze(
             "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
         )
     vocab = network.vocab
+    network.check_finite()
     if reviews is not None and reviews < 1:
         raise RnnlensError(f"reviews is {quoted(reviews)}: expected a whole number of at least 1")
     if corpus is not None and corpus.vocab != vocab:
