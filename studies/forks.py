@@ -96,8 +96,9 @@ def serve() -> None:
             seconds = round(time.monotonic() - since, 3)
             for file in (out, err, count):
                 file.seek(0)
-            answer = {"code": code, "out": out.read().decode(errors="replace"), "seconds": seconds,
-                      "megabytes": megabytes, "err": err.read().decode(errors="replace"), "events": len(count.read())}  # fmt: skip
+            told, errors = (file.read().decode(errors="replace") for file in (out, err))
+            answer = {"code": code, "out": told, "err": errors, "events": len(count.read()), "seconds": seconds,
+                      "megabytes": megabytes}  # fmt: skip
         print(json.dumps(answer), flush=True)
 
 

@@ -215,7 +215,7 @@ TARGETS: dict[str, Target] = {
        for part in ("vocab.json", "train.ids.npy", "train.offsets.npy", "train.labels.npy")},
     "baseline/baseline.json": of_rnnlens("baseline/baseline.json", use_baseline, seal_json),
     "baseline/weights": of_rnnlens("baseline/weights.safetensors", use_baseline, seal_tensors),
-    "settings.json": of_rnnlens("settings.json", lambda scene: read_settings(scene / "settings.json", "bow"), seal_json),
+    "settings.json": of_rnnlens("settings.json", lambda at: read_settings(at / "settings.json", "bow"), seal_json),
 }  # fmt: skip
 
 
@@ -240,7 +240,9 @@ def genuine(name: str, scene: Path) -> bytes:
     elif kind in ("words.json", "words.txt", "text"):
         return json.dumps(["not", "very"]).encode()
     else:
-        files = {"json": "run/run.json", "jsonl": "run/history.jsonl", "safetensors": "run/weights.safetensors",
-                 "run/checkpoint": "run/checkpoint/last.safetensors", "baseline/weights": "baseline/weights.safetensors"}  # fmt: skip
+        files = {
+            "json": "run/run.json", "jsonl": "run/history.jsonl", "safetensors": "run/weights.safetensors",
+            "run/checkpoint": "run/checkpoint/last.safetensors", "baseline/weights": "baseline/weights.safetensors",
+        }  # fmt: skip
         return (scene / files.get(name, name)).read_bytes()
     return buffer.getvalue()

@@ -22,6 +22,8 @@ import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, train
 from rnnlens.artifacts import exclusive, read_tensors, write_tensors
 from rnnlens.corpora import load_corpus, prepare
+from rnnlens.experiments.analyze import stored_line
+from rnnlens.page.live import stored_arrays
 from rnnlens.training.loop import Trainer
 
 
@@ -60,15 +62,6 @@ def test_a_struck_command_tells_keeps_what_was_there_and_completes(name: str, wo
         told = struck({"signal": kind, "event": chance.randint(1, world.undisturbed[name].events)})
         assert told is None or (kind == signal.SIGINT and "interrupted" in told)
     assert completes(world, name, folder, forks) == []
-
-
-def test_a_command_that_is_killed_leaves_nothing_behind_for_good(world: World, forks: Forks) -> None:
-    """Right before a file is renamed to its name: the next one that writes it removes what was left."""
-    folder = world.begin("report")
-    kill = {"signal": signal.SIGKILL, "event": world.undisturbed["report"].events - 2}
-    forks.run(COMMANDS["report"].split(), folder, kill)
-    assert list((folder / "run").glob(".report.html.*.tmp"))
-    assert completes(world, "report", folder, forks) == []
 
 
 def test_a_second_process_is_kept_out(world: World, forks: Forks) -> None:
@@ -172,7 +165,7 @@ def test_arrays_and_results_of_two_analyses_are_not_mixed(analysed: Path) -> Non
     path = analysed / "run" / "analysis.safetensors"
     before, (tensors, about) = path.read_bytes(), read_tensors(path)
     write_tensors(path, {**tensors, "h_star": tensors["h_star"] + 1}, about)
-    for reads in (lambda run: run.without_subspace(), lambda run: rnnlens.report(run, analysed / "report.html")):
+    for reads in (lambda run: run.without_subspace(), stored_arrays, stored_line):
         with pytest.raises(RnnlensError, match=r"of another analysis than results\.json.*rnnlens analyze .* again"):
             reads(rnnlens.load(analysed / "run"))
     path.write_bytes(before)

@@ -148,8 +148,10 @@ def npy(shape: tuple[int, ...], kind: str = "<i8") -> bytes:
     return file.getvalue() + b"\0" * 64
 
 
-def header(tensors: dict[str, Any]) -> bytes:
-    text = json.dumps({"__metadata__": {"about": "{}", "fingerprint": "x"}, **tensors}).encode()
+def header(kind: str, length: int, end: int) -> bytes:
+    """A safetensors file of 64 bytes that says it has a tensor of another length."""
+    tensor = {"dtype": kind, "shape": [length], "data_offsets": [0, end]}
+    text = json.dumps({"__metadata__": {"about": "{}", "fingerprint": "x"}, "a": tensor}).encode()
     return struct.pack("<Q", len(text)) + text + b"\0" * 64
 
 
@@ -188,11 +190,8 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a sparse entry": ("source.tar", sparse, "claims 1,099,511,627,776 bytes"),
     "a long name": ("source.tar.gz", lambda: entry(type=tarfile.GNUTYPE_LONGNAME, size=1 << 30), "claims 1073741824"),
     "a negative size": ("source.tar", lambda: entry(size=-512) * 2, "claims -512"),
-    "long tensors": ("safetensors", lambda: header({"a": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 64]}}),
-                     "not a whole safetensors file"),
-    "tensors past the end": ("safetensors",
-                             lambda: header({"a": {"dtype": "U8", "shape": [1 << 40], "data_offsets": [0, 1 << 40]}}),
-                             "not a whole safetensors file"),
+    "long tensors": ("safetensors", lambda: header("F32", 1 << 40, 64), "not a whole safetensors file"),
+    "tensors past the end": ("safetensors", lambda: header("U8", 1 << 40, 1 << 40), "not a whole safetensors file"),
     "a long header": ("safetensors", lambda: struct.pack("<Q", 1 << 60) + b"{}", "not a whole safetensors file"),
     "long labels": ("corpus/train.labels.npy", lambda: npy((1 << 40,), "|u1"), "not a whole .npy file"),
     "long offsets": ("corpus/train.offsets.npy", lambda: npy((1 << 60,)), "not a whole .npy file"),
