@@ -247,26 +247,29 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
     """
     path = Path(path)
     about = artifacts.read_json(path / "corpus.json")
-    if about.get("kind") != "corpus" or about.get("schema", 0) > artifacts.SCHEMA:
-        raise RnnlensError(
-            f"{quoted(str(path))} was written by another version of rnnlens (schema {about.get('schema')}, "
-            f"this one reads up to {artifacts.SCHEMA}): prepare it again"
+    with artifacts.understood(path / "corpus.json", "corpus of rnnlens"):
+        if about.get("kind") != "corpus" or about.get("schema", 0) > artifacts.SCHEMA:
+            raise RnnlensError(
+                f"{quoted(str(path))} was written by another version of rnnlens (schema {about.get('schema')}, "
+                f"this one reads up to {artifacts.SCHEMA}): prepare it again"
+            )
+        parts = [part for part in PARTS if part in about["sizes"]]
+        names = ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in ARRAYS)]
+        for name in names if verify else ():
+            if _file_fingerprint(path / name) != about["files"][name]:
+                raise _damaged(path / name, "its bytes do not match their fingerprint")
+        words = artifacts.read_json(path / "vocab.json")
+        vocab = Vocab(words["words"], words["counts"])
+        splits = {part: read_split(path, part, len(vocab)) for part in parts}
+        return Corpus(
+            vocab,
+            splits["train"],
+            splits.get("validation"),
+            splits.get("test"),
+            about=dict(about["about"]),
+            path=path,
+            fingerprint=str(about["corpus"]),
         )
-    for name, mark in about["files"].items() if verify else ():
-        if _file_fingerprint(path / name) != mark:
-            raise _damaged(path / name, "its bytes do not match their fingerprint")
-    words = artifacts.read_json(path / "vocab.json")
-    vocab = Vocab(words["words"], words["counts"])
-    splits = {part: read_split(path, part, len(vocab)) for part in about["sizes"]}
-    return Corpus(
-        vocab,
-        splits["train"],
-        splits.get("validation"),
-        splits.get("test"),
-        about=about["about"],
-        path=path,
-        fingerprint=about["corpus"],
-    )
 
 
 def read_split(path: Path, part: str, n_words: int) -> Split:
@@ -274,25 +277,30 @@ def read_split(path: Path, part: str, n_words: int) -> Split:
     arrays = {}
     for name in ARRAYS:
         file = path / f"{part}.{name}.npy"
-        try:
-            arrays[name] = np.load(file, mmap_mode="r" if name == "ids" else None, allow_pickle=False)
-        except (OSError, ValueError) as error:
+        try:  # mapped, so that a header which lies about the size asks for no memory
+            array = np.load(file, mmap_mode="r", allow_pickle=False)
+        except Exception as error:  # NumPy reads headers as Python, which can be wrong in many ways
             raise _damaged(file, "it is not a whole .npy file") from error
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise _damaged(file, f"it holds {array.dtype} of shape {array.shape}, expected a row of whole numbers")
+        arrays[name] = array if name == "ids" else np.array(array)
     split = Split(**arrays)
     offsets = split.offsets
     if offsets.shape != (len(split) + 1,) or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
         raise _damaged(path / f"{part}.offsets.npy", "it does not count up from 0, one step a review")
     if offsets[-1] != len(split.ids):
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
-    if split.labels.max(initial=0) > 1:
+    if not np.isin(split.labels, (0, 1)).all():
         raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
-    if any(block.max() >= n_words for block in _parts(split.ids)):
-        raise _damaged(path / f"{part}.ids.npy", f"an id is not below the {n_words} words of the vocabulary")
+    if any(block.max() >= n_words or block.min() < PAD for block in _parts(split.ids)):
+        raise _damaged(path / f"{part}.ids.npy", f"an id is not one of the {n_words} words of the vocabulary")
     return split
 
 
 def _file_fingerprint(file: Path) -> str:
     try:
+        if not file.is_file():
+            raise OSError("it is no ordinary file" if file.exists() else "No such file or directory")
         return artifacts.file_fingerprint(file)
     except OSError as error:
         reason = error.strerror or error

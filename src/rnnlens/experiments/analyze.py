@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import read_tensors, write_json, write_tensors
+from rnnlens.artifacts import exclusive, read_tensors, understood, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
@@ -117,17 +117,21 @@ class Analysis(Shown):
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
         if path.resolve().is_relative_to(ZOO):
             raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
-        path.mkdir(parents=True, exist_ok=True)
-        write_tensors(
-            path / "analysis.safetensors", self.arrays(),
-            {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
-             f"measures of words: {', '.join(MEASURES)}"},
-        )  # fmt: skip
-        write_tensors(path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"})
-        if self.run is not None and path == self.run.path:
-            self.run.add_results(**_rounded(self.results))
-        else:
-            write_json(path / "results.json", _rounded(self.results))
+        results = _rounded(self.results)
+        with exclusive(path, wait=True):  # of two processes that save here, one after the other
+            mark = write_tensors(
+                path / "analysis.safetensors", self.arrays(),
+                {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
+                 f"measures of words: {', '.join(MEASURES)}"},
+            )  # fmt: skip
+            write_tensors(
+                path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"}
+            )
+            if self.run is not None and path == self.run.path:
+                provenance = {**self.run.results.get("provenance", {}), "analysis": mark}
+                self.run.add_results(**results, provenance=provenance)
+            else:
+                write_json(path / "results.json", {**results, "provenance": {"analysis": mark}})
         return path
 
 
@@ -172,6 +176,7 @@ def analyze(
             "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
         )
     vocab = network.vocab
+    network.check_finite()
     if len(common_words(network, top)) < LEAST:
         raise RnnlensError(f"there are {len(common_words(network, top))} words to look at: expected at least {LEAST}")
     if states is not None:
@@ -286,7 +291,9 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
 def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
     stored = run.path / "states.safetensors" if run is not None else None
     if corpus is None and stored is not None and stored.exists():
-        return torch.from_numpy(read_tensors(stored)[0]["states"].astype(np.float32))
+        tensors, _ = read_tensors(stored)
+        with understood(stored, f"sample of states of {network.size} units"):
+            return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, network.size))
     source = None if corpus is None else getattr(corpus, "validation", None) or corpus
     longest = None if run is None else run.config.max_words
     return visited_states(network, source, n=starts, seed=seed, max_words=longest)
@@ -324,9 +331,10 @@ def stored_line(run: Run) -> LineAttractor:
         raise RnnlensError(
             f"the run {quoted(str(run.path))} is not analysed yet: run `rnnlens analyze {run.path}` first"
         )
-    tensors, _ = read_tensors(path)
-    slow = torch.from_numpy(tensors["slow_points"].copy())
-    return fit_line_attractor(run.network, slow.to(run.network.h0))
+    arrays = run.analysed()
+    with understood(path, "analysis of this network"):
+        slow = arrays["slow_points"].to(run.network.h0).reshape(-1, run.network.size)
+    return fit_line_attractor(run.network, slow)
 
 
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
