@@ -26,7 +26,7 @@ NOTES = """## What was tried where a cell is below the paper's
   word dropout, four to sixteen epochs, all words or the last 800 agree to a tenth of a point.
 - **Edges**: with shared weights they change nothing that is clear of chance on IMDB; with weights of their own they
   overfit, under weak penalties and strong: no trial of these read the validation reviews better than bags of words did.
-- **LSTM**: its chosen trial read the validation reviews best of all networks, and the test reviews two points worse. The
+- **LSTM**: its chosen trial read the validation reviews best of all networks, the test reviews two points worse. The
   four best settings were tried again under two more seeds; the choice stayed.
 - **Vanilla**: units that begin as leaky sums (`memory`) were worth two points; reading 400 words or 800 made no clear
   difference.
