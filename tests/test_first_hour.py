@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -97,5 +98,5 @@ def test_a_network_that_always_reads_the_same_is_analysed(network):
     from rnnlens.experiments.analyze import _warnings
 
     line = rnnlens.analyze(network).line
-    flat = type(line)(**{**vars(line), "logits": torch.zeros_like(line.logits)})
+    flat = replace(line, logits=torch.zeros_like(line.logits))
     assert any("strays by 1.0" in told for told in _warnings(1.0, flat, network))
