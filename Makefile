@@ -27,8 +27,8 @@ docs: .venv/dev  ## the site, in build/docs/index.html; a warning is an error
 package: .venv/dev  ## wheel and sdist in dist/, and the wheel alone in a fresh environment: a few minutes
 	$(BIN)/python tests/package.py
 
-bench: .venv/dev  ## ratios against peers and limits, measured side by side; IMDB=folder measures on the real reviews
-	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB))
+bench: .venv/dev  ## ratios against peers and limits, side by side; IMDB=folder, PEER=clone of fixed-point-finder, RECORD=1
+	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB)) $(if $(PEER),--peer $(PEER)) $(if $(RECORD),--record)
 
 .venv/ready: pyproject.toml constraints.txt  ## what rnnlens itself needs
 	$(PYTHON) -m venv .venv || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }

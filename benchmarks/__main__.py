@@ -1,38 +1,63 @@
-"""`make bench`: one table of ratios, each measured against a named peer or limit in this very run."""
+"""`make bench`: one table of ratios, each measured against a named peer or limit in this very run.
+
+A ratio above 1 says that we are quicker; `last` is the one in the table that is committed under docs/benchmarks, and ▼
+marks what has lost a fifth since. `--record` puts this run in its place.
+"""
 
 from __future__ import annotations
 
 import argparse
-import platform
+import importlib
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
-from benchmarks import baselines, context, fixed_points, networks, prepare, toy
+from benchmarks.page import RECORDS, write_page
+from benchmarks.table import HEAD, Row, Skipped, in_words, line, machine, record, rows_of
 
-Row = tuple[str, float, str, float]
+PARTS = ("toy", "prepare", "networks", "training", "fixed_points", "context", "baselines", "gpu")
 
 
-def rows(imdb: Path | None, only: str | None) -> Iterator[Row]:
-    for part in (toy, networks, fixed_points, context, baselines, prepare):
-        if only in (None, part.__name__.split(".")[-1]):
-            yield from prepare.rows(imdb) if part is prepare else part.rows()
+def rows(part: str, arguments: argparse.Namespace) -> Iterator[Row | Skipped]:
+    """Those of one part, which is imported only now: a part must not need what another does."""
+    module = importlib.import_module(f"benchmarks.{part}")
+    given = {
+        "prepare": {"imdb": arguments.imdb},
+        "fixed_points": {"peer": arguments.peer},
+        "gpu": {"small": arguments.small},
+    }.get(part, {})
+    for row in module.rows(**given):
+        yield replace(row, part=part)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="some parts")
     parser.add_argument("--imdb", type=Path, help="folder with IMDB's train and test files, as `rnnlens prepare` takes")
-    parser.add_argument("--only", help="toy, networks, fixed_points, context, baselines or prepare")
+    parser.add_argument("--peer", type=Path, help="a clone of github.com/mattgolub/fixed-point-finder: adds its rows")
+    parser.add_argument("--out", type=Path, help="write the table as data")
+    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks, with its page")
+    parser.add_argument("--small", action="store_true", help="the GPU's part on a CPU, tiny: to try its lines out")
     arguments = parser.parse_args()
-    print(f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}")
-    print(f"{'what':58s} {'ours':>10s} {'peer':>10s} {'ratio':>7s}  peer")
-    for what, ours, peer, theirs in rows(arguments.imdb, arguments.only):
-        print(f"{what:58s} {_time(ours):>10s} {_time(theirs):>10s} {theirs / ours:6.1f}×  {peer}", flush=True)
-
-
-def _time(seconds: float) -> str:
-    return f"{1e3 * seconds:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"
+    name = "gpu" if "gpu" in arguments.only and torch.cuda.is_available() else "cpu"
+    about, committed = machine("cuda" if name == "gpu" else "cpu"), RECORDS / f"{name}.json"
+    before = rows_of(json.loads(committed.read_text(encoding="utf-8"))) if committed.exists() else []
+    last = {row.key: row.ratio for row in before if isinstance(row, Row)}
+    out = arguments.out or (committed if arguments.record else None)
+    print(f"{in_words(about)}\n{HEAD}", flush=True)
+    found: list[Row | Skipped] = []
+    for part in arguments.only:
+        for row in rows(part, arguments):
+            found.append(replace(row, last=last.get(row.key)) if isinstance(row, Row) else row)
+            print(line(found[-1]), flush=True)
+            if out:  # after every row: what was measured on a borrowed machine is kept, whatever comes next
+                out.parent.mkdir(parents=True, exist_ok=True)
+                out.write_text(json.dumps(record(found, about), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if arguments.record:
+        write_page()
 
 
 if __name__ == "__main__":

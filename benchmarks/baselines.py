@@ -9,16 +9,17 @@ import numpy as np
 import torch
 
 import rnnlens
+from benchmarks.reviews import reviews
+from benchmarks.table import Row
 from benchmarks.timing import side_by_side
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.fitting import read_logits
-from rnnlens.corpora.corpus import Split
 from rnnlens.training import evaluate
 
 BATCH, REVIEWS, MODIFIERS = 64, 1024, 400
 
 
-def rows() -> Iterator[tuple[str, float, str, float]]:
+def rows() -> Iterator[Row]:
     network = rnnlens.load("zoo:imdb-gru").network.requires_grad_(False)
     assert network.vocab is not None and network.vocab.counts is not None
     W, counts = len(network.vocab), network.vocab.counts
@@ -28,7 +29,7 @@ def rows() -> Iterator[tuple[str, float, str, float]]:
         "full baseline, factored": Shape(W, words, own_weights=True, factored=True, edges=True, own_edges=True),
         "bag of words": Shape(W),
     }
-    split = reviews(counts / counts.sum())
+    split = reviews(REVIEWS, counts / counts.sum())
     contenders = {
         name: partial(read_logits, Convolution(shape).requires_grad_(False), split, None, BATCH)
         for name, shape in models.items()
@@ -42,13 +43,6 @@ def rows() -> Iterator[tuple[str, float, str, float]]:
         torch.set_num_threads(threads)
     theirs = times.pop("GRU")
     for name, ours in times.items():
-        what = f"{REVIEWS:,} reviews, {name}, one core ({REVIEWS / ours:,.0f}/s)"
-        yield what, ours, f"the packaged GRU of {network.size} units ({REVIEWS / theirs:,.0f}/s)", theirs
-
-
-def reviews(chance: np.ndarray) -> Split:
-    """As long as IMDB's (log-normal, 230 words on average), of words as frequent as its."""
-    generator = np.random.default_rng(0)
-    lengths = np.clip(np.exp(generator.normal(5.25, 0.6, REVIEWS)), 10, 800).astype(np.int64)
-    ids = generator.choice(len(chance), int(lengths.sum()), p=chance).astype(np.uint16)
-    return Split(ids, np.concatenate([[0], np.cumsum(lengths)]), generator.integers(0, 2, REVIEWS).astype(np.uint8))
+        what = f"{REVIEWS:,} reviews read by the {name}, one core"
+        note = f"{REVIEWS / ours:,.0f} reviews/s, peer {REVIEWS / theirs:,.0f}"
+        yield Row(what, ours, f"the packaged gru of {network.size} units", theirs, note=note)

@@ -11,32 +11,45 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
-import numpy as np
 import torch
+from torch import Tensor
 from torch.func import jacrev, vmap
 
 import rnnlens
-from benchmarks.timing import side_by_side
+from benchmarks import reviews as generated
+from benchmarks.fixed_points import plain_adam, quality, until
+from benchmarks.networks import kernel, plainly
+from benchmarks.size import CPU, Size
+from benchmarks.table import Row
+from benchmarks.timing import once, side_by_side
 from rnnlens.context import Reviews, final_logits, project_out
 from rnnlens.context.subspace import random_subspace
+from rnnlens.corpora.corpus import Corpus
 from rnnlens.dynamics import input_change
+from rnnlens.networks import CELLS
 
 WORDS, FEW = 10_000, 40
 
 
-def rows() -> Iterator[tuple[str, float, str, float]]:
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    run = rnnlens.load("zoo:imdb-gru")
-    network = run.network.requires_grad_(False).to(device)
+def rows(size: Size = CPU) -> Iterator[Row]:
+    yield from norms(size)
+    yield from perturbed(size)
+    yield from analysis(size)
+
+
+def norms(size: Size) -> Iterator[Row]:
+    network = packaged(size)
     h_star = network.h0
     h_mod = network.step(h_star.expand(WORDS, -1), network.E[:WORDS])
-    times = side_by_side(
+    best = side_by_side(
         {
             "ours": lambda: input_change(network, h_mod, h_star),
             "peer": lambda: by_autograd(network, h_mod[:FEW], h_star),
         },
-        rounds=3,
+        3,
+        size.budget,
     )
     double = copy.deepcopy(network).double()
     truth = by_autograd(double, h_mod[:FEW].double(), h_star.double())
@@ -44,31 +57,85 @@ def rows() -> Iterator[tuple[str, float, str, float]]:
         float(((found(network, h_mod[:FEW], h_star) - truth).abs() / truth).max())
         for found in (input_change, by_autograd)
     )
-    what = f"‖ΔJ_inp‖ of {WORDS:,} words ({network.size} units, {device}; off by {ours:.0e})"
-    peer = f"vmap(jacrev), then × E (scaled from {FEW}; off by {theirs:.0e} from float64)"
-    yield what, times["ours"], peer, times["peer"] * WORDS / FEW
-
-    reviews = random_reviews(network, 25_000 if device == "cuda" else 200)
-    for arch in ("gru", "lstm", "ugrnn"):
-        plain = rnnlens.Network(network.vocab, arch, network.size, network.inputs).requires_grad_(False).to(device)
-        quiet = project_out(plain, random_subspace(plain.size, 3, torch.Generator().manual_seed(0)).to(plain.h0))
-        times = side_by_side(
-            {"plain": partial(final_logits, plain, reviews), "quiet": partial(final_logits, quiet, reviews)}, rounds=3
-        )
-        what = f"{len(reviews):,} reviews, {arch}, a subspace removed at every step ({device})"
-        yield what, times["quiet"], "the pass without (the limit)", times["plain"]
-
-    start = time.perf_counter()
-    rnnlens.analyze(network)
-    analysis = time.perf_counter() - start
-    yield f"analyze, without reviews ({device})", analysis, "a minute", 60.0
+    what = f"‖ΔJ_inp‖ of {WORDS:,} words ({network.size} units)"
+    peer = f"vmap(jacrev), then × E (scaled from {FEW} words)"
+    note = f"off by {ours:.0e}, peer by {theirs:.0e}, from float64"
+    yield Row(what, best["ours"], peer, best["peer"] * WORDS / FEW, note=note)
 
 
-def by_autograd(network: rnnlens.Network, h: torch.Tensor, h_star: torch.Tensor) -> torch.Tensor:
+def perturbed(size: Size) -> Iterator[Row]:
+    """A subspace removed after every word, which no fused kernel does."""
+    words, units, embedding = min(size.words, 20_000), min(size.units, 128), min(size.embedding, 64)
+    there = Reviews.of(generated.reviews(size.reviews, generated.zipf(words)), size.device)
+    for arch in CELLS:
+        network = rnnlens.Network([f"w{i}" for i in range(words)], arch, units, embedding)
+        network = network.requires_grad_(False).to(size.device)
+        V = random_subspace(network.size, 3, torch.Generator().manual_seed(0)).to(network.h0)
+        ours = partial(final_logits, project_out(network, V), there)
+        whole = partial(final_logits, network, there)
+        best = side_by_side({"ours": ours, "plain": plainly(ours), "whole": whole}, 3, size.budget)
+        what = f"{arch}, 3 directions removed after every word ({len(there):,} reviews, {units} units)"
+        if size.device == "cuda":
+            yield Row(what, best["ours"], "the plain scan, no CUDA graph", best["plain"])
+        exact = "torch's kernel" if arch == "vanilla" else "our scan" if arch == "ugrnn" else kernel(arch, size)
+        yield Row(what, best["ours"], f"the pass by {exact}, nothing removed (the limit)", best["whole"])
+
+
+def analysis(size: Size) -> Iterator[Row]:
+    """`analyze` from end to end: without reviews, against two of its parts by the field's means, and on a GPU against
+    the CPU; with reviews, against the passes it makes."""
+    run, options = rnnlens.load("zoo:imdb-gru"), dict[str, Any](size.analysis)
+    rnnlens.analyze(run, device=size.device, **options)  # libraries load on their first use
+    found: list[rnnlens.Analysis] = []
+    here = once(lambda: found.append(rnnlens.analyze(run, device=size.device, **options)))
+    what = "analyze, no reviews (packaged gru)"
+    if size.device == "cuda":
+        cpu = once(lambda: rnnlens.analyze(run, device="cpu", **options))
+        yield Row(what, here, f"the same on {torch.get_num_threads()} CPU threads", cpu)
+    network, one = packaged(size), found[0]
+    h, goal = one.points.starts.to(network.h0), quality(network, one.points.states.to(network.h0))
+    steps, states = until(network, lambda n: plain_adam(network, h, n), "slow", goal, size.patience)
+    adam = once(lambda: plain_adam(network, h, steps))
+    base = one.line.h_star.to(network.h0)
+    few = network.step(base.expand(FEW, -1), network.E[:FEW])
+    jacobians = once(lambda: by_autograd(network, few, base)) * len(one.modifiers) / FEW
+    short = not quality(network, states).as_good(goal, "slow")
+    peer = "its slow points by Adam and its ‖ΔJ_inp‖ by vmap(jacrev) alone"
+    note = f"Adam {adam:.1f} s{', not yet as good' if short else ''}, jacrev {jacobians:.1f} s, scaled"
+    yield Row(what, here, peer, adam + jacobians, at_least=True, note=note)
+    yield from _with_reviews(size, run, one, options)
+
+
+def _with_reviews(size: Size, run: Any, before: rnnlens.Analysis, options: dict[str, Any]) -> Iterator[Row]:
+    network = packaged(size)
+    assert network.vocab is not None and network.vocab.counts is not None
+    chance = network.vocab.counts / network.vocab.counts.sum()
+    train, test = (generated.reviews(size.reviews, chance, seed=seed) for seed in (0, 1))
+    corpus = Corpus(network.vocab, train, None, test, fingerprint="generated")
+    found: list[rnnlens.Analysis] = []
+    taken = once(
+        lambda: found.append(rnnlens.analyze(run, corpus, probes=before.probes, device=size.device, **options))
+    )
+    there = Reviews.to_read(test, network, 800)
+    one = side_by_side({"pass": partial(final_logits, network, there)}, 3, size.budget)["pass"]
+    made = found[0].perturbations
+    assert made is not None
+    passes = 2 + len(made.removed) + sum(map(len, made.random.values())) + sum(map(len, made.words.values())) + 2 * 8
+    what = f"analyze with {size.reviews:,} + {size.reviews:,} reviews (packaged gru)"
+    limit = f"its passes over reviews, each by {kernel('gru', size)} with nothing removed (the limit)"
+    rates = {"passes": passes, "reviews_per_s": size.reviews * passes / taken}
+    yield Row(what, taken, limit, passes * one, note=f"{passes} passes", numbers=rates)
+
+
+def packaged(size: Size) -> rnnlens.Network:
+    return rnnlens.load("zoo:imdb-gru").network.requires_grad_(False).to(size.device)
+
+
+def by_autograd(network: rnnlens.Network, h: Tensor, h_star: Tensor) -> Tensor:
     """‖(J_inp(h) − J_inp(h*)) E‖_F as one would write it first: a Jacobian by autograd, and all words formed."""
     zero = h.new_zeros(network.inputs)
 
-    def jacobian(state: torch.Tensor) -> torch.Tensor:
+    def jacobian(state: Tensor) -> Tensor:
         return jacrev(lambda e: network.step(state, e))(zero)
 
     base = jacobian(h_star)
@@ -77,26 +144,6 @@ def by_autograd(network: rnnlens.Network, h: torch.Tensor, h_star: torch.Tensor)
         change = (vmap(jacobian)(states) - base) @ network.E.t()
         norms.append(change.flatten(1).norm(dim=1))
     return torch.cat(norms)
-
-
-def random_reviews(network: rnnlens.Network, n: int) -> Reviews:
-    """Reviews as long as IMDB's (log-normal, 230 words on average), of random words."""
-    generator = np.random.default_rng(0)
-    lengths = np.clip(np.exp(generator.normal(5.25, 0.6, n)), 10, 800).astype(np.int64)
-
-    class Split:
-        labels = generator.integers(0, 2, n)
-
-        def __len__(self) -> int:
-            return n
-
-        def batch(self, rows: np.ndarray, max_words: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-            ids = generator.integers(0, len(network.vocab or ()), (len(rows), int(lengths[rows].max())))
-            return ids, lengths[rows]
-
-    split = Split()
-    split.lengths = lengths  # type: ignore[attr-defined]
-    return Reviews.of(split, network.h0.device)
 
 
 def memory() -> None:

@@ -8,18 +8,30 @@ from collections.abc import Callable, Mapping
 import torch
 
 
-def side_by_side(contenders: Mapping[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
-    """Best seconds of each contender over some rounds, one call of each a round, after one call to warm up."""
+def side_by_side(
+    contenders: Mapping[str, Callable[[], object]], rounds: int = 7, budget: float = float("inf"), warm: bool = False
+) -> dict[str, float]:
+    """Best seconds of each contender over as many rounds for all, one call of each a round, after one call to warm up
+    (unless all are `warm`); fewer rounds, but at least one, where they would take longer than `budget` seconds."""
     best = dict.fromkeys(contenders, float("inf"))
-    for turn in range(rounds + 1):
+    begun = time.perf_counter()
+    for turn in range(1 if warm else 0, rounds + 1):
         for name, contender in contenders.items():
-            _wait()
-            start = time.perf_counter()
-            contender()
-            _wait()
+            taken = once(contender)
             if turn:
-                best[name] = min(best[name], time.perf_counter() - start)
+                best[name] = min(best[name], taken)
+        if turn and time.perf_counter() - begun > budget:
+            break
     return best
+
+
+def once(contender: Callable[[], object]) -> float:
+    """Seconds of one call."""
+    _wait()
+    start = time.perf_counter()
+    contender()
+    _wait()
+    return time.perf_counter() - start
 
 
 def _wait() -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 
+from benchmarks.table import Row
+from benchmarks.timing import side_by_side
 from rnnlens import ToyLanguage
 
 MANY, FEW = 100_000, 2_000
 
 
-def rows() -> Iterator[tuple[str, float, str, float]]:
-    start = time.perf_counter()
-    ToyLanguage().sample(MANY, seed=0)
-    ours = time.perf_counter() - start
-    start = time.perf_counter()
-    for _ in range(FEW):
-        plain_review()
-    theirs = (time.perf_counter() - start) * MANY / FEW
-    yield f"{MANY:,} toy reviews of 50 words", ours, "a loop over words (scaled up)", theirs
+def rows() -> Iterator[Row]:
+    best = side_by_side(
+        {"ours": lambda: ToyLanguage().sample(MANY, seed=0), "loop": lambda: [plain_review() for _ in range(FEW)]}, 3
+    )
+    peer = f"a loop over words (scaled from {FEW:,} reviews)"
+    yield Row(f"{MANY:,} toy reviews of 50 words", best["ours"], peer, best["loop"] * MANY / FEW)
 
 
 def plain_review(length: int = 50) -> tuple[list[str], list[float]]:

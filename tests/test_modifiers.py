@@ -26,7 +26,7 @@ from rnnlens.context.perturbation import (
     initial_state_without,
     perturb,
 )  # fmt: skip
-from rnnlens.context.probes import Probes
+from rnnlens.context.probes import Probes, bag_of_words
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 
 PROBES = Probes(("great", "good"), ("awful", "bad"))
@@ -254,6 +254,10 @@ def test_batches_do_not_change_logits_and_shuffling_keeps_words(known):
     reviews = Reviews.of(split, "cpu")
     one_by_one = [network(torch.as_tensor(row).unsqueeze(0)).item() for row in split.rows]
     np.testing.assert_allclose(final_logits(network, reviews), one_by_one, atol=1e-5)
+    again = Reviews.of(split, "cpu", held=0)  # too many to hold: read for each pass
+    assert not isinstance(again.batches, list)
+    for how in ({}, {"shuffle": 1}, {"pads": 3}):
+        np.testing.assert_array_equal(final_logits(network, again, **how), final_logits(network, reviews, **how))
     shuffled = final_logits(network, reviews, shuffle=1)
     assert not np.allclose(shuffled, one_by_one) and np.array_equal(shuffled, final_logits(network, reviews, shuffle=1))
     padded = final_logits(network, reviews, pads=200)
@@ -297,6 +301,9 @@ def test_probes_are_what_separates_the_reviews(known):
     Corpus.train.labels = [VALENCE[network.vocab.words[row[-1]]] > 0 for row in Corpus.train.rows]
     probes = Probes.from_corpus(Corpus, n=2)
     assert set(probes.positive) == {"good", "great"} and set(probes.negative) == {"bad", "awful"}
+    some = bag_of_words(Corpus, most=100)  # of a corpus too large to hold, a sample
+    assert {network.vocab.words[i] for i in some.argsort()[[0, 1, -2, -1]]} == {"good", "great", "bad", "awful"}
+    assert not np.array_equal(some, bag_of_words(Corpus)) and np.array_equal(some, bag_of_words(Corpus, most=100))
     own = Probes.from_network(network, known[2], n=2)
     assert own.positive == ("great", "good") and "own" in own.source
     with pytest.raises(RnnlensError, match="both|among"):

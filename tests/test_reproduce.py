@@ -1,6 +1,7 @@
 """Table 1: the statistics are right, every model is trained and tested once, and a killed reproduction goes on."""
 
 import itertools
+import os
 import shutil
 import subprocess
 import sys
@@ -190,6 +191,25 @@ def test_what_was_left_in_the_middle_is_done_again_and_other_settings_are_refuse
     write_json(tmp_path / "settings.json", other)
     with pytest.raises(RnnlensError, match="other settings"):
         reproduce(str(reviews / "corpus"), tmp_path / "out", settings=tmp_path / "settings.json", **how)
+
+
+def test_ray_makes_the_same_table(reviews, whole, tmp_path, monkeypatch):
+    pytest.importorskip("ray", reason="the engine for clusters is not installed: pip install 'rnnlens[ray]'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # its workers' too
+    monkeypatch.chdir(reviews)  # a relative path means the same to workers that run elsewhere
+    how = {"models": ["bow", "comw", "gru"], "seeds": 2, "settings": "settings.json", "most": 2}
+    results = reproduce("corpus", tmp_path / "out", engine="ray", jobs=2, **how)
+    local = {row["model"]: row["seeds"] for row in whole[0]["table"]["rows"]}
+    assert {row["model"]: row["seeds"] for row in results["table"]["rows"]} == {m: local[m] for m in how["models"]}
+    import ray
+
+    assert not ray.is_initialized()
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(RnnlensError, match=r"no Ray cluster answers at '127.0.0.1:1'"):
+        reproduce("corpus", tmp_path / "out", engine="ray", **how)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(RnnlensError, match=r"rnnlens\[ray\]"):
+        reproduce("corpus", tmp_path / "out", engine="ray", **how)
 
 
 def test_shuffling_keeps_the_words_that_are_read(reviews):

@@ -22,7 +22,7 @@ from rnnlens.artifacts import append_line
 from rnnlens.baselines import BASELINES
 from rnnlens.corpora import prepare
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.settings import best, read_settings
+from rnnlens.experiments.settings import best, read_choice, read_settings, write_settings
 from rnnlens.experiments.space import SPACES, Choice, parameters
 from rnnlens.experiments.sweep import sweep
 from rnnlens.experiments.sweep_view import table, watched
@@ -308,3 +308,18 @@ def test_the_best_trials_are_shown_as_they_come(capsys):
         ["1", "3", "4"],
         ["90.00 %", "85.00 %", "running"],
     ]
+
+
+def test_settings_of_another_corpus_are_trained_for_as_many_steps(tmp_path, corpus):
+    corpus = rnnlens.load_corpus(corpus)
+    told = {"accuracy": 0.9, "loss": 0.3, "reviews": 100, "trial": 0, "seed": 0}
+    row = {"model": "bow", "parameters": {"epochs": 6}, **told}
+    for mark, documents, epochs in (
+        (corpus.fingerprint, 10 * len(corpus.train), 6),
+        ("another", 2 * len(corpus.train), 12),
+        ("another", len(corpus.train) // 10, 2),
+    ):
+        path = tmp_path / f"{mark}-{documents}.json"
+        write_settings(path, [row], mark, documents)
+        assert read_choice(path, "bow", corpus)["parameters"]["epochs"] == epochs
+        assert read_settings(path, "bow") == {"epochs": 6}

@@ -1,8 +1,7 @@
-"""Training learns, survives being killed bit for bit, and is the same on one process or two."""
+"""Training learns, and survives being killed bit for bit."""
 
 import dataclasses
 import json
-import os
 import random
 import signal
 import subprocess
@@ -149,38 +148,23 @@ def _stamp(folder):
     return [file.stat().st_mtime_ns if file.exists() else 0 for file in files]
 
 
-def test_two_processes_do_what_one_does(tmp_path):
-    """Two real processes over gloo: the same loss curve and weights, each having seen only its share."""
-    common = ["-m", "rnnlens.training", "toy", "--hidden", "8", "--embedding", "4", "--epochs", "1"]
-    common += ["--batch", "4001", "--device", "cpu", "--word-dropout", "0.2", "--embedding-dropout", "0.1"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    quiet = {"check": True, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run([sys.executable, *common, "--out", tmp_path / "one"], **quiet)
-    launch = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--nproc_per_node",
-        "2",
-        "--master_port",
-        str(_free_port()),
-    ]
-    subprocess.run([*launch, *common, "--out", tmp_path / "two"], **quiet)
-    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
-    for name in one:
-        np.testing.assert_allclose(one[name], two[name], atol=1e-5)
-    runs = [rnnlens.load(tmp_path / name) for name in ("one", "two")]
-    assert [run.about["processes"] for run in runs] == [1, 2]
-    for key in ("train_loss", "train_accuracy", "validation_loss"):
-        assert runs[0].history[-1][key] == pytest.approx(runs[1].history[-1][key], rel=1e-5)
+def test_a_run_of_some_steps_ends_within_an_epoch_and_resumes(corpus, tmp_path, monkeypatch):
+    """14 steps an epoch: 20 are one and a half, evaluated twice, and the same after being killed in the second."""
+    config = dataclasses.replace(QUICK, steps=20)
+    whole = train(small(corpus), corpus, config, tmp_path / "whole")
+    assert [record["step"] for record in whole.history] == [14, 20]
+    from rnnlens.training.loop import Trainer
 
-
-def _free_port():
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    step = Trainer.step
+    monkeypatch.setattr(Trainer, "step", lambda t, rows: step(t, rows) if t.counters.step != 17 else 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(small(corpus), corpus, config, tmp_path / "killed")
+    monkeypatch.setattr(Trainer, "step", step)
+    about = json.loads((tmp_path / "killed" / "run.json").read_text())
+    killed = train(small(corpus), corpus, config, tmp_path / "killed", resume=True)
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "killed"))
+    assert [record["train_loss"] for record in killed.history] == [record["train_loss"] for record in whole.history]
+    assert about["config"]["steps"] == 20
 
 
 def test_dropped_words_become_no_input_and_embeddings_keep_their_mean():

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -54,6 +55,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     first_lag       1: modifiers change what follows; 0: themselves too, as printed
     vocab_size, min_count  which words are known
     epochs          passes over the texts; None: as many as make 1,000 steps, at least six
+    class_weight    "balanced": classes count the same, however many texts each has; or a dict of a weight for each
     batch, learning_rate, decay, momentum, l2, word_dropout, max_words, seed, device  how it is trained: by
                     Adam, whose learning rate falls to `decay` of what it begins with
 
@@ -84,6 +86,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
+        class_weight: Any = None,
         seed: int = 0,
         device: str | None = None,
     ):
@@ -108,6 +111,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.l2 = l2
         self.word_dropout = word_dropout
         self.max_words = max_words
+        self.class_weight = class_weight
         self.seed = seed
         self.device = device
 
@@ -130,7 +134,11 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if self.centre:
             model.offsets = partial(offsets, model, average, average.kept)
         learnt = isinstance(self.modifiers, str) and len(model.shape.modifiers) > 0
-        train_model(model, split, self._how(len(split)), self.l2, self._sparsity if learnt else None)
+        weights = None
+        if self.class_weight is not None:
+            y = self.classes_[np.asarray(split.labels).astype(int)]
+            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        train_model(model, split, self._how(len(split)), self.l2, self._sparsity if learnt else None, weights)
         settle(model, average)
         self.model_.requires_grad_(False)
         return self
@@ -306,13 +314,14 @@ class BagOfWords(ModifierConvolution):
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
+        class_weight: Any = None,
         seed: int = 0,
         device: str | None = None,
     ):
         super().__init__(
             None, vocab_size=vocab_size, min_count=min_count, epochs=epochs, batch=batch, learning_rate=learning_rate,
-            decay=decay, momentum=momentum, l2=l2, word_dropout=word_dropout, max_words=max_words, seed=seed,
-            device=device,
+            decay=decay, momentum=momentum, l2=l2, word_dropout=word_dropout, max_words=max_words,
+            class_weight=class_weight, seed=seed, device=device,
         )  # fmt: skip
 
 

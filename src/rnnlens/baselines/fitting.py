@@ -53,8 +53,10 @@ def train_model(
     how: TrainConfig,
     l2: float,
     penalty: Callable[[], Tensor] | None = None,
+    class_weights: np.ndarray | None = None,
 ) -> None:
-    """Adam on the cross-entropy, an L2 term on the words' weights, and whatever `penalty` adds, in place."""
+    """Adam on the cross-entropy (of classes that weigh so much), an L2 term on the words' weights, and what
+    `penalty` adds, in place."""
     device = model.bias.device
     documents = Documents.of(split, device, how.max_words)
     words = [value for name, value in model.named_parameters() if name.startswith("beta")]
@@ -66,13 +68,16 @@ def train_model(
     ]
     optimizer = torch.optim.Adam(groups, betas=(how.momentum, how.second_momentum), fused=True)
     generator = torch.Generator(device).manual_seed(how.seed)
+    weights = None if class_weights is None else torch.as_tensor(class_weights, dtype=torch.float32, device=device)
     step, total = 0, how.epochs * -(-len(split) // how.batch)
     for epoch in range(how.epochs):
         for rows, ids, lengths in documents.batches(epoch_batches(documents.longest, how.batch, how.seed, epoch)):
             if how.word_dropout:
                 dropped = torch.rand(ids.shape, generator=generator, device=device) < how.word_dropout
                 ids = ids.masked_fill(dropped, PAD)
-            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), documents.labels[rows])
+            labels = documents.labels[rows]
+            weight = None if weights is None else weights[labels.long()]
+            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), labels, weight)
             if penalty is not None:
                 loss = loss + penalty()
             for group in optimizer.param_groups:

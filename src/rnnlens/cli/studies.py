@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from rnnlens.cli.printing import Arch, Device, show, show_report, table_of
-from rnnlens.experiments.recipe import RECIPE
+from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.training.config import TrainConfig
 
 
@@ -153,6 +153,7 @@ def reproduce(
     modifiers: list[Path] | None = None,
     most: int = 400,
     trials: int = 0,
+    balance: bool = False,
     engine: Literal["local", "ray"] = "local",
     jobs: int = 1,
     device: Device | None = None,
@@ -175,13 +176,16 @@ def reproduce(
     seeds
         How many trainings of each model.
     settings
-        A sweep's `settings.json`; by default settings that come along.
+        A sweep's `settings.json`; by default settings that come along. On another corpus than they were chosen on,
+        models are trained for as many steps.
     modifiers
         The modifier words: a list (.json, .txt) or analysed runs; by default what GRUs trained here agree on.
     most
         How many modifiers.
     trials
         Search for settings first, with so many trials a model.
+    balance
+        Weigh the classes equally, however many reviews each has.
     engine
         Processes of this machine, or a Ray cluster.
     jobs
@@ -199,7 +203,7 @@ def reproduce(
     words = read_modifiers(modifiers, most) if modifiers else None
     results = run_reproduction(
         corpus, out, models=models_of(model), seeds=seeds, settings=settings, modifiers=words, most=most, trials=trials,
-        engine=engine, jobs=jobs, device=device, told=lambda note: print(note, flush=True),
+        balance=balance, engine=engine, jobs=jobs, device=device, told=lambda note: print(note, flush=True),
     )  # fmt: skip
     print(table_text(results["table"]))
     for name, draw in (("table", figures.table), ("architectures", figures.architectures)):
@@ -216,9 +220,12 @@ def validate(
     seeds: int = 5,
     language_seed: int = 0,
     documents: int | None = None,
-    hidden: int = 128,
-    embedding: int = 64,
+    hidden: int = Settings.hidden,
+    embedding: int = Settings.embedding,
+    scale: float = Settings.scale,
+    memory: float = Settings.memory,
     convolution: bool = True,
+    jobs: int = 1,
     device: Device | None = None,
     config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = RECIPE,
 ) -> None:
@@ -248,16 +255,21 @@ def validate(
         Units of the networks.
     embedding
         Length of a word's embedding.
+    scale
+        Size of the untrained words: small ones that are seldom seen stay small, and make no noise.
+    memory
+        Units begin with keeping for 1 to so many words; 0 for as they are made.
     convolution
         Also fit a bag of words that learns its modifiers.
+    jobs
+        Networks at a time, each in a process of its own.
     device
         Where to compute; by default a GPU if there is one.
     """
     from rnnlens.experiments.validate import validate_command
 
-    rows = validate_command(
-        preset, out, arch, hidden, embedding, config, seeds, language_seed, documents, convolution, device
-    )
+    settings = Settings(arch, hidden, embedding, scale, memory, config)
+    rows = validate_command(preset, out, settings, seeds, language_seed, documents, convolution, jobs, device)
     table = table_of("", "networks: mean (range)", "consensus", title=f"{preset}: found against the truth")
     for row in rows:
         table.add_row(*row)

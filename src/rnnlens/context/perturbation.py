@@ -7,7 +7,7 @@ over reviews and McNemar's exact p for "the perturbation changes nothing".
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
@@ -23,13 +23,17 @@ from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
 
+Batch = tuple[np.ndarray, Tensor, Tensor]  # rows (B,), ids (B, T), lengths (B,)
+HELD = 2**27  # words that are kept in a CPU's memory between passes: half a gigabyte
+
 
 @dataclass(frozen=True)
 class Reviews:
-    """A split's reviews on a device, in batches of like length, for many passes: rows, ids (B, T), lengths (B,)."""
+    """A split's reviews in batches of like length, for many passes: held where the network is, or, where they would
+    not fit, read again for each pass."""
 
     labels: np.ndarray
-    batches: list[tuple[np.ndarray, Tensor, Tensor]]
+    batches: Iterable[Batch]
 
     @classmethod
     def to_read(cls, split: Any, network: Network, max_words: int | None = None) -> Reviews:
@@ -38,24 +42,41 @@ class Reviews:
         return cls.of(split, network.h0.device, max_words, width)
 
     @classmethod
-    def of(cls, split: Any, device: torch.device | str, max_words: int | None = None, width: int = 1024) -> Reviews:
-        """width: how many numbers a network keeps for a word, as gates and state."""
+    def of(
+        cls, split: Any, device: torch.device | str, max_words: int | None = None, width: int = 1024,
+        held: int | None = None,
+    ) -> Reviews:  # fmt: skip
+        """width: how many numbers a network keeps for a word, as gates and state; held: words to keep, at most."""
         # On a GPU few large batches, since every step of a scan costs a launch, in a sixth of its memory at most; on a
         # CPU what fits its cache.
-        tokens, most = 2**15, 256
+        tokens, most, room = 2**15, 256, HELD
         if torch.device(device).type == "cuda":
             memory = torch.cuda.get_device_properties(device).total_memory
             tokens, most = max(2**15, min(2**21, memory // (6 * 4 * max(1, width)))), 16384
+            room = memory // 24  # and another sixth for the words themselves
         lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
-        batches = []
-        for rows in token_batches(lengths, tokens, most):
-            ids, n = split.batch(rows, max_words)
-            ids = np.where(np.arange(ids.shape[1]) < np.asarray(n)[:, None], ids, PAD).astype(np.int32)
-            batches.append((rows, torch.from_numpy(ids).to(device), torch.from_numpy(np.asarray(n)).to(device)))
-        return cls(np.asarray(split.labels) > 0.5, batches)
+        batches = _Read(split, token_batches(lengths, tokens, most), max_words, device)
+        whole = int(lengths.sum()) <= (room if held is None else held)
+        return cls(np.asarray(split.labels) > 0.5, list(batches) if whole else batches)
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Batches that are read when their turn comes."""
+
+    split: Any
+    rows: list[np.ndarray]
+    max_words: int | None
+    device: torch.device | str
+
+    def __iter__(self) -> Iterator[Batch]:
+        for rows in self.rows:
+            ids, n = self.split.batch(rows, self.max_words)
+            ids = np.where(np.arange(ids.shape[1]) < np.asarray(n)[:, None], ids, PAD).astype(np.int32)
+            yield rows, torch.from_numpy(ids).to(self.device), torch.from_numpy(np.asarray(n)).to(self.device)
 
 
 @torch.no_grad()

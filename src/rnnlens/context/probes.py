@@ -114,26 +114,28 @@ def common_words(network: Network, top: int) -> Tensor:
     return torch.as_tensor(order.copy(), device=network.h0.device)
 
 
-def bag_of_words(corpus: Any, seed: int = 0, C: float = 0.05) -> np.ndarray:
-    """Weights (W,) of a logistic regression of the label on which words a training review has."""
+def bag_of_words(corpus: Any, seed: int = 0, C: float = 0.05, most: int = 100_000) -> np.ndarray:
+    """Weights (W,) of a logistic regression of the label on which words a training review has; of more than `most`
+    reviews, so many drawn at random."""
     from scipy.sparse import csr_matrix
     from sklearn.linear_model import LogisticRegression
 
     split = corpus.train
-    lengths = np.asarray(split.lengths)
+    chosen = np.arange(len(split))
+    if len(split) > most:
+        chosen = np.sort(np.random.default_rng(seed).choice(len(split), most, replace=False))
     columns, rows = [], []
-    for start in range(0, len(split), 4096):
-        block = np.arange(start, min(start + 4096, len(split)))
-        ids, n = split.batch(block)
+    for start in range(0, len(chosen), 4096):
+        ids, n = split.batch(chosen[start : start + 4096])
         inside = (np.arange(ids.shape[1]) < np.asarray(n)[:, None]) & (ids >= 0)
         rows.append(np.nonzero(inside)[0] + start)
         columns.append(ids[inside])
     row, column = np.concatenate(rows), np.concatenate(columns)
-    seen = csr_matrix((np.ones(len(row), np.float32), (row, column)), shape=(len(lengths), len(corpus.vocab)))
+    seen = csr_matrix((np.ones(len(row), np.float32), (row, column)), shape=(len(chosen), len(corpus.vocab)))
     seen.sum_duplicates()
     seen.data[:] = 1
     model = LogisticRegression(C=C, solver="liblinear", random_state=seed)
-    model.fit(seen, np.asarray(split.labels) > 0.5)
+    model.fit(seen, np.asarray(split.labels)[chosen] > 0.5)
     weights = model.coef_[0]
     if corpus.vocab.unk >= 0:
         weights[corpus.vocab.unk] = 0

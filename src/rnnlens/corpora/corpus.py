@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -256,9 +257,17 @@ def read_split(path: Path, part: str, n_words: int) -> Split:
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
     if split.labels.max(initial=0) > 1:
         raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
-    if any(split.ids[i : i + _BLOCK].max() >= n_words for i in range(0, len(split.ids), _BLOCK)):
+    if any(block.max() >= n_words for block in _blocks(path / f"{part}.ids.npy", split.ids)):
         raise _damaged(path / f"{part}.ids.npy", f"an id is not below the {n_words} words of the vocabulary")
     return split
+
+
+def _blocks(file: Path, mapped: np.ndarray) -> Iterator[np.ndarray]:
+    """A mapped array read anew, a block at a time: looking at the map itself would count as memory until it is gone."""
+    with open(file, "rb") as opened:
+        opened.seek(-mapped.nbytes, os.SEEK_END)
+        while len(block := np.fromfile(opened, mapped.dtype, _BLOCK)):
+            yield block
 
 
 def _file_fingerprint(file: Path) -> str:

@@ -12,7 +12,7 @@ from rnnlens.artifacts import write_json
 from rnnlens.baselines import BASELINES
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.errors import RnnlensError
-from rnnlens.experiments.settings import PACKAGED, read_settings
+from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.trials import baseline, judge
 
 
@@ -37,7 +37,7 @@ def fit_baselines(
     fitted_on = corpus.refit() if refit else corpus
     rows = []
     for model in BASELINES:
-        options = read_settings(settings or PACKAGED, model)
+        options = read_choice(settings or PACKAGED, model, corpus)["parameters"]
         fitted = baseline(model, options, seed, modifiers, device).fit(fitted_on)
         fitted.save(Path(out) / model)
         accuracy, loss = judge(fitted.decision_function(split), np.asarray(split.labels))

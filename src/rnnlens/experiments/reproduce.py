@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.space import models_of
 from rnnlens.experiments.table import paper_column, table_results, table_text
 from rnnlens.experiments.trials import baseline, judge, network, opened
-from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
+from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
 from rnnlens.runs import load
 from rnnlens.training import train
 
@@ -50,6 +51,7 @@ def reproduce(
     modifiers: list[str] | None = None,
     most: int = 400,
     trials: int = 0,
+    balance: bool = False,
     engine: str = "local",
     jobs: int = 1,
     device: str | None = None,
@@ -60,8 +62,9 @@ def reproduce(
     settings   a sweep's settings.json; by default those that come along
     modifiers  the modifier words; by default the `most` strongest that networks trained here agree on
     trials     search for settings first, with so many trials a model
+    balance    weigh the classes equally, however many reviews each has
     """
-    models, out = list(models or models_of("all")), Path(out).absolute()
+    models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation reviews to choose by and test reviews: prepare with both")
@@ -69,19 +72,24 @@ def reproduce(
 
     def choose(some: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
         if trials:
-            return {model: _searched(corpus, out, trials, engine, jobs, device, model, words) for model in some}
-        return {model: read_choice(settings or PACKAGED, model) for model in some}
+            found = {model: _searched(corpus, out, trials, engine, jobs, device, model, words) for model in some}
+        else:
+            found = {model: read_choice(settings or PACKAGED, model, data) for model in some}
+        return {model: _weighed(choice, model, balance) for model, choice in found.items()}
 
-    networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
-    chosen = choose(networks)
-    if modifiers is None and any("comw" in model for model in bags):
-        gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
-        modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, told)
-    chosen |= choose(bags, modifiers)
-    todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
-    for k, (job, outcome) in enumerate(start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1):
-        took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
-        told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
+    with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all that follows
+        networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
+        chosen = choose(networks)
+        if modifiers is None and any("comw" in model for model in bags):
+            gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
+            modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, told)
+        chosen |= choose(bags, modifiers)
+        todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
+        for k, (job, outcome) in enumerate(
+            start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1
+        ):
+            took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
+            told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
     results = collect(out, data, models, seeds)
     results["chosen"] = {
         model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()
@@ -186,6 +194,11 @@ def in_disorder(split: Split, seed: int, max_words: int | None = None) -> Split:
 # --- what the models need ---------------------------------------------------------------------------------------------
 
 
+def _weighed(choice: dict[str, Any], model: str, balance: bool) -> dict[str, Any]:
+    equal = {"class_weight": "balanced"} if model in BASELINES else {"balance": True}
+    return {**choice, "parameters": {**choice["parameters"], **(equal if balance else {})}}
+
+
 def _searched(
     corpus: str, out: Path, trials: int, engine: str, jobs: int, device: str | None, model: str, words: list[str] | None
 ) -> dict[str, Any]:
@@ -236,6 +249,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
     parser.add_argument("--most", type=int, default=400, help="how many modifiers")
     parser.add_argument("--trials", type=int, default=0, help="search for settings first, with so many trials a model")
+    parser.add_argument("--balance", action="store_true", help="weigh the classes equally")
     parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--device", choices=["cpu", "cuda"])
@@ -245,8 +259,8 @@ def main(arguments: list[str] | None = None) -> None:
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
         results = reproduce(
             asked.corpus, asked.out, models=models_of(asked.model), seeds=asked.seeds, settings=asked.settings,
-            modifiers=words, most=asked.most, trials=asked.trials, engine=asked.engine, jobs=asked.jobs,
-            device=asked.device, told=lambda note: print(note, flush=True),
+            modifiers=words, most=asked.most, trials=asked.trials, balance=asked.balance, engine=asked.engine,
+            jobs=asked.jobs, device=asked.device, told=lambda note: print(note, flush=True),
         )  # fmt: skip
         print(table_text(results["table"]))
 

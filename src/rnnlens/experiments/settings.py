@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rnnlens.artifacts import read_json, write_json
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.space import SPACES
+
+if TYPE_CHECKING:
+    from rnnlens.corpora.corpus import Corpus
 
 PACKAGED = Path(__file__).with_suffix(".json")
 """Settings that come along, for all ten models."""
@@ -29,9 +32,9 @@ def _standard_error(accuracy: float, reviews: int) -> float:
     return math.sqrt(accuracy * (1 - accuracy) / reviews)
 
 
-def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str) -> dict[str, Any]:
-    """The best parameters of each model among finished trials, for `train`, `baselines` and `reproduce`; models that
-    the file held and `rows` do not stay."""
+def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str, documents: int) -> dict[str, Any]:
+    """The best parameters of each model among finished trials, for `train`, `baselines` and `reproduce`, and on
+    which corpus, of how many training documents; models that the file held and `rows` do not stay."""
     models: dict[str, Any] = {}
     if path.exists():
         before = read_json(path)
@@ -44,7 +47,7 @@ def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str) -> dict[
             count = sum(row["model"] == model for row in rows)
             chosen = {key: top[key] for key in ("parameters", "accuracy", "loss", "trial", "seed")}
             models[model] = {**chosen, "trials": count}
-    content = {"kind": "settings", "corpus": corpus, "models": models}
+    content = {"kind": "settings", "corpus": corpus, "documents": documents, "models": models}
     write_json(path, content)
     return content
 
@@ -54,8 +57,9 @@ def read_settings(path: Path | str, model: str) -> dict[str, Any]:
     return read_choice(path, model)["parameters"]
 
 
-def read_choice(path: Path | str, model: str) -> dict[str, Any]:
-    """The same with how it was chosen: validation accuracy, trial, of how many."""
+def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> dict[str, Any]:
+    """The same with how it was chosen: validation accuracy, trial, of how many. For another corpus than it was chosen
+    on, the epochs are those that make about as many steps, at least two."""
     content = read_json(path)
     if content.get("kind") != "settings":
         raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
@@ -64,4 +68,9 @@ def read_choice(path: Path | str, model: str) -> dict[str, Any]:
             f"{quoted(str(path))} has no settings for {quoted(model)}, only for {', '.join(content['models'])}: "
             f"run `rnnlens sweep CORPUS --model {model}` first"
         )
-    return content["models"][model]
+    choice = content["models"][model]
+    documents = content.get("documents")
+    if corpus is None or documents is None or corpus.fingerprint == content["corpus"]:
+        return choice
+    epochs = max(2, round(choice["parameters"]["epochs"] * documents / max(1, len(corpus.train))))
+    return {**choice, "parameters": {**choice["parameters"], "epochs": epochs}}

@@ -15,7 +15,7 @@ from rnnlens.experiments.ledger import Ledger, open_storage
 from rnnlens.experiments.settings import write_settings
 from rnnlens.experiments.space import check_model
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
-from rnnlens.experiments.workers import run_jobs, run_jobs_on_ray
+from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
 
 Engine = Literal["local", "ray"]
 Told = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
@@ -48,7 +48,7 @@ def sweep(
     from rnnlens.corpora import load_corpus
 
     need_modifiers([check_model(model) for model in models], modifiers)
-    out = Path(out).absolute()
+    out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
     about = mark(data, modifiers)
     with ExitStack() as stack:
@@ -87,7 +87,7 @@ def sweep(
                 break
             time.sleep(2)  # others finish what they run, or it becomes ours
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
-        return write_settings(out / "settings.json", finished, data.fingerprint)
+        return write_settings(out / "settings.json", finished, data.fingerprint, len(data.train))
 
 
 def _claims(ledgers: dict[str, Ledger], trials: int, running: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:

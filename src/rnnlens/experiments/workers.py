@@ -9,10 +9,12 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import socket
 from collections.abc import Callable, Generator, Iterable
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from rnnlens.errors import RnnlensError, quoted
@@ -81,6 +83,11 @@ def run_jobs(
             process.join()
 
 
+def everywhere(corpus: str) -> str:
+    """The name of a corpus that other processes find too, wherever they run: an absolute path, where it is a path."""
+    return str(Path(corpus).absolute()) if os.path.exists(corpus) else corpus
+
+
 def _portable(error: Exception) -> Exception:
     """The exception, or its words where it cannot travel to another process."""
     try:
@@ -104,46 +111,76 @@ def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ..
             theirs.send(result)
 
 
-def run_jobs_on_ray(
-    function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = (), gpu: bool = False
-) -> Generator[tuple[Any, Any]]:
-    """The same on a Ray cluster: the one that $RAY_ADDRESS names, else one of this machine alone."""
+@contextmanager
+def ray_cluster(workers: int) -> Generator[Any]:
+    """Ray, connected to the cluster that $RAY_ADDRESS names, else to one of this machine alone; whoever connected first
+    disconnects last."""
     try:
         import ray
     except ImportError as error:
         raise RnnlensError("--engine ray needs Ray: install it with `pip install 'rnnlens[ray]'`") from error
+    if ray.is_initialized():
+        yield ray
+        return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers
-    ours = not ray.is_initialized()
-    if ours:
-        local: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if "RAY_ADDRESS" in os.environ else local))
-    share = min(1.0, ray.cluster_resources().get("GPU", 0) / workers) if gpu else 0
-    remote = ray.remote(num_cpus=1, num_gpus=share, max_retries=0)(function)
-    waiting, again, busy = iter(jobs), list[tuple[Any, int]](), dict[Any, tuple[Any, int]]()
+    # "local": never one that somebody else runs here, which takes no number of workers.
+    local: dict[str, Any] = {"address": "local", "num_cpus": max(1, workers), "include_dashboard": False}
+    if address := os.environ.get("RAY_ADDRESS"):
+        _need_answer(address)
+    ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if address else local))
     try:
-        while True:
-            while len(busy) < workers:
-                job, attempt = again.pop() if again else (next(waiting, None), 1)
-                if job is None:
-                    break
-                busy[remote.remote(job, *setup)] = (job, attempt)
-            if not busy:
-                return
-            for done in ray.wait(list(busy))[0]:
-                job, attempt = busy.pop(done)
-                try:
-                    result = ray.get(done)
-                except ray.exceptions.RayTaskError as error:
-                    raise error.as_instanceof_cause() from None
-                except ray.exceptions.RayError:  # its worker, or the machine under it, is gone
-                    if attempt == ATTEMPTS:
-                        raise _deadly(job) from None
-                    again.append((job, attempt + 1))
-                    continue
-                yield job, result
+        yield ray
     finally:
-        if ours:
-            ray.shutdown()
+        ray.shutdown()
+
+
+def _need_answer(address: str) -> None:
+    """Ray itself would try for minutes, and then end the process."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and port.isdigit()):
+        return  # `auto` and its like
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except OSError as error:
+        told = f"no Ray cluster answers at {quoted(address)}, which RAY_ADDRESS names ({error.strerror or error})"
+        raise RnnlensError(f"{told}: start it, or unset RAY_ADDRESS to run on this machine") from error
+
+
+def run_jobs_on_ray(
+    function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = (), gpu: bool = False
+) -> Generator[tuple[Any, Any]]:
+    """The same on a Ray cluster, whose machines must see the same files under the same names."""
+    workers = max(1, workers)
+    with ray_cluster(workers) as ray:
+        share = min(1.0, ray.cluster_resources().get("GPU", 0) / workers) if gpu else 0
+        remote = ray.remote(num_cpus=1, num_gpus=share, max_retries=0)(function)
+        yield from _remotely(ray, remote, jobs, workers, setup)
+
+
+def _remotely(
+    ray: Any, remote: Any, jobs: Iterable[Any], workers: int, setup: tuple[Any, ...]
+) -> Generator[tuple[Any, Any]]:
+    waiting, again, busy = iter(jobs), list[tuple[Any, int]](), dict[Any, tuple[Any, int]]()
+    while True:
+        while len(busy) < workers:
+            job, attempt = again.pop() if again else (next(waiting, None), 1)
+            if job is None:
+                break
+            busy[remote.remote(job, *setup)] = (job, attempt)
+        if not busy:
+            return
+        for done in ray.wait(list(busy))[0]:
+            job, attempt = busy.pop(done)
+            try:
+                result = ray.get(done)
+            except ray.exceptions.RayTaskError as error:
+                raise error.as_instanceof_cause() from None
+            except ray.exceptions.RayError:  # its worker, or the machine under it, is gone
+                if attempt == ATTEMPTS:
+                    raise _deadly(job) from None
+                again.append((job, attempt + 1))
+                continue
+            yield job, result
 
 
 def _deadly(job: Any) -> RnnlensError:

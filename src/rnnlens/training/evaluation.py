@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,6 +13,9 @@ from torch import Tensor
 from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
 
 
 @dataclass(frozen=True)
@@ -41,23 +44,41 @@ def read_out(network: Network, e: Tensor, lengths: Tensor, per_word: bool) -> Te
     return logits[:, 1:] if per_word else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
 
 
-@torch.no_grad()
 def evaluate(
     network: Network, split: Any, max_words: int | None = None, tokens: int = 2**16, most: int = 512
 ) -> Evaluation:
     """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words at a time."""
     if not len(split):
         raise RnnlensError("there are no reviews to evaluate on: expected at least one")
-    device = network.h0.device
-    lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
-    labels = np.asarray(split.labels)
+    correct, loss, logits = _read(network, split, np.arange(len(split)), max_words, tokens, most)
+    return Evaluation(correct / len(split), loss / len(split), logits)
+
+
+def evaluate_together(
+    accelerator: Accelerator, network: Network, split: Any, max_words: int | None
+) -> tuple[float, float]:
+    """Accuracy and loss on a split, of which every process reads its share. All must call it."""
+    mine = np.arange(accelerator.process_index, len(split), accelerator.num_processes)
+    sums = torch.tensor(_read(network, split, mine, max_words)[:2], dtype=torch.float64, device=accelerator.device)
+    correct, loss = accelerator.reduce(sums).tolist()
+    return correct / len(split), loss / len(split)
+
+
+@torch.no_grad()
+def _read(
+    network: Network, split: Any, chosen: np.ndarray, max_words: int | None, tokens: int = 2**16, most: int = 512
+) -> tuple[float, float, np.ndarray]:
+    """Sums over the chosen reviews, correct and loss, and the logits of each (of the others, 0)."""
+    device, labels = network.h0.device, np.asarray(split.labels)
+    lengths = split.lengths[chosen] if max_words is None else np.minimum(split.lengths[chosen], max_words)
     logits = np.zeros(labels.shape, dtype=np.float32)
     loss = correct = 0.0
-    for rows in token_batches(lengths, tokens, most):
+    for batch in token_batches(lengths, tokens, most):
+        rows = chosen[batch]
         ids, n = (torch.from_numpy(part).to(device) for part in split.batch(rows, max_words))
         target = torch.from_numpy(labels[rows].astype(np.float32)).to(device)
         out = read_out(network, network.embed(ids), n, per_word=labels.ndim == 2).float()
         losses_, correct_ = losses(out, target)
         logits[rows] = out.cpu().numpy()
         loss, correct = loss + float(losses_.sum()), correct + float(correct_.sum())
-    return Evaluation(correct / len(labels), loss / len(labels), logits)
+    return correct, loss, logits

@@ -31,7 +31,8 @@ from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
 from rnnlens.training.config import TrainConfig
-from rnnlens.training.evaluation import evaluate, losses, read_out
+from rnnlens.training.evaluation import evaluate_together, losses, read_out
+from rnnlens.training.optimiser import make_optimiser, shrink_words
 
 
 class Objective(nn.Module):
@@ -97,12 +98,11 @@ def train(
         if read_about(out)["status"] != "finished":
             trainer = Trainer(network, corpus, config, out, accelerator, resume)
             trainer.run(progress and main)
-            if main:
-                trainer.finish(about)
+            trainer.finish(about)
             accelerator.wait_for_everyone()
         run = load(out)
-        if test and main and "test" not in run.results["accuracy"]:
-            _evaluate_test(run, corpus, accelerator.device)
+        if test and "test" not in run.results["accuracy"]:
+            _evaluate_test(run, corpus, accelerator)
         accelerator.wait_for_everyone()
         return load(out)
 
@@ -116,14 +116,10 @@ class Trainer:
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
         self.main, self.device = accelerator.is_main_process, accelerator.device
         self.steps = math.ceil(len(corpus.train) / config.batch)  # an epoch's
-        self.total = self.steps * config.epochs
+        self.total = min(self.steps * config.epochs, config.steps or 2**62)
         network.to(self.device).train()
         self.model = accelerator.prepare_model(Objective(network, _class_weights(corpus, config, self.device)))
-        kind = torch.optim.AdamW if config.decoupled else torch.optim.Adam
-        self.optimiser = kind(
-            network.parameters(), lr=config.learning_rate, betas=(config.momentum, config.second_momentum),
-            weight_decay=config.weight_decay, fused=True,
-        )  # fmt: skip
+        self.optimiser = make_optimiser(network, config)
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
         self.counters = Counters()
@@ -131,7 +127,7 @@ class Trainer:
             self.counters, self.best = read_checkpoint(out, network, self.optimiser, self.average)
         if self.main:
             history = out / "history.jsonl"
-            done = self.counters.step // self.steps
+            done = math.ceil(self.total / self.steps) if self._over() else self.counters.step // self.steps
             # What a killed run wrote after its last checkpoint goes: those epochs are about to be trained again.
             rewrite_lines(history, read_lines(history)[:done])
         # Sums over the epoch so far: loss, correct, reviews. The checkpoint's are everybody's: one process takes them.
@@ -143,17 +139,21 @@ class Trainer:
         """Train to the end, or until validation accuracy stops rising."""
         title = f"{self.network.arch} on {self.corpus.about.get('source', 'corpus')}"
         with progress_bar(title, self.total, progress, self.counters.step) as advance:
-            while self.counters.step < self.total and not self.counters.stopped:
+            while not self._over():
                 self.epoch(*divmod(self.counters.step, self.steps), advance)
         _adopt(self.network, self.best if self.config.keep == "best" and self.best is not None else self.average)
+
+    def _over(self) -> bool:
+        return self.counters.step >= self.total or self.counters.stopped
 
     def epoch(self, epoch: int, first: int, advance: Advance) -> None:
         """One epoch, from its batch `first` on."""
         config, counters = self.config, self.counters
-        for rows in epoch_batches(self.corpus.train.lengths, config.batch, config.seed, epoch)[first:]:
+        batches = epoch_batches(self.corpus.train.lengths, config.batch, config.seed, epoch)
+        for rows in batches[first : first + self.total - counters.step]:
             self.sums += self.step(rows)
             counters.step += 1
-            last = counters.step % self.steps == 0
+            last = counters.step % self.steps == 0 or counters.step == self.total
             due = counters.step % (config.checkpoint_every or self.steps) == 0
             if last or due or counters.step % 20 == 0:
                 loss, correct = self.progress_so_far()
@@ -167,29 +167,38 @@ class Trainer:
     def step(self, rows: np.ndarray) -> Tensor:
         """One update on the reviews `rows`; returns this process's sums (loss, correct, reviews)."""
         config, accelerator, train = self.config, self.accelerator, self.corpus.train
-        ids, lengths = (torch.from_numpy(part) for part in train.batch(rows, config.max_words))
-        labels = torch.from_numpy(np.asarray(train.labels)[rows].astype(np.float32))
-        ids, lengths, labels = (x.to(self.device, non_blocking=True) for x in (ids, lengths, labels))
+        share = slice(accelerator.process_index, None, accelerator.num_processes)
+        mine, weight = rows[share], accelerator.num_processes / len(rows)
+        if not len(mine):  # fewer reviews than processes: read one, count it for nothing
+            share, mine, weight = slice(0, 1), rows[:1], 0.0
+        ids, lengths = (torch.from_numpy(part) for part in train.batch(mine, config.max_words))
+        labels = torch.from_numpy(np.asarray(train.labels)[mine].astype(np.float32))
+        ids, lengths, labels = (self._there(x) for x in (ids, lengths, labels))
         # Chance is drawn for the whole batch, then shared out: the same words drop however many processes there are.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
-        ids, mask = drop(ids, self.network.inputs, config, torch.Generator(self.device).manual_seed(int(seed)))
-        mine = slice(accelerator.process_index, None, accelerator.num_processes)
-        loss, correct = self.model(ids[mine], lengths[mine], labels[mine], None if mask is None else mask[mine])
+        longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
+        ids, mask = drop(
+            ids, self.network.inputs, config, torch.Generator(self.device).manual_seed(int(seed)),
+            (len(rows), max(ids.shape[1], longest)), share,
+        )  # fmt: skip
+        loss, correct = self.model(ids, lengths, labels, mask)
         for group in self.optimiser.param_groups:
             group["lr"] = config.rate(self.counters.step, self.total)
         self.optimiser.zero_grad(set_to_none=True)
         # Gradients are averaged over processes; this scale makes that average the mean over the whole batch.
-        accelerator.backward(loss * (accelerator.num_processes / len(rows)))
+        accelerator.backward(loss * weight)
         if config.clip:
             accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
         self.optimiser.step()
+        if config.sparsity and self.network.E is not None:
+            shrink_words(self.network.E, config, self.counters.step, self.total)
         if self.average is not None:
             # The first steps weigh little, so that the untrained weights are soon forgotten.
             decay = min(config.average, (1 + self.counters.step) / (10 + self.counters.step))
             for name, parameter in self.network.named_parameters():
                 self.average[name].lerp_(parameter.detach(), 1 - decay)
-        loss, correct = loss.detach().double(), correct.detach().double()
-        return torch.stack([loss, correct, torch.full_like(loss, len(labels[mine]))])
+        sums = torch.stack([loss, correct, torch.full_like(loss, len(mine))]).detach().double()
+        return sums if weight else torch.zeros_like(sums)
 
     def progress_so_far(self) -> tuple[float, float]:
         """Mean loss and accuracy of this epoch over all processes; a loss that is no number ends the run here, before
@@ -213,10 +222,10 @@ class Trainer:
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
             _adopt(self.network, self.average)
-            result = evaluate(self.network, validation, self.config.max_words)
-            record |= {"validation_loss": result.loss, "validation_accuracy": result.accuracy}
+            accuracy, loss = evaluate_together(self.accelerator, self.network, validation, self.config.max_words)
+            record |= {"validation_loss": loss, "validation_accuracy": accuracy}
             # Accuracy decides; where it ties (a toy network that is never wrong), the loss does.
-            score = (result.accuracy, -result.loss)
+            score = (accuracy, -loss)
             if self.best is None or score > counters.score:
                 counters.score, counters.waited, self.best = score, 0, self._weights()
             else:
@@ -238,13 +247,15 @@ class Trainer:
             write_checkpoint(self.out, counters, self.network, self.optimiser, self.average, self.best)
 
     def finish(self, about: dict[str, Any]) -> None:
-        """Write the finished run; its checkpoint is no longer needed."""
+        """Evaluate, all processes together; then one writes the finished run, whose checkpoint is no longer needed."""
         network, validation = self.network.eval(), self.corpus.validation
         accuracy, loss = {}, {}
         if validation is not None and len(validation):
-            result = evaluate(network, validation, self.config.max_words)
-            accuracy["validation"], loss["validation"] = result.accuracy, result.loss
+            found = evaluate_together(self.accelerator, network, validation, self.config.max_words)
+            accuracy["validation"], loss["validation"] = found
         network.cpu()
+        if not self.main:
+            return
         weights = write_weights(self.out / "weights.safetensors", network)
         write_json(self.out / "results.json", {
             "network": {**network.config, "words": len(self.corpus.vocab),
@@ -257,20 +268,30 @@ class Trainer:
         write_json(self.out / "run.json", {**about, "status": "finished", "processes": processes})
         checkpoint_path(self.out).unlink(missing_ok=True)
 
+    def _there(self, x: Tensor) -> Tensor:
+        """On the device; from pinned memory, so that the next batch is made while the GPU still works on the last."""
+        return x.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else x
+
     def _weights(self) -> Weights:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}
 
 
-def drop(ids: Tensor, inputs: int, config: TrainConfig, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
+def drop(
+    ids: Tensor, inputs: int, config: TrainConfig, generator: torch.Generator, whole: tuple[int, int] | None = None,
+    share: slice = slice(None),
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Word dropout: ids (B, T) in which some words have become no input. Embedding dropout: a mask (B, T, D), scaled
-    so that embedded words keep their mean; None without it."""
-    mask = None
+    so that embedded words keep their mean; None without it.
+
+    Where the ids are a `share` of the rows of a larger batch, of shape `whole`, what drops is what would drop there."""
+    mask, (rows, width), T = None, whole or tuple(ids.shape), ids.shape[1]
     if config.word_dropout:
-        dropped = torch.rand(ids.shape, generator=generator, device=ids.device) < config.word_dropout
+        dropped = torch.rand(rows, width, generator=generator, device=ids.device)[share, :T] < config.word_dropout
         ids = ids.masked_fill(dropped, -1)
     if config.embedding_dropout:
         keep = 1 - config.embedding_dropout
-        mask = torch.empty(*ids.shape, inputs, device=ids.device).bernoulli_(keep, generator=generator) / keep
+        mask = torch.empty(rows, width, inputs, device=ids.device).bernoulli_(keep, generator=generator)
+        mask = mask[share, :T] / keep
     return ids, mask
 
 
@@ -315,8 +336,9 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
     before = read_about(out)
+    usual = dataclasses.asdict(TrainConfig())  # what an older version did not ask for was as it is by default
     for part in ("network", "config", "corpus"):
-        old, new = before[part], about[part]
+        old, new = {**(usual if part == "config" else {}), **before[part]}, about[part]
         for key in ("fingerprint",) if part == "corpus" else sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
                 raise RnnlensError(
@@ -325,13 +347,15 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
                 )
 
 
-def _evaluate_test(run: Run, corpus: Any, device: torch.device) -> None:
+def _evaluate_test(run: Run, corpus: Any, accelerator: Accelerator) -> None:
     if corpus.test is None or not len(corpus.test):
         raise RnnlensError("the corpus has no test reviews: prepare it with a test split")
-    result = evaluate(run.network.to(device), corpus.test, run.config.max_words)
-    run.add_results(
-        accuracy={**run.results["accuracy"], "test": result.accuracy}, loss={**run.results["loss"], "test": result.loss}
-    )
+    network = run.network.to(accelerator.device)
+    accuracy, loss = evaluate_together(accelerator, network, corpus.test, run.config.max_words)
+    if accelerator.is_main_process:
+        run.add_results(
+            accuracy={**run.results["accuracy"], "test": accuracy}, loss={**run.results["loss"], "test": loss}
+        )
 
 
 def _class_weights(corpus: Any, config: TrainConfig, device: torch.device) -> Tensor | None:
