@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -90,3 +91,12 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments):
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()
     assert process.stderr.read() == "" and process.wait() in (0, 1)
+
+
+def test_a_network_that_always_reads_the_same_is_analysed(network):
+    """Without a range of readings there is nothing to divide by, and that is said."""
+    from rnnlens.experiments.analyze import _warnings
+
+    line = rnnlens.analyze(network).line
+    flat = replace(line, logits=torch.zeros_like(line.logits))
+    assert any("strays by 1.0" in told for told in _warnings(1.0, flat, network))

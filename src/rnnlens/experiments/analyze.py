@@ -389,8 +389,9 @@ def _warnings(drift: float, line: LineAttractor, network: Network) -> list[str]:
     low, high = line.range
     found = []
     if drift > 0.1 * (high - low):
+        share = 100 * drift / max(high - low, 1e-3 * drift)  # where all slow points read the same, there is no range
         found.append(
-            f"without input the reading strays by {drift:.1f} in 50 steps, {100 * drift / (high - low):.0f} % of the "
+            f"without input the reading strays by {drift:.1f} in 50 steps, {share:.0f} % of the "
             "line's range: zero input is strange to this network, and all that is expanded there is doubtful"
         )
     if not line.is_line:
