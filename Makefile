@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint browser bench clean
+.PHONY: demo test lint browser bench coverage audit faults clean
 
 demo: .venv/ready  ## analyse the packaged IMDB network and write its report (well under a minute)
 	$(BIN)/rnnlens demo --out runs/demo
@@ -21,6 +21,18 @@ browser:  ## Chromium, which tests of the page run in: installed where that is a
 
 bench: .venv/ready  ## ratios against peers and limits, measured side by side; IMDB=folder measures on the real reviews
 	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB))
+
+coverage: .venv/ready browser  ## which branches of src/ the tests take; fails below 90 %
+	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
+
+audit: .venv/ready  ## what is known of weaknesses in the pinned releases; needs the network, and fails without it
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip-audit
+	$(BIN)/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+
+faults: .venv/ready  ## strike every command at every moment, fuzz every loader, break twenty lines: hours; writes docs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt atheris
+	$(BIN)/python -m studies.faults
+	$(BIN)/python -m studies.mutations
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }
