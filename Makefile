@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint browser docs package bench clean
+.PHONY: demo test lint browser docs package bench coverage audit faults clean
 
 demo: .venv/ready  ## analyse the packaged IMDB network and write its report (well under a minute)
 	$(BIN)/rnnlens demo --out runs/demo
@@ -29,6 +29,18 @@ package: .venv/dev  ## wheel and sdist in dist/, and the wheel alone in a fresh 
 
 bench: .venv/dev  ## ratios against peers and limits, side by side; IMDB=folder, PEER=clone of fixed-point-finder, RECORD=1
 	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB)) $(if $(PEER),--peer $(PEER)) $(if $(RECORD),--record)
+
+coverage: .venv/dev browser  ## which branches of src/ the tests take; fails below 90 %
+	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
+
+audit: .venv/dev  ## what is known of weaknesses in the pinned releases; needs the network, and fails without it
+	$(PIP) pip-audit
+	$(BIN)/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+
+faults: .venv/dev  ## strike every command at every moment, fuzz every loader, break twenty lines: hours; writes docs
+	$(PIP) atheris
+	$(BIN)/python -m studies.faults
+	$(BIN)/python -m studies.mutations
 
 .venv/ready: pyproject.toml constraints.txt  ## what rnnlens itself needs
 	$(PYTHON) -m venv .venv || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }

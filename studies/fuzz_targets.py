@@ -18,6 +18,8 @@ import polars as pl
 import torch
 
 import rnnlens
+import rnnlens.runs
+import rnnlens.training.loop
 from rnnlens.artifacts import _tensor_fingerprint, fingerprint, read_json, read_lines, read_tensors
 from rnnlens.baselines import ModifierConvolution
 from rnnlens.corpora import Corpus, load_corpus, prepare, split_words

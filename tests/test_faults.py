@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from studies.faults import COMMANDS, World, completes, damage, make_world, small_disk, write_reviews
 from studies.forks import Forks
+from studies.world import COMMANDS, World, completes, damage, make_world, small_disk, write_reviews
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, train
