@@ -32,6 +32,8 @@ def page() -> str:
     for name in ("cpu", "gpu"):
         path = RECORDS / f"{name}.json"
         if not path.exists():
+            where = "with a GPU" if name == "gpu" else "without one"
+            parts.append(f"Not yet recorded: `python -m benchmarks --record` on a machine {where}.\n")
             continue
         recorded = json.loads(path.read_text(encoding="utf-8"))
         found = [row for row in rows_of(recorded) if isinstance(row, Row)]
