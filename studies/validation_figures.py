@@ -24,6 +24,11 @@ def best(one: Results) -> Results:
     return one.get("consensus") or one["networks"][0]
 
 
+def precision(one: Results) -> float:
+    """The better of strengths as they are and shrunk by frequency."""
+    return max(score["average_precision"] for score in one["scores"].values())
+
+
 def scores(found: dict[str, Results], names: dict[str, str]) -> Figure:
     """Average precision of each score in each language, with every network as a dot."""
     from plotly.graph_objects import Figure
@@ -43,7 +48,7 @@ def scores(found: dict[str, Results], names: dict[str, str]) -> Figure:
                 "arrayminus": [v - score["interval"][0] for score, v in zip(known.values(), value, strict=True)],
             },
         )  # fmt: skip
-    top = [one["ceiling"]["scores"]["strength"]["average_precision"] for one in found.values()]
+    top = [precision(one["ceiling"]) for one in found.values()]
     figure.add_scatter(
         x=list(found), y=top, mode="markers", name="valences known",
         marker={"symbol": "line-ew", "size": 60, "line": {"width": 2, "color": "#000"}},
@@ -120,7 +125,7 @@ def documents(found: dict[str, Results]) -> Figure | None:
         for key, colour, told in (("convolution", "#009e73", "bag of words"), ("ceiling", "#000", "valences known")):
             kept = [one for one in runs if key in one]
             for column, pick in (
-                (1, lambda one: one["scores"]["strength"]["average_precision"]),
+                (1, precision),
                 (2, lambda one: one["strength"]["learnable"]["pearson"]),
             ):
                 figure.add_scatter(

@@ -17,7 +17,7 @@ QUICK = TrainConfig(epochs=8, learning_rate=1e-2, word_dropout=0.1, embedding_dr
 def validated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("validation") / "tiny"
     told = []
-    settings = Settings("gru", 32, 16, QUICK)
+    settings = Settings("gru", 32, 16, config=QUICK)
     return folder, validate("tiny", folder, settings, seeds=1, device="cpu", told=told.append), told
 
 
@@ -66,7 +66,7 @@ def test_what_is_finished_is_used_again(validated):
     folder, before, _ = validated
     marks = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.suffix in (".safetensors", ".npy")}
     told = []
-    again = validate("tiny", folder, Settings("gru", 32, 16, QUICK), seeds=1, device="cpu", told=told.append)
+    again = validate("tiny", folder, Settings("gru", 32, 16, config=QUICK), seeds=1, device="cpu", told=told.append)
     assert marks == {path: path.stat().st_mtime_ns for path in marks}
     assert summary(again) == summary(before)
     assert json.loads((folder / "validation.json").read_text())["networks"][0]["seed"] == 0

@@ -13,7 +13,7 @@ from cyclopts import App, CycloptsError, Parameter
 from rnnlens import __version__
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.errors import UsageError, exit_code_of
-from rnnlens.experiments.recipe import RECIPE
+from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -542,9 +542,12 @@ def validate(
     seeds: int = 5,
     language_seed: int = 0,
     documents: int | None = None,
-    hidden: int = 128,
-    embedding: int = 64,
+    hidden: int = Settings.hidden,
+    embedding: int = Settings.embedding,
+    scale: float = Settings.scale,
+    memory: float = Settings.memory,
     convolution: bool = True,
+    jobs: int = 1,
     device: Device | None = None,
     config: Annotated[TrainConfig, Parameter(name="*")] = RECIPE,
 ) -> None:
@@ -572,16 +575,21 @@ def validate(
         Units of the networks.
     embedding
         Length of a word's embedding.
+    scale
+        Size of the untrained words: small ones that are seldom seen stay small, and make no noise.
+    memory
+        Units begin with keeping for 1 to so many words; 0 for as they are made.
     convolution
         Also fit a bag of words that learns its modifiers.
+    jobs
+        Networks at a time, each in a process of its own.
     device
         Where to compute; by default a GPU if there is one.
     """
     from rnnlens.experiments.validate import validate_command
 
-    rows = validate_command(
-        preset, out, arch, hidden, embedding, config, seeds, language_seed, documents, convolution, device
-    )
+    settings = Settings(arch, hidden, embedding, scale, memory, config)
+    rows = validate_command(preset, out, settings, seeds, language_seed, documents, convolution, jobs, device)
     table = _table("", "networks: mean (range)", "consensus", title=f"{preset}: found against the truth")
     for row in rows:
         table.add_row(*row)

@@ -12,9 +12,12 @@ RECIPE = TrainConfig(epochs=12, weight_decay=0.1, word_dropout=0.1, embedding_dr
 
 @dataclass(frozen=True)
 class Settings:
-    """A network's shape, and how it is trained."""
+    """A network's shape, how it begins (`scale`: size of the untrained words; `memory`: its units keep for 1 … so many
+    words, 0 for as made), and how it is trained."""
 
     arch: str = "gru"
     hidden: int = 128
     embedding: int = 64
+    scale: float = 0.1
+    memory: float = 100.0
     config: TrainConfig = RECIPE

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
+from rnnlens.artifacts import read_tensors, write_json, write_tensors
+from rnnlens.baselines import ModifierConvolution
 from rnnlens.context.modifiers import PRIOR, kind_of
-from rnnlens.context.probes import Probes
 from rnnlens.context.scope import falls_to
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.corpora.synthetic import PRESETS, Language, prepared_synthetic, preset
+from rnnlens.corpora.synthetic import PRESETS, Language, preset
 from rnnlens.corpora.truth import Truth
 from rnnlens.errors import RnnlensError, exit_code_of
 from rnnlens.experiments.alternatives import alternatives
@@ -33,11 +33,12 @@ from rnnlens.experiments.ceiling import known_valences
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.experiments.scoring import score_words
+from rnnlens.experiments.subjects import TOP, Subject, measure_subject, opened, prepare, train_and_measure
+from rnnlens.experiments.workers import run_jobs
 from rnnlens.training.__main__ import config_flags
 from rnnlens.training.config import TrainConfig
 
 Told = Callable[[str], None]
-TOP = 10_000
 
 
 def validate(
@@ -48,24 +49,28 @@ def validate(
     seeds: int = 5,
     language_seed: int = 0,
     convolution: bool = True,
+    jobs: int = 1,
     device: str | None = None,
     told: Told = lambda note: None,
+    name: str | None = None,
 ) -> dict[str, Any]:
     """Train, take apart and score; returns what validation.json gets."""
     if seeds < 1:
         raise RnnlensError(f"seeds is {seeds}: expected at least 1")
     settings, out, began = settings or Settings(), Path(out), time.monotonic()
-    name = language if isinstance(language, str) else "own"
+    name = name or (language if isinstance(language, str) else "own")
     language = preset(language) if isinstance(language, str) else language
-    corpus, truth = prepared_synthetic(language, language_seed, out / "corpus")
+    corpus, truth, _ = prepare(language, language_seed, out)
     told(f"{corpus!r}: {len(truth.modifiers)} modifiers; who knows the sums is right in {100 * truth.bayes:.1f} %, "
          f"who knows the words' truth in {100 * truth.reader:.1f} %")  # fmt: skip
-    probes = _probes(corpus, out)
-    measured = [_seed(corpus, truth, probes, settings, seed, out, device, told) for seed in range(seeds)]
+    subjects = [Subject(language, language_seed, settings, seed, out) for seed in range(seeds)]
+    for subject, seconds in run_jobs(train_and_measure, subjects, jobs if jobs > 1 else 0, (device,)):
+        told(f"{subject.folder.name}: trained in {seconds[0]:.0f} s, measured in {seconds[1]:.0f} s")
+    measured = [_measured(subject) for subject in subjects]
     data = _data(corpus, out, measured[0]["ids"])
     found: dict[str, Any] = {
         "preset": name, "language": dataclasses.asdict(language), "language_seed": language_seed,
-        "network": {"arch": settings.arch, "hidden": settings.hidden, "embedding": settings.embedding},
+        "network": {key: value for key, value in vars(settings).items() if key != "config"},
         "config": dataclasses.asdict(settings.config), "seeds": seeds,
         "truth": {"bayes": truth.bayes, "reader": truth.reader, "plain": _plain_accuracy(corpus, truth)},
         "networks": [{**_scored(corpus, truth, [one], data), **one["results"]} for one in measured],
@@ -81,39 +86,16 @@ def validate(
     return found
 
 
-def _seed(
-    corpus: Corpus, truth: Truth, probes: Probes, settings: Settings, seed: int, out: Path, device: str | None,
-    told: Told,
-) -> dict[str, Any]:  # fmt: skip
-    """Train and measure one network, or read what was measured before."""
-    from rnnlens.experiments.analyze import analyze
-    from rnnlens.experiments.measuring import measure_causes, measure_words
-    from rnnlens.networks import Network
-    from rnnlens.networks.starting import remember
-    from rnnlens.training.loop import train
-
-    folder, began = out / f"{settings.arch}-{seed}", time.monotonic()
-    network = remember(Network(corpus.vocab, settings.arch, settings.hidden, settings.embedding, seed=seed), seed=seed)
-    config = dataclasses.replace(settings.config, seed=seed)
-    run = train(network, corpus, config, folder, resume=True, device=device, test=True)
-    trained = time.monotonic() - began
-    stored = folder / "validation.safetensors"
-    if not stored.exists() or "validation" not in run.results:
-        where = device or ("cuda" if torch.cuda.is_available() else None)
-        analysis = analyze(run, corpus, probes=probes, top=TOP, device=where, accuracy=False)
-        analysis.save()
-        run.add_results(validation={"causes": measure_causes(analysis, corpus, truth)})
-        write_tensors(stored, measure_words(analysis), {"what": "every word's measures, for `rnnlens validate`"})
-    arrays, _ = read_tensors(stored)
+def _measured(subject: Subject) -> dict[str, Any]:
+    """What was measured of one network."""
+    arrays, results = measure_subject(subject)
+    corpus, _ = opened(subject.out)
     counts = np.asarray(corpus.vocab.counts)[arrays["ids"]]
     arrays["unshrunk"] = arrays["score"] / np.maximum(counts / (counts + PRIOR), 1e-12)
     results = {
-        "seed": seed, "accuracy": run.results["accuracy"], "warnings": run.results["warnings"],
-        "line": run.results["line_attractor"], "pad_drift": run.results["pad_drift"], **run.results["validation"],
+        "seed": subject.seed, "accuracy": results["accuracy"], "warnings": results["warnings"],
+        "line": results["line_attractor"], "pad_drift": results["pad_drift"], **results["validation"],
     }  # fmt: skip
-    accuracy = 100 * run.results["accuracy"]["test"]
-    told(f"{folder.name}: test {accuracy:.1f} %; trained in {trained:.0f} s, measured in "
-         f"{time.monotonic() - began - trained:.0f} s")  # fmt: skip
     return {**arrays, "results": results}
 
 
@@ -162,45 +144,44 @@ def _ceiling(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray) -> dict[s
     """What the documents could tell at best, against the truth."""
     path = out / "ceiling.safetensors"
     if not path.exists():
-        write_tensors(path, {"share": known_valences(corpus, truth, ids)}, {"what": "strengths, valences known"})
+        write_tensors(path, {"share": known_valences(corpus, truth, ids)}, {"what": "strengths, all valences known"})
     share = read_tensors(path)[0]["share"]
     kind = [kind_of(s, s, -s) for s in share.tolist()]
-    assert corpus.vocab.counts is not None
-    found = score_words(
-        truth, ids, corpus.vocab.counts[ids], {"strength": share}, share, kind, np.full(len(ids), np.nan)
-    )
+    counts, unknown = np.asarray(corpus.vocab.counts)[ids], np.full(len(ids), np.nan)
+    found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, unknown)
     return {key: value for key, value in found.items() if key != "reach"}
 
 
-def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, told: Told) -> dict[str, Any]:
-    """A bag of words that learns which of its words modify others, against the truth."""
-    from rnnlens.baselines import ModifierConvolution
-
-    folder, began = out / "convolution", time.monotonic()
+def convolution_of(corpus: Corpus, out: Path, device: str | None) -> ModifierConvolution:
+    """A bag of words that learns which of its words modify others, or the one that was fitted before."""
+    folder = out / "convolution"
     if (folder / "baseline.json").exists():
-        model = ModifierConvolution.load(folder)
-    else:
-        many = min(TOP, len(corpus.vocab))
-        where = device or ("cuda" if torch.cuda.is_available() else None)
-        model = ModifierConvolution("learn", candidates=many, edges=True, epochs=8, device=where).fit(corpus)
-        model.save(folder)
+        return ModifierConvolution.load(folder)
+    many = min(TOP, len(corpus.vocab))
+    where = device or ("cuda" if torch.cuda.is_available() else None)
+    model = ModifierConvolution("learn", candidates=many, edges=True, epochs=8, device=where).fit(corpus)
+    model.save(folder)
+    return model
+
+
+def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, told: Told) -> dict[str, Any]:
+    """That bag of words against the truth."""
+    began, model = time.monotonic(), convolution_of(corpus, out, device)
     ids = np.array(model.model_.shape.modifiers)
     tau = model.model_.log_tau.exp().numpy()
     share = model.model_.alpha[:, 0].numpy() * np.exp(-1 / tau)
     assert corpus.vocab.counts is not None and corpus.test is not None
     kind = [kind_of(s, s, -s) for s in share.tolist()]
-    found = score_words(truth, ids, corpus.vocab.counts[ids], {"strength": share}, share, kind, 1 + tau)
+    counts = corpus.vocab.counts[ids]
+    found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, 1 + tau)
     accuracy = float((model.predict(corpus.test) == corpus.test.labels).mean())
     told(f"convolution: test {100 * accuracy:.1f} %; {time.monotonic() - began:.0f} s")
     return {**found, "accuracy": {"test": accuracy}}
 
 
-def _probes(corpus: Corpus, out: Path) -> Probes:
-    path = out / "probes.json"
-    if not path.exists():
-        probes = Probes.from_corpus(corpus)
-        write_json(path, dataclasses.asdict(probes))
-    return Probes(**read_json(path))
+def _strengths(share: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
+    """Strengths as rankings: as they are, and shrunk by frequency as the recommended score is."""
+    return {"strength": share, "strength, shrunk": share * counts / (counts + PRIOR)}
 
 
 def _data(corpus: Corpus, out: Path, ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -253,15 +234,16 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
     for name, other in (("convolution", "learns its modifiers"), ("ceiling", "valences known")):
         if name in found:
             one = found[name]
-            rows.append([f"{other}: average precision", f"{one['scores']['strength']['average_precision']:.3f}", ""])
+            precision = max(score["average_precision"] for score in one["scores"].values())
+            rows.append([f"{other}: average precision", f"{precision:.3f}", ""])
             for rows_of, told in (("all", "all"), ("learnable", "frequent enough")):
                 rows.append([f"{other}: strength r, {told}", f"{one['strength'][rows_of]['pearson']:.3f}", ""])
     return rows
 
 
 def validate_command(
-    name: str, out: Path, arch: str, hidden: int, embedding: int, config: TrainConfig, seeds: int, language_seed: int,
-    documents: int | None, convolution: bool, device: str | None,
+    name: str, out: Path, settings: Settings, seeds: int, language_seed: int, documents: int | None, convolution: bool,
+    jobs: int, device: str | None,
 ) -> list[list[str]]:  # fmt: skip
     """What `rnnlens validate` and `python -m rnnlens.experiments.validate` both do; returns the table."""
     from rnnlens.training.loop import check_device
@@ -270,8 +252,8 @@ def validate_command(
     language = preset(name)
     found = validate(
         name if documents is None else dataclasses.replace(language, train=documents), out,
-        Settings(arch, hidden, embedding, config), seeds=seeds, language_seed=language_seed, convolution=convolution,
-        device=device, told=lambda note: print(note, flush=True),
+        settings, seeds=seeds, language_seed=language_seed, convolution=convolution, jobs=jobs, device=device,
+        told=lambda note: print(note, flush=True),
     )  # fmt: skip
     return summary(found)
 
@@ -287,6 +269,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument("--hidden", type=int, default=Settings.hidden)
     parser.add_argument("--embedding", type=int, default=Settings.embedding)
+    parser.add_argument("--scale", type=float, default=Settings.scale, help="size of the untrained words")
+    parser.add_argument("--memory", type=float, default=Settings.memory, help="units begin keeping up to so many words")
+    parser.add_argument("--jobs", type=int, default=1, help="networks at a time")
     parser.add_argument("--no-convolution", action="store_true", help="networks only")
     parser.add_argument("--device", choices=["cpu", "cuda"])
     config_flags(parser, RECIPE)
@@ -294,9 +279,10 @@ def main(arguments: list[str] | None = None) -> None:
 
     def command() -> None:
         config = TrainConfig(**{field.name: getattr(asked, field.name) for field in dataclasses.fields(TrainConfig)})
+        settings = Settings(asked.arch, asked.hidden, asked.embedding, asked.scale, asked.memory, config)
         rows = validate_command(
-            asked.preset, asked.out, asked.arch, asked.hidden, asked.embedding, config, asked.seeds,
-            asked.language_seed, asked.documents, not asked.no_convolution, asked.device,
+            asked.preset, asked.out, settings, asked.seeds, asked.language_seed, asked.documents,
+            not asked.no_convolution, asked.jobs, asked.device,
         )  # fmt: skip
         for name, networks, consensus in rows:
             print(f"{name:45} {networks:28} {consensus}")

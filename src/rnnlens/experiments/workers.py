@@ -123,7 +123,8 @@ def ray_cluster(workers: int) -> Generator[Any]:
         yield ray
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers
-    local: dict[str, Any] = {"num_cpus": max(1, workers), "include_dashboard": False}
+    # "local": never one that somebody else runs here, which takes no number of workers.
+    local: dict[str, Any] = {"address": "local", "num_cpus": max(1, workers), "include_dashboard": False}
     if address := os.environ.get("RAY_ADDRESS"):
         _need_answer(address)
     ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if address else local))

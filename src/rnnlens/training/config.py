@@ -34,6 +34,10 @@ class TrainConfig:
     """Adam's beta_1."""
     second_momentum: float = 0.999
     """Adam's beta_2."""
+    word_epsilon: float = 1e-8
+    """Adam's epsilon for embedded words: with one such as 1e-3 a word's steps follow the size of its gradient."""
+    sparsity: float = 0.0
+    """Length that each embedded word loses at every step, times the learning rate: useless words end at zero."""
     weight_decay: float = 0.0
     """Strength of the weight penalty."""
     decoupled: bool = True
@@ -71,7 +75,8 @@ class TrainConfig:
         for name in ("steps", "patience", "checkpoint_every"):
             need(getattr(self, name) >= 0, name, "a whole number of at least 0")
         need(self.learning_rate > 0 and math.isfinite(self.learning_rate), "learning_rate", "a number above 0")
-        for name in ("clip", "weight_decay"):
+        need(self.word_epsilon > 0 and math.isfinite(self.word_epsilon), "word_epsilon", "a number above 0")
+        for name in ("clip", "weight_decay", "sparsity"):
             need(getattr(self, name) >= 0 and math.isfinite(getattr(self, name)), name, "a number of at least 0")
         for name in ("warmup", "final_rate"):
             need(0 <= getattr(self, name) <= 1, name, "a share between 0 and 1")

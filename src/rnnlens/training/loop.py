@@ -32,6 +32,7 @@ from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
 from rnnlens.training.config import TrainConfig
 from rnnlens.training.evaluation import evaluate_together, losses, read_out
+from rnnlens.training.optimiser import make_optimiser, shrink_words
 
 
 class Objective(nn.Module):
@@ -116,11 +117,7 @@ class Trainer:
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
         network.to(self.device).train()
         self.model = accelerator.prepare_model(Objective(network, _class_weights(corpus, config, self.device)))
-        kind = torch.optim.AdamW if config.decoupled else torch.optim.Adam
-        self.optimiser = kind(
-            network.parameters(), lr=config.learning_rate, betas=(config.momentum, config.second_momentum),
-            weight_decay=config.weight_decay, fused=True,
-        )  # fmt: skip
+        self.optimiser = make_optimiser(network, config)
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
         self.counters = Counters()
@@ -191,6 +188,8 @@ class Trainer:
         if config.clip:
             accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
         self.optimiser.step()
+        if config.sparsity and self.network.E is not None:
+            shrink_words(self.network.E, config, self.counters.step, self.total)
         if self.average is not None:
             # The first steps weigh little, so that the untrained weights are soon forgotten.
             decay = min(config.average, (1 + self.counters.step) / (10 + self.counters.step))
