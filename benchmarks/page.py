@@ -18,6 +18,7 @@ TITLES = {
     "baselines": "Baselines",
     "gpu": "On a GPU",
 }
+COMMANDS = {"cpu": "make bench RECORD=1 PEER=…", "gpu": "python -m benchmarks --only gpu --record"}
 HEAD = """# Benchmarks
 
 `make bench` measures this table anew and prints it beside the ratios recorded here. In every row we and a peer, or a
@@ -31,11 +32,13 @@ def page() -> str:
     parts = [HEAD]
     for name in ("cpu", "gpu"):
         path = RECORDS / f"{name}.json"
+        title = f"## {'On a GPU' if name == 'gpu' else 'On a CPU'}\n\n"
         if not path.exists():
+            parts.append(f"{title}Not yet recorded: `{COMMANDS[name]}`.\n")
             continue
         recorded = json.loads(path.read_text(encoding="utf-8"))
         found = [row for row in rows_of(recorded) if isinstance(row, Row)]
-        parts.append(f"## {'On a GPU' if name == 'gpu' else 'On a CPU'}\n\n{in_words(recorded['machine'])}.\n")
+        parts.append(f"{title}`{COMMANDS[name]}` on {in_words(recorded['machine'])}.\n")
         for part, title in TITLES.items():
             rows = [row for row in found if row.part == part]
             if rows:
