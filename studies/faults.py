@@ -177,7 +177,8 @@ was there before it was the old one or the new one, whole; the same command, run
 files, times aside, that an undisturbed run leaves.
 
 A *touch* is whenever Python opens, renames, removes or makes a file or folder of the command's folder: a strike at
-every one of them leaves no order of writing untried; here it was {every}. By the clock, moments are drawn at random from the command's time.
+every one of them leaves no order of writing untried; here it was {every}. By the clock, moments are drawn at random
+from the command's time.
 
 | fault | {heads} | wrong |
 |---|{lines}---|

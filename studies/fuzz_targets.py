@@ -66,7 +66,7 @@ def make_scene(scene: Path) -> None:
     write_checkpoint(scene / "run", Counters(), network, optimiser, None, None)
     ModifierConvolution(modifiers=["not", "very"], min_count=1, epochs=1).fit(TEXTS, LABELS).save(scene / "baseline")
     row = {"model": "bow", "parameters": {"l2": 0.1}, "accuracy": 0.5, "loss": 1.0, "trial": 0, "seed": 0, "reviews": 9}
-    write_settings(scene / "settings.json", [row], "corpus")
+    write_settings(scene / "settings.json", [row], "corpus", 9)
 
 
 def _optimiser(network: rnnlens.Network) -> torch.optim.Optimizer:

@@ -348,3 +348,29 @@ def test_history_is_plain_json(corpus, tmp_path):
     train(small(corpus), corpus, QUICK, tmp_path / "run")
     for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines():
         assert {"epoch", "step", "train_loss", "validation_accuracy", "seconds"} <= json.loads(line).keys()
+
+
+def test_useless_words_end_at_zero_under_sparsity(corpus, tmp_path):
+    """Sparsity alone moves words: those that stand in no review reach exactly zero, and never move away."""
+    plain, sparse = (
+        train(
+            small(corpus),
+            corpus,
+            dataclasses.replace(QUICK, epochs=4, average=0.0, sparsity=some),
+            tmp_path / str(some),
+        ).network
+        for some in (0.0, 100.0)
+    )
+    lengths = [network.E.detach().norm(dim=1) for network in (plain, sparse)]
+    assert (lengths[0] > 0).all() and (lengths[1] == 0).any() and lengths[1].mean() < lengths[0].mean()
+
+
+def test_a_large_epsilon_makes_words_follow_their_gradient(corpus, tmp_path):
+    """Adam moves seldom seen words as far as others; with an epsilon far above all gradients words hardly move."""
+    moved = []
+    for epsilon in (1e-8, 1e3):
+        before = small(corpus).E.detach().clone()
+        config = dataclasses.replace(QUICK, epochs=1, word_epsilon=epsilon, weight_decay=0.0)
+        after = train(small(corpus), corpus, config, tmp_path / str(epsilon)).network.E.detach()
+        moved.append(float((after - before).norm()))
+    assert moved[1] < 1e-3 * moved[0]

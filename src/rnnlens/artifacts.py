@@ -79,8 +79,11 @@ class UnwrittenError(RnnlensError):
     """The operating system refused to write; `reason` says why, in its words."""
 
     def __init__(self, path: Path | str, reason: str, number: int | None):
-        self.reason, self.number = reason, number
+        self.path, self.reason, self.number = path, reason, number
         super().__init__(f"cannot write {quoted(str(path))}: {reason}; nothing there was changed{_ADVICE[number]}")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # it crosses from workers
+        return type(self), (self.path, self.reason, self.number)
 
 
 _ROOM, _PLACE = "; make room, then run the same again", "; choose a folder that you can write to"
@@ -121,11 +124,16 @@ def exclusive(folder: Path | str, wait: bool = False) -> Iterator[None]:
             raise RnnlensError(
                 f"{quoted(str(folder))} is in use by another rnnlens process; wait or choose another"
             ) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):  # some file systems have no locks
+                raise
         _held.add(folder)
-        sweep_temporaries(folder)
-        yield
+        try:
+            sweep_temporaries(folder)
+            yield
+        finally:
+            _held.discard(folder)
     finally:
-        _held.discard(folder)
         lock.close()
 
 

@@ -156,6 +156,8 @@ def _context(results: dict[str, Any], most: int = 10) -> dict[str, str]:
 def _named(about: Mapping[str, Any]) -> str:
     """Where the reviews came from: a file's name alone, not where it lay on somebody's machine."""
     source = str(about["corpus"].get("source", "unknown"))
+    if source.lower() in HUB:
+        return f"hf://datasets/{HUB[source.lower()]}"
     return source if source.startswith("hf://") else source.replace("\\", "/").rstrip("/").split("/")[-1]
 
 
@@ -163,7 +165,8 @@ def _on_hub(run: Run) -> str | None:
     """The owner/name of the corpus on the hub, where its source says so (owner/name alone might be a folder)."""
     source = str(run.about["corpus"].get("source", ""))
     path = re.match(r"hf://datasets/([\w.-]+/[\w.-]+)", source)
-    return path[1] if path else HUB.get(source.lower())
+    shortened = "model_type" in run.about  # an export's: where the source lay is no longer known
+    return path[1] if path else None if shortened else HUB.get(source.lower())
 
 
 def _check_free(to: Path, overwrite: bool) -> None:

@@ -273,6 +273,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         options = {name: getattr(self, name) for name in ModifierConvolution._get_param_names()}
         if not isinstance(self.modifiers, str | None):
             options["modifiers"] = words
+        if isinstance(self.class_weight, dict):
+            options["class_weight"] = list(self.class_weight.items())  # JSON knows only strings as keys
         with atomic_folder(folder, replace=True) as temporary:
             write_json(
                 temporary / "baseline.json",
@@ -292,6 +294,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         with understood(folder, "baseline of rnnlens"):
             names = set(cls._get_param_names())
             model = cls(**{name: value for name, value in about["options"].items() if name in names})
+            if isinstance(model.class_weight, list):
+                model.class_weight = dict(model.class_weight)
             model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
             model._how(1)  # which checks the options
             if model.classes_.shape != (2,):

@@ -127,7 +127,7 @@ class Analysis(Shown):
             write_tensors(
                 path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"}
             )
-            if self.run is not None and path == self.run.path:
+            if self.run is not None and path.resolve() == self.run.path.resolve():
                 provenance = {**self.run.results.get("provenance", {}), "analysis": mark}
                 self.run.add_results(**results, provenance=provenance)
             else:

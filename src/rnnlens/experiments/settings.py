@@ -62,7 +62,7 @@ def read_settings(path: Path | str, model: str) -> dict[str, Any]:
 
 def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> dict[str, Any]:
     """The same with how it was chosen: validation accuracy, trial, of how many. For another corpus than it was chosen
-    on, the epochs are those that make about as many steps, at least two."""
+    on, the epochs are those that make about as many steps: at least two, at most three times as many."""
     content = read_json(path)
     if content.get("kind") != "settings":
         raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
@@ -77,5 +77,6 @@ def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> d
         documents = content.get("documents")
         if corpus is None or documents is None or corpus.fingerprint == content["corpus"]:
             return choice
-        epochs = max(2, round(choice["parameters"]["epochs"] * documents / max(1, len(corpus.train))))
+        there = choice["parameters"]["epochs"]
+        epochs = min(3 * there, max(2, round(there * documents / max(1, len(corpus.train)))))
         return {**choice, "parameters": {**choice["parameters"], "epochs": epochs}}
