@@ -26,8 +26,8 @@ _STARTS = {  # what no text file begins with, and what to do about it
     b"\x28\xb5\x2f\xfd": "is compressed: unpack it first, for example with unzstd",
     b"\x78\x01": "is compressed: unpack it first", b"\x78\x9c": "is compressed: unpack it first",
     b"\x78\xda": "is compressed: unpack it first", b"PK\x03\x04": "is a zip file: unpack it first",
-    b"\xff\xfe": "is UTF-16: convert it first, for example with iconv -f utf-16 -t utf-8",
-    b"\xfe\xff": "is UTF-16: convert it first, for example with iconv -f utf-16 -t utf-8",
+    b"\xff\xfe": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
+    b"\xfe\xff": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
 }  # fmt: skip
 
 
