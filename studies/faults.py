@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -48,6 +49,7 @@ class Study:
     def strike(self, fault: str, name: str, strikes: list[Strike]) -> None:
         """Begin anew, strike, look, and run the same command again; for each of the strikes."""
         row: Row = {"fault": fault, "command": name, "strikes": 0, "ended": 0, "told": 0, "wrong": []}
+        said: set[str] = set()
         for strike in strikes:
             folder = self.world.begin(name)
             done = strike(folder)
@@ -61,9 +63,10 @@ class Study:
             row["ended"] += done.code != 0
             row["told"] += done.told is not None
             row["wrong"] += wrong[:3]
+            said |= {re.sub(r"'[^']*'", "…", done.told)} if done.told else set()
         self.rows.append(row)
         print(f"{fault}, {name}: {row['strikes']} strikes, {row['ended']} ended it, {row['told']} told, "
-              f"{row['wrong'] or 'nothing wrong'}", flush=True)  # fmt: skip
+              f"{row['wrong'] or 'nothing wrong'}", *sorted(said), sep="\n    ", flush=True)  # fmt: skip
 
     def touches(self, name: str, fault: Row) -> list[Strike]:
         """A fault at every touch, or every so many."""

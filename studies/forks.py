@@ -110,7 +110,7 @@ def _command(asked: dict[str, Any], out: int, err: int, count: int) -> None:
         os.dup2(out, 1)
         os.dup2(err, 2)
         os.chdir(asked["folder"])
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may have inherited none
         _watch(asked["folder"], asked["fault"] or {}, count)
         from rnnlens.cli import main
 
