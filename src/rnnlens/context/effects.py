@@ -30,12 +30,12 @@ def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
 
 
 @torch.no_grad()
-def effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
-    """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V).
+def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) -> Tensor:
+    """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V); read (N,): in place of w.
 
     For a cell the words' drives and the states' recurrent inputs are computed once each, and only φ for every pair.
     """
-    flat, w = h.reshape(-1, network.size), network.w
+    flat, w = h.reshape(-1, network.size), network.w if read is None else read
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
     parts = []
     for states in flat.split(max(1, BLOCK // (len(inputs) * network.size))):
@@ -45,8 +45,8 @@ def effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
         else:
             pairs = states.unsqueeze(1).expand(-1, len(inputs), -1)
             after = network.step(pairs, inputs.expand(len(states), -1, -1))
-        read = after @ w
-        parts.append(read[:, 1:] - read[:, :1])
+        logits = after @ w
+        parts.append(logits[:, 1:] - logits[:, :1])
     return torch.cat(parts).reshape(*h.shape[:-1], len(e))
 
 

@@ -48,6 +48,10 @@ class Probes(Shown):
         """Embedded, (n⁺ + n⁻, D)."""
         return word_inputs(network, self.words)
 
+    def first(self, n: int) -> Probes:
+        """The n strongest of each side."""
+        return Probes(self.positive[:n], self.negative[:n], self.source)
+
     def split(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """Values for `words` along the last dimension, parted into positive and negative ones."""
         return values[..., : len(self.positive)], values[..., len(self.positive) :]

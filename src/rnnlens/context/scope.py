@@ -1,7 +1,8 @@
-"""How far a modifier reaches: its interaction with probe words that follow it at a distance.
+"""How far a modifier reaches: what it changes of probe words that follow it at a distance.
 
-At lag 1 a probe stands right after the modifier, at lag k there are k − 1 pads between them. τ is the lag at which the
-interaction has fallen to 1/e of its value at lag 1.
+At lag 1 a probe stands right after the modifier, at lag k there are k − 1 pads, or other words, between them. τ is the
+lag at which the change has fallen to 1/e of its value at lag 1. Networks forget a modifier sooner over words than over
+pads; measured among words as they are read, reaches are nearer the truth of languages where it is known.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from torch import Tensor
 
 from rnnlens.context.effects import effects
 from rnnlens.context.probes import Probes
+from rnnlens.context.strength import STRONG, lasting
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 
 
 @dataclass(frozen=True, eq=False)
 class Scopes:
-    """Of M words: interactions (M, L) at lags 1 … L as a share of valence, and tau (M,), NaN where they do not fall."""
+    """Of M words: strengths (M, L) at lags 1 … L as a share of valence, and tau (M,), NaN where they do not fall."""
 
     ids: Tensor
     interaction: Tensor
@@ -29,32 +31,28 @@ class Scopes:
 
 @torch.no_grad()
 def scopes(
-    network: Network, line: LineAttractor, ids: Tensor, probes: Probes, lags: int = 20, at: Tensor | None = None
-) -> Scopes:
-    """The reach of words (M,), read at h*, or, on average, at several states `at` (K, N)."""
-    starts = line.h_star.unsqueeze(0) if at is None else at.to(line.h_star)
-    found = torch.stack([lagged_interaction(network, line, ids, probes, lags, start) for start in starts]).mean(0)
-    return Scopes(ids, found, falls_to(found))
+    network: Network, line: LineAttractor, ids: Tensor, probes: Probes, lags: int = 20, at: Tensor | None = None,
+    between: Tensor | None = None,
+) -> Scopes:  # fmt: skip
+    """The reach of words (M,), read at h*, or, together, at several states `at` (K, N); with pads behind them, or, from
+    each of the states, with other words, whose ids are `between` (K, L − 1).
 
-
-@torch.no_grad()
-def lagged_interaction(
-    network: Network, line: LineAttractor, ids: Tensor, probes: Probes, lags: int, start: Tensor
-) -> Tensor:
-    """By how much the probes' contrast, beyond what it is at the nearest point of the line, differs at lags 1 … L after
-    each of the words (M,) read at `start` (N,) from what it is where a pad was read in its place; as a share of the
-    contrast at `start`: (M, L)."""
+    As in `context.strength`, strong probes' lasting effects after the word are compared with those after a pad."""
     assert network.E is not None
-    e = probes.inputs(network)
-    on_line = probes.contrast(effects(network, line.knots, e))
-    inputs = torch.cat([network.E.new_zeros(1, network.inputs), network.E.detach()[ids]])
-    h = network.step(start.expand(len(inputs), -1), inputs)
-    found = []
-    for lag in range(lags):
-        h = network.step(h) if lag else h
-        beyond = probes.contrast(effects(network, h, e)) - line.interpolate(on_line, h)
-        found.append(beyond[1:] - beyond[0])
-    return torch.stack(found, 1) / probes.contrast(effects(network, start, e))
+    starts = line.h_star.unsqueeze(0) if at is None else at.to(line.h_star)
+    read, strong = lasting(network, line.h_star), probes.first(STRONG)
+    e = strong.inputs(network)
+    first = torch.cat([network.E.new_zeros(1, network.inputs), network.E.detach()[ids]])
+    total = line.h_star.new_zeros(len(first), lags)
+    for k, start in enumerate(starts):
+        h = network.step(start.expand(len(first), -1), first)
+        for lag in range(lags):
+            if lag:
+                word = None if between is None else network.E.detach()[between[k, lag - 1]].expand(len(first), -1)
+                h = network.step(h, word)
+            total[:, lag] += strong.contrast(effects(network, h, e, read))
+    found = total[1:] / total[0] - 1
+    return Scopes(ids, found, falls_to(found))
 
 
 def falls_to(curves: Tensor, level: float = math.exp(-1)) -> Tensor:

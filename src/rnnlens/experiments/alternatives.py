@@ -1,34 +1,34 @@
-"""Other ways to make one score of several networks' scores, to be compared with the recommended one."""
+"""Other ways to make one score of networks' strengths, to be compared with the recommended one."""
 
 from __future__ import annotations
 
 import numpy as np
+import torch
+
+from rnnlens.context.strength import PRIOR, sure_scores
 
 
-def alternatives(scores: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
-    """Of scores (K, M) of K networks that are not shrunk by frequency, and occurrences (M,)."""
-    return {
-        "mean, not shrunk": scores.mean(0),
-        "mean by its standard error": moderated(scores),
-        "mean by its reliability": scores.mean(0) * reliability(scores, counts),
+def recommended(strengths: np.ndarray, lasting: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The score of K networks with strengths (K, M) and lasting valences (K, M), as `find_modifiers` computes it."""
+    valence = (lasting / np.maximum(lasting.std(1, keepdims=True), 1e-30)).mean(0)
+    mean, usual, seen = (torch.from_numpy(np.ascontiguousarray(part)) for part in (strengths.mean(0), valence, counts))
+    return sure_scores(mean, usual, seen).numpy()
+
+
+def alternatives(strengths: np.ndarray, lasting: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
+    """Of K networks' strengths and lasting valences (K, M), and occurrences (M,)."""
+    mean = strengths.mean(0)
+    found = {
+        "strength": mean,
+        "strength, shrunk": mean * counts / (counts + PRIOR),
+        "strength beyond chance": recommended(strengths, lasting, np.full_like(counts, 10**12)),
     }
+    return found if len(strengths) < 2 else {**found, "strength by its standard error": moderated(strengths)}
 
 
-def moderated(scores: np.ndarray) -> np.ndarray:
+def moderated(strengths: np.ndarray) -> np.ndarray:
     """The mean over networks, the less of it the less they agree on the word: times s₀/√(s₀² + s²) with s the mean's
     standard error, of which s₀ is the median."""
-    error = scores.std(0, ddof=1) / len(scores) ** 0.5
+    error = strengths.std(0, ddof=1) / len(strengths) ** 0.5
     usual = max(float(np.median(error)), 1e-12)
-    return scores.mean(0) * usual / np.sqrt(usual**2 + error**2)
-
-
-def reliability(scores: np.ndarray, counts: np.ndarray, group: int = 500) -> np.ndarray:
-    """Empirical Bayes: of the variance of the mean, among words of like frequency, the share that is not networks'
-    disagreement, (M,); it does not fall with frequency."""
-    order = np.argsort(counts, kind="stable")
-    at, found = [], []
-    for rows in np.array_split(order, max(1, len(order) // group)):
-        noise = (scores[:, rows].var(0, ddof=1) / len(scores)).mean()
-        at.append(np.log(np.maximum(counts[rows], 1)).mean())
-        found.append(max(0.0, 1 - noise / max(float(scores[:, rows].mean(0).var()), 1e-30)))
-    return np.interp(np.log(np.maximum(counts, 1)), at, np.maximum.accumulate(found))
+    return strengths.mean(0) * usual / np.sqrt(usual**2 + error**2)

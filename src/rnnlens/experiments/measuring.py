@@ -16,20 +16,30 @@ from rnnlens.experiments.accuracy import other_words
 from rnnlens.experiments.analyze import Analysis
 from rnnlens.networks import Network
 
-LAGS = 20
+LAGS = 12
+CONTEXTS = 16  # states from which reaches are measured, each with other words behind
 RANKS = (1, 2, 3, 5, 10)
 
 
 @torch.no_grad()
-def measure_words(analysis: Analysis) -> dict[str, np.ndarray]:
-    """Of every word that was looked at, (M,) or (M, L), with the edges of documents, (T,)."""
-    found = analysis.modifiers
-    reach = scopes(analysis.network, analysis.line, found.ids, analysis.probes, LAGS)
-    first, last = edge_gains(analysis.network, analysis.line, analysis.probes)
+def measure_words(analysis: Analysis, corpus: Any, reaching: np.ndarray, seed: int = 0) -> dict[str, np.ndarray]:
+    """Of every word that was looked at, (M,), with the edges of documents, (T,), and the reach of some, given by their
+    ids, (R, L): among words as they are read, from states as they are visited."""
+    found, network, line = analysis.modifiers, analysis.network, analysis.line
+    first, last = edge_gains(network, line, analysis.probes)
+    generator = np.random.default_rng(seed)
+    texts = np.asarray(corpus.train.ids)
+    between = texts[generator.integers(0, len(texts), (CONTEXTS, LAGS - 1))].astype(np.int64)
+    order = network.logit(analysis.states.to(line.h_star)).argsort()
+    places = torch.linspace(0.1, 0.9, CONTEXTS, device=order.device).mul(len(order)).long()
+    ids, others = (torch.as_tensor(some, device=line.h_star.device) for some in (reaching, between))
+    at = analysis.states.to(line.h_star)[order[places]]
     tensors = {
         "ids": found.ids, "norm_fixed": found.norms["fixed"], "norm_nearest": found.norms["nearest"],
-        "interaction": found.interaction, "score": found.score, "share": found.share, "positive": found.positive,
-        "negative": found.negative, "valence": found.valence, "reach": reach.interaction,
+        "interaction": found.interaction, "strength": found.strength, "score": found.score, "share": found.share,
+        "positive": found.positive, "negative": found.negative, "valence": found.valence, "lasting": found.lasting,
+        "reaching": ids, "reach": scopes(network, line, ids, analysis.probes, LAGS, at, others).interaction,
+        "reach_over_pads": scopes(network, line, ids, analysis.probes, LAGS).interaction,
         "beginning": first, "ending": last,
     }  # fmt: skip
     return {name: value.cpu().numpy() for name, value in tensors.items()}

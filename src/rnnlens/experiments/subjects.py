@@ -84,7 +84,8 @@ def measure_subject(subject: Subject, device: str | None = None) -> tuple[dict[s
         analysis = analyze(run, corpus, probes=probes, top=TOP, device=where, accuracy=False)
         analysis.save()
         run.add_results(validation={"causes": measure_causes(analysis, corpus, truth)})
-        write_tensors(stored, measure_words(analysis), {"what": "every word's measures, for `rnnlens validate`"})
+        arrays = measure_words(analysis, corpus, truth.modifiers)
+        write_tensors(stored, arrays, {"what": "every word's measures, for `rnnlens validate`"})
     return read_tensors(stored)[0], run.results
 
 

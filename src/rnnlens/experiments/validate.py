@@ -22,18 +22,19 @@ import torch
 
 from rnnlens.artifacts import read_tensors, write_json, write_tensors
 from rnnlens.baselines import ModifierConvolution
-from rnnlens.context.modifiers import PRIOR, kind_of
+from rnnlens.context.modifiers import kind_of
 from rnnlens.context.scope import falls_to
+from rnnlens.context.strength import PRIOR
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, preset
 from rnnlens.corpora.truth import Truth
 from rnnlens.errors import RnnlensError, exit_code_of
-from rnnlens.experiments.alternatives import alternatives
-from rnnlens.experiments.ceiling import known_valences
+from rnnlens.experiments.alternatives import alternatives, recommended
+from rnnlens.experiments.ceiling import known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.recipe import RECIPE, Settings
-from rnnlens.experiments.scoring import score_words
-from rnnlens.experiments.subjects import TOP, Subject, measure_subject, opened, prepare, train_and_measure
+from rnnlens.experiments.scoring import agreement, reaches, score_words
+from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.training.__main__ import config_flags
 from rnnlens.training.config import TrainConfig
@@ -77,7 +78,8 @@ def validate(
     }  # fmt: skip
     if seeds > 1:
         found["consensus"] = _scored(corpus, truth, measured, data)
-    found["ceiling"] = _ceiling(corpus, truth, out, measured[0]["ids"])
+    found["ceiling"] = _regressed(corpus, truth, out, measured[0]["ids"], known=True)
+    found["regressions"] = _regressed(corpus, truth, out, measured[0]["ids"], known=False)
     if convolution:
         found["convolution"] = _convolution(corpus, truth, out, device, told)
     found["seconds"] = time.monotonic() - began
@@ -89,9 +91,6 @@ def validate(
 def _measured(subject: Subject) -> dict[str, Any]:
     """What was measured of one network."""
     arrays, results = measure_subject(subject)
-    corpus, _ = opened(subject.out)
-    counts = np.asarray(corpus.vocab.counts)[arrays["ids"]]
-    arrays["unshrunk"] = arrays["score"] / np.maximum(counts / (counts + PRIOR), 1e-12)
     results = {
         "seed": subject.seed, "accuracy": results["accuracy"], "warnings": results["warnings"],
         "line": results["line_attractor"], "pad_drift": results["pad_drift"], **results["validation"],
@@ -107,16 +106,23 @@ def _scored(
     def mean(name: str) -> np.ndarray:
         return np.mean([one[name] for one in measured], 0)
 
-    ids = measured[0]["ids"]
-    sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction", "score")}
-    share, positive, negative = mean("share"), mean("positive"), mean("negative")
-    kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
-    tau = falls_to(torch.from_numpy(mean("reach"))).numpy()
+    ids, reaching = measured[0]["ids"], measured[0]["reaching"]
     assert corpus.vocab.counts is not None
     counts = corpus.vocab.counts[ids]
-    if len(measured) > 1:
-        sizes |= alternatives(np.stack([one["unshrunk"] for one in measured]), counts)
-    found = score_words(truth, ids, counts, {**sizes, **data}, share, kind, tau)
+    strengths, lasting = (np.stack([one[name] for one in measured]) for name in ("strength", "lasting"))
+    sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction")}
+    sizes |= {"score": recommended(strengths, lasting, counts), **alternatives(strengths, lasting, counts)}
+    strength, share, positive, negative = mean("strength"), mean("share"), mean("positive"), mean("negative")
+    kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
+    tau, over_pads = (np.full(int(max(ids.max(), reaching.max())) + 1, np.nan) for _ in range(2))
+    tau[reaching] = falls_to(torch.from_numpy(mean("reach"))).numpy()
+    over_pads[reaching] = falls_to(torch.from_numpy(mean("reach_over_pads"))).numpy()
+    tau, over_pads = tau[ids], over_pads[ids]
+    found = score_words(truth, ids, counts, {**sizes, **data}, strength, kind, tau)
+    of_factors = np.isin(ids, truth.modifiers) & (truth.shift[ids] == 0)
+    found["barcode"] = agreement(share[of_factors], truth.share[ids[of_factors]], counts[of_factors])
+    of_all = np.isin(ids, truth.modifiers)
+    found["reach_over_pads"] = reaches(over_pads[of_all], truth.tau[ids[of_all]], counts[of_all])
     rows = np.flatnonzero(np.isin(ids, truth.modifiers))
     rank = np.argsort(np.argsort(-np.abs(sizes["score"]), kind="stable"), kind="stable") + 1
     return {
@@ -125,7 +131,7 @@ def _scored(
         "found": {
             "kind": [truth.kinds[i] for i in ids[rows]], "called": [kind[i] for i in rows],
             "count": counts[rows].tolist(), "rank": rank[rows].tolist(),
-            "share": truth.share[ids[rows]].tolist(), "found_share": share[rows].tolist(),
+            "share": truth.share[ids[rows]].tolist(), "found_share": strength[rows].tolist(),
             "tau": truth.tau[ids[rows]].tolist(), "found_tau": tau[rows].tolist(),
         },
     }  # fmt: skip
@@ -140,11 +146,12 @@ def _edge(gain: np.ndarray, edge: np.ndarray) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ceiling(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray) -> dict[str, Any]:
-    """What the documents could tell at best, against the truth."""
-    path = out / "ceiling.safetensors"
+def _regressed(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray, known: bool) -> dict[str, Any]:
+    """What the documents tell who knows the form of the language, and perhaps all valences, against the truth."""
+    path = out / ("ceiling.safetensors" if known else "regressions.safetensors")
     if not path.exists():
-        write_tensors(path, {"share": known_valences(corpus, truth, ids)}, {"what": "strengths, all valences known"})
+        share = known_valences(corpus, truth, ids) if known else two_regressions(corpus, ids)
+        write_tensors(path, {"share": share}, {"what": f"strengths by regression, valences known: {known}"})
     share = read_tensors(path)[0]["share"]
     kind = [kind_of(s, s, -s) for s in share.tolist()]
     counts, unknown = np.asarray(corpus.vocab.counts)[ids], np.full(len(ids), np.nan)
@@ -231,7 +238,9 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
         "edge error, ending": lambda one: one["edges"]["ending"]["error"],
     }.items():
         rows.append(row(name, pick, networks))
-    for name, other in (("convolution", "learns its modifiers"), ("ceiling", "valences known")):
+    for name, other in (
+        ("convolution", "learns its modifiers"), ("regressions", "two regressions"), ("ceiling", "valences known"),
+    ):  # fmt: skip
         if name in found:
             one = found[name]
             precision = max(score["average_precision"] for score in one["scores"].values())
