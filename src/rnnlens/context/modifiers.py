@@ -7,9 +7,13 @@ norm         ‖J_inp(h_mod) − J_inp(reference)‖_F, the paper's. With refere
 interaction  needs no linearisation: by how much the full effects of probe words differ from those at the point of the
              line nearest to h_mod, positive probes less negative ones, and less what a pad in the word's place does.
              Above 0 it stresses valence, below 0 it weakens or flips it.
-score        the recommended one: how strongly probe words are changed for good, as a share of valence, as far as it is
-             more than chance among words of the same valence and of so few occurrences (`context.strength`). Over
-             several networks trained independently, that of their mean strength: noise does not repeat itself.
+score        what subspaces are fitted to: the interaction as a share of valence, less what words of the same valence
+             show on average (after a strong word every word counts less), and shrunk by how little the network has seen
+             of the word: n/(n + prior) of it for a word seen n times, since rare words have large random interactions.
+             Over several networks trained independently, the mean: noise does not repeat itself.
+sure         the one to find words by: how strongly probe words are changed for good, as far as it is more than chance
+             among words of the same valence, and shrunk likewise (`context.strength`); over several networks, that of
+             their mean strength. docs/validation.md has the evidence.
 """
 
 from __future__ import annotations
@@ -21,13 +25,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.context.effects import effects, linear_effects
 from rnnlens.context.probes import Probes, common_words
-from rnnlens.context.strength import CHANCE, PRIOR, beyond_valence, robust_deviation, strengths, sure_scores
+from rnnlens.context.strength import beyond_valence, strengths, sure_scores
 from rnnlens.display import Facts, Shown, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change, input_size
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
 
 Reference = Literal["fixed", "nearest"]
 NEGATES = 0.5  # a word that takes away at least this share of valence is a negator, one that takes less a diminisher
+PRIOR = 300.0  # how many occurrences outweigh the belief that a word modifies nothing
 CHANGES = 0.1  # a word that changes valence by less than this share is neither
 
 
@@ -58,8 +64,9 @@ class Modifiers(Shown):
     positive, negative  (M,)  the mean change of the linear effect on positive and negative probes: the barcode's means
     share         (M,)    the barcode's contrast as a share of valence itself: −1 makes words neutral, −2 flips them
     valence       (M,)    the word's own full effect at h*; `lasting`: what of it lasts
+    score         (M,)    the interaction as a share of valence, corrected and shrunk; over several networks, their mean
     strength      (M,)    the lasting change of strong probes' full effects as a share, beyond that of like words
-    score         (M,)    the strength as far as it is sure; over several networks, that of their mean
+    sure          (M,)    the strength as far as it is sure; over several networks, that of their mean strength
     kinds                 negator, intensifier, diminisher, or other
     threshold             of `score`: modifiers are above it in size
     split_half            correlation of the interactions measured with every other probe word with those of the rest:
@@ -81,9 +88,10 @@ class Modifiers(Shown):
     negative: Tensor
     share: Tensor
     valence: Tensor
+    score: Tensor
     lasting: Tensor
     strength: Tensor
-    score: Tensor
+    sure: Tensor
     kinds: list[str]
     threshold: float
     split_half: float | None = None
@@ -116,7 +124,7 @@ class Modifiers(Shown):
         return self.order[:MOST]
 
     def strongest(self, n: int = 20, kind: str | Sequence[str] | None = None, by: str = "score") -> list[str]:
-        """The n strongest words by `score`, `norm` or `interaction`, of one kind, or some kinds, if named."""
+        """The n strongest words by `score`, `sure`, `norm` or `interaction`, of one kind, or some kinds, if named."""
         kinds = {kind} if isinstance(kind, str) else set(self.kinds if kind is None else kind)
         order = getattr(self, by).abs().argsort(descending=True).tolist()
         return [self.words[i] for i in order if self.kinds[i] in kinds][:n]
@@ -146,7 +154,6 @@ class Modifiers(Shown):
             "count": [None] * len(self) if self.counts is None else self.counts.tolist(),
             "kind": self.kinds,
             "score": self.score.tolist(),
-            "strength": self.strength.tolist(),
             "norm_fixed": self.norms["fixed"].tolist(),
             "norm_nearest": self.norms["nearest"].tolist(),
             "relative": self.relative.tolist(),
@@ -155,6 +162,8 @@ class Modifiers(Shown):
             "on_negative": self.negative.tolist(),
             "share": self.share.tolist(),
             "valence": self.valence.tolist(),
+            "strength": self.strength.tolist(),
+            "sure": self.sure.tolist(),
         }
 
     def columns(self) -> dict[str, list[Any]]:
@@ -244,10 +253,10 @@ def find_modifiers(
 ) -> Modifiers:
     """Measure the `top` most frequent words as modifiers.
 
-    reference: what `norm` is measured against. threshold: how large a modifier's score is at least; by default one and
-    a half robust standard deviations of all words' strengths, beyond chance. prior: how many occurrences outweigh the
-    belief that a word modifies nothing. Several networks with the same words, each with its line: strengths and
-    barcodes are their mean, the rest is of the first.
+    reference: what `norm` is measured against. threshold: how large a modifier's score is at least; by default three
+    robust standard deviations of all words' scores. prior: how many occurrences outweigh the belief that a word
+    modifies nothing. Several networks with the same words, each with its line: scores and barcodes are their mean, the
+    rest is of the first.
     """
     if reference not in ("fixed", "nearest"):
         raise RnnlensError(f"reference is {quoted(reference)}: expected fixed or nearest")
@@ -261,7 +270,6 @@ def find_modifiers(
                 for n, at in zip(network, lines, strict=True)
             ],
             threshold,
-            prior,
         )
     assert isinstance(line, LineAttractor)
     probes = probes or Probes.from_network(network, line)
@@ -287,15 +295,15 @@ def find_modifiers(
     seen = network.vocab.counts
     counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
     valence = effects(network, h_star, network.E.detach()[ids])
+    score = _score(interaction / probes.contrast(effects(network, h_star, e)), valence, counts, prior)
     strength, lasting = strengths(network, h_star, ids, probes)
     strength = beyond_valence(strength, lasting)
-    score = sure_scores(strength, lasting, counts, prior)
     return Modifiers(
         network, line, probes, reference, network.vocab.decode(ids.tolist()), ids, counts, h_mod,
         {"fixed": input_change(network, h_mod, h_star), "nearest": input_change(network, h_mod, nearest)},
-        float(input_size(network, h_star)), interaction, positive, negative, share, valence,
-        lasting, strength, score, _kinds(share, positive, negative),
-        _threshold(strength, counts, prior) if threshold is None else threshold,
+        float(input_size(network, h_star)), interaction, positive, negative, share, valence, score,
+        lasting, strength, sure_scores(strength, lasting, counts), _kinds(share, positive, negative),
+        _threshold(score) if threshold is None else threshold,
         float(torch.corrcoef(torch.stack(halves).double())[0, 1]) if halves else None,
     )  # fmt: skip
 
@@ -324,6 +332,17 @@ def _kinds(share: Tensor, positive: Tensor, negative: Tensor) -> list[str]:
     return [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
 
 
+def _score(share: Tensor, valence: Tensor, counts: Tensor | None, prior: float, group: int = 250) -> Tensor:
+    """Interaction as a share of valence, less the median of words of like valence (where there are enough of them),
+    n/(n + prior) of it for a word seen n times: its mean given the data, if one occurrence says little of a word."""
+    if len(share) >= 4 * group:
+        groups = valence.argsort().tensor_split(len(share) // group)
+        x = np.array([float(valence[g].median()) for g in groups])
+        y = np.array([float(share[g].median()) for g in groups])
+        share = share - torch.as_tensor(np.interp(valence.cpu().numpy(), x, y)).to(share)
+    return share if counts is None else share * (counts / (counts + prior)).to(share.dtype)
+
+
 def _histogram(size: Tensor, bins: int = 60) -> dict[str, list[float]]:
     """Counts in bins that are even in the logarithm, up to the largest; the smallest hundredth is in the first."""
     size = size.double().cpu()
@@ -343,27 +362,25 @@ def _outlying(norm: Tensor) -> dict[str, float]:
     return {"threshold": float(level.exp()), "n": int((size > level).sum())}
 
 
-def _threshold(strength: Tensor, counts: Tensor | None, prior: float) -> float:
-    """One and a half robust standard deviations beyond chance, since most words modify nothing; and at least a
-    hundredth of valence."""
-    shrunk = strength if counts is None else strength * (counts / (counts + prior)).to(strength)
-    return max(CHANCE * robust_deviation(shrunk), 0.01)
+def _threshold(score: Tensor) -> float:
+    """Three robust standard deviations, since most words modify nothing; and at least a hundredth of valence."""
+    return max(3 * float(score.abs().median()) / 0.6745, 0.01)
 
 
-def _consensus(found: list[Modifiers], threshold: float | None, prior: float) -> Modifiers:
-    """One table for several networks: strengths and barcodes averaged."""
+def _consensus(found: list[Modifiers], threshold: float | None) -> Modifiers:
+    """One table for several networks: scores and barcodes averaged."""
     first = found[0]
     for other in found[1:]:
         if other.words != first.words:
             raise RnnlensError("the networks do not know the same words: a consensus needs one vocabulary")
-
-    def mean(name: str) -> Tensor:
-        return torch.stack([getattr(one, name).to(first.score) for one in found]).mean(0)
-
-    strength, share, positive, negative = (mean(name) for name in ("strength", "share", "positive", "negative"))
+    score, share, positive, negative, strength = (
+        torch.stack([getattr(one, name).to(first.score) for one in found]).mean(0)
+        for name in ("score", "share", "positive", "negative", "strength")
+    )
     lasting = torch.stack([(one.lasting / one.lasting.std()).to(first.score) for one in found]).mean(0)
     return replace(
-        first, strength=strength, score=sure_scores(strength, lasting, first.counts, prior), share=share,
-        positive=positive, negative=negative, kinds=_kinds(share, positive, negative), networks=len(found),
-        threshold=_threshold(strength, first.counts, prior) if threshold is None else threshold,
+        first, score=score, strength=strength, sure=sure_scores(strength, lasting, first.counts), share=share,
+        positive=positive, negative=negative,
+        kinds=_kinds(share, positive, negative), networks=len(found),
+        threshold=_threshold(score) if threshold is None else threshold,
     )  # fmt: skip

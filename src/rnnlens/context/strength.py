@@ -4,7 +4,7 @@ strength  by how much the effects of strong probe words, full and as they will r
           smaller after the word than after a pad, as a share: −1 takes valence away, −2 flips it. What shows in the
           readout at once and is soon forgotten, as much does after strong words, is left out, and so is what words of
           the same valence show on average.
-score     the strength less what words of like valence show by chance (1.5 standard deviations of them), and shrunk by
+sure      the strength less what words of like valence show by chance (1.5 standard deviations of them), and shrunk by
           how little the network has seen of the word: n/(n + prior) of it for a word seen n times.
 
 Both were chosen on synthetic languages other than those that docs/validation.md reports.
@@ -69,11 +69,6 @@ def sure_scores(strength: Tensor, valence: Tensor, counts: Tensor | None, prior:
         chance = CHANCE * torch.as_tensor(np.interp(x, at, spread)).to(strength)
         strength = strength.sign() * (strength.abs() - chance).clamp(min=0)
     return strength if counts is None else strength * (counts / (counts + prior)).to(strength)
-
-
-def robust_deviation(values: Tensor) -> float:
-    """The standard deviation of most values, whatever the few large ones are."""
-    return float(values.abs().median()) / 0.6745
 
 
 def _cuts(n: int) -> list[int]:

@@ -36,8 +36,8 @@ def measure_words(analysis: Analysis, corpus: Any, reaching: np.ndarray, seed: i
     at = analysis.states.to(line.h_star)[order[places]]
     tensors = {
         "ids": found.ids, "norm_fixed": found.norms["fixed"], "norm_nearest": found.norms["nearest"],
-        "interaction": found.interaction, "strength": found.strength, "score": found.score, "share": found.share,
-        "positive": found.positive, "negative": found.negative, "valence": found.valence, "lasting": found.lasting,
+        "interaction": found.interaction, "score": found.score, "strength": found.strength, "sure": found.sure,
+        "share": found.share, "positive": found.positive, "negative": found.negative, "valence": found.valence, "lasting": found.lasting,
         "reaching": ids, "reach": scopes(network, line, ids, analysis.probes, LAGS, at, others).interaction,
         "reach_over_pads": scopes(network, line, ids, analysis.probes, LAGS).interaction,
         "beginning": first, "ending": last,
@@ -61,7 +61,7 @@ def measure_causes(analysis: Analysis, corpus: Any, truth: Truth, draws: int = 3
     network, subspace, line = analysis.network, analysis.subspace, analysis.line
     sums = truth.sums["test"]
     width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
-    reviews = Reviews.of(corpus.test, network.h0.device, None, width)
+    reviews = Reviews.of(corpus.test, network.h0.device, None, 12 * width)  # networks are measured side by side
     before = final_logits(network, reviews)
     start = reading(before, sums.plain, sums.expected)
 

@@ -110,8 +110,8 @@ def _scored(
     assert corpus.vocab.counts is not None
     counts = corpus.vocab.counts[ids]
     strengths, lasting = (np.stack([one[name] for one in measured]) for name in ("strength", "lasting"))
-    sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction")}
-    sizes |= {"score": recommended(strengths, lasting, counts), **alternatives(strengths, lasting, counts)}
+    sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction", "score")}
+    sizes |= {"sure": recommended(strengths, lasting, counts), **alternatives(strengths, lasting, counts)}
     strength, share, positive, negative = mean("strength"), mean("share"), mean("positive"), mean("negative")
     kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
     tau, over_pads = (np.full(int(max(ids.max(), reaching.max())) + 1, np.nan) for _ in range(2))
@@ -124,7 +124,7 @@ def _scored(
     of_all = np.isin(ids, truth.modifiers)
     found["reach_over_pads"] = reaches(over_pads[of_all], truth.tau[ids[of_all]], counts[of_all])
     rows = np.flatnonzero(np.isin(ids, truth.modifiers))
-    rank = np.argsort(np.argsort(-np.abs(sizes["score"]), kind="stable"), kind="stable") + 1
+    rank = np.argsort(np.argsort(-np.abs(sizes["sure"]), kind="stable"), kind="stable") + 1
     return {
         **found,
         "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")},
@@ -228,7 +228,7 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
         for name in networks[0]["scores"]
     ]
     for name, pick in {
-        "recall at M: score": lambda one: one["scores"]["score"]["recall_at_m"],
+        "recall at M: sure": lambda one: one["scores"]["sure"]["recall_at_m"],
         "kind, all": lambda one: one["kinds"]["accuracy"],
         "kind, frequent enough": lambda one: one["kinds"]["accuracy_learnable"],
         "strength r, all": lambda one: one["strength"]["all"]["pearson"],
