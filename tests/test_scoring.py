@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
+from rnnlens.context.strength import PRIOR
 from rnnlens.corpora import Corpus, Language, synthetic_corpus
-from rnnlens.experiments.alternatives import alternatives, moderated, reliability
-from rnnlens.experiments.ceiling import known_valences
+from rnnlens.experiments.alternatives import alternatives, moderated, recommended
+from rnnlens.experiments.ceiling import known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.measuring import reading
-from rnnlens.experiments.scoring import agreement, average_precision, by_frequency, kinds, ranking, reaches
+from rnnlens.experiments.scoring import agreement, average_precision, by_frequency, by_nature, kinds, ranking, reaches
 
 
 def test_average_precision_is_scikit_learns_with_ties_and_weights():
@@ -89,16 +90,39 @@ def test_with_valences_known_the_labels_tell_strengths(small):
     assert average_precision(np.abs(share), np.isin(ids, rows)) > 0.9
 
 
+def test_who_knows_the_form_alone_finds_modifiers_by_two_regressions():
+    words = {"negator": (5, -1.2, -0.8), "intensifier": (5, 2.0, 2.5)}
+    language = Language(
+        train=6_000, validation=500, test=0, length=15, length_sigma=0.3, words=200, zipf=0.6, valence_share=0.3,
+        valence_from=3, ranks=(4, 80), modifiers=words, scope=(1.5, 3.0), edge_words=0, bayes=0.95,
+    )  # fmt: skip
+    corpus, truth = synthetic_corpus(language, seed=2)
+    ids = np.arange(len(truth.words))
+    share = two_regressions(corpus, ids)
+    assert np.corrcoef(share[truth.modifiers], truth.share[truth.modifiers])[0, 1] > 0.9
+    assert average_precision(np.abs(share), np.isin(ids, truth.modifiers)) > 0.8
+
+
 def test_shrinking_by_disagreement_tells_signal_from_noise():
     chance = np.random.default_rng(0)
-    counts = np.repeat([10, 1_000], 1_000)
-    signal = np.where(counts > 100, 1.0, 0.2) * chance.normal(size=2_000)
+    counts, signal = np.repeat([10, 1_000], 1_000), chance.normal(size=2_000)
     scores = signal + chance.normal(size=(5, 2_000))
-    found = reliability(scores, counts)
-    assert found[0] == pytest.approx(0.04 / (0.04 + 0.2), abs=0.08)  # the mean of 5 has a noise variance of 1/5
-    assert found[-1] == pytest.approx(1 / 1.2, abs=0.05)
-    same = np.tile(signal, (5, 1))
-    np.testing.assert_allclose(alternatives(same, counts)["mean, not shrunk"], signal)
+    same, valence = np.tile(signal, (5, 1)), np.tile(chance.normal(size=2_000), (5, 1))
+    found = alternatives(same, valence, counts)
+    np.testing.assert_allclose(found["strength"], signal)
+    np.testing.assert_allclose(found["strength, shrunk"], signal * counts / (counts + PRIOR))
+    np.testing.assert_allclose(recommended(same[:1], valence[:1], counts), recommended(same, valence, counts))
+    assert np.all(np.abs(recommended(same, valence, counts)) <= np.abs(found["strength beyond chance"]))
     torn = np.stack([same[0] + 10, same[0] - 10, *same[2:]])
     torn[:, 1:] = scores[:, 1:]
     assert abs(moderated(torn)[0]) < 0.2 * abs(signal[0])  # of one word networks differ widely: little is left
+
+
+def test_what_a_ranking_misses_is_told_by_nature(small):
+    corpus, truth = small
+    ids = np.arange(len(truth.words))
+    exact = np.where(np.isin(ids, truth.modifiers), 1.0, 0.0)
+    found = by_nature(exact, truth, ids, np.asarray(corpus.vocab.counts))
+    assert found["short"] == found["long"] == 1 and set(found["kinds"].values()) == {1.0} and found["wrong"]["n"] == 0
+    by_valence = by_nature(np.abs(truth.valence), truth, ids, np.asarray(corpus.vocab.counts))
+    assert by_valence["wrong"]["valence"] == 1.0 and by_valence["short"] == 0.0

@@ -37,7 +37,8 @@ def measure_words(analysis: Analysis, corpus: Any, reaching: np.ndarray, seed: i
     tensors = {
         "ids": found.ids, "norm_fixed": found.norms["fixed"], "norm_nearest": found.norms["nearest"],
         "interaction": found.interaction, "score": found.score, "strength": found.strength, "sure": found.sure,
-        "share": found.share, "positive": found.positive, "negative": found.negative, "valence": found.valence, "lasting": found.lasting,
+        "share": found.share, "positive": found.positive, "negative": found.negative, "valence": found.valence,
+        "lasting": found.lasting,
         "reaching": ids, "reach": scopes(network, line, ids, analysis.probes, LAGS, at, others).interaction,
         "reach_over_pads": scopes(network, line, ids, analysis.probes, LAGS).interaction,
         "beginning": first, "ending": last,

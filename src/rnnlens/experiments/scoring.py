@@ -44,22 +44,41 @@ def ranking(size: np.ndarray, positive: np.ndarray, seed: int = 0, draws: int = 
     }
 
 
-def by_frequency(size: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> list[dict[str, Any]]:
-    """Recall of modifiers of each frequency among the first M of all words."""
+def among_first(size: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """Which words are the first M, M being the number of modifiers, (n,)."""
     first = np.zeros(len(size), dtype=bool)
     first[np.argsort(-np.abs(size), kind="stable")[: int(positive.sum())]] = True
+    return first
+
+
+def by_frequency(size: np.ndarray, positive: np.ndarray, counts: np.ndarray) -> list[dict[str, Any]]:
+    """Recall of modifiers of each frequency among the first M of all words."""
+    first = among_first(size, positive)
     found = []
     for inside, about in _bins(counts):
         rows = positive & inside
-        found.append(
-            {
-                **about,
-                "n": int(rows.sum()),
-                "recall": _mean(first[rows]),
-                "wrong": int((first & ~positive & inside).sum()),
-            }
-        )
+        wrong = int((first & ~positive & inside).sum())
+        found.append({**about, "n": int(rows.sum()), "recall": _mean(first[rows]), "wrong": wrong})
     return found
+
+
+def by_nature(size: np.ndarray, truth: Truth, ids: np.ndarray, counts: np.ndarray) -> dict[str, Any]:
+    """Recall among the first M of all words: of modifiers that reach less and further than the median, of each kind,
+    of those with and without valence of their own; and of what the wrong ones are."""
+    positive = np.isin(ids, truth.modifiers)
+    first, tau = among_first(size, positive), truth.tau[ids]
+    middle = np.nanmedian(tau[positive]) if positive.any() else np.nan
+    kind, valence = np.array(truth.kinds)[ids], truth.valence[ids]
+    wrong = first & ~positive
+    return {
+        "short": _mean(first[positive & (tau < middle)]), "long": _mean(first[positive & (tau >= middle)]),
+        "kinds": {name: _mean(first[kind == name]) for name in sorted(set(kind[positive].tolist()))},
+        "with_valence": _mean(first[positive & (valence != 0)]),
+        "wrong": {
+            "n": int(wrong.sum()), "valence": _mean(valence[wrong] != 0) or 0.0,
+            "rare": _mean(counts[wrong] < LEARNABLE) or 0.0,
+        },
+    }  # fmt: skip
 
 
 def kinds(found: list[str], true: list[str], learnable: np.ndarray) -> dict[str, Any]:
@@ -146,7 +165,7 @@ def score_words(
                 **ranking(size, positive, seed),
                 "learnable": ranking(size[known], positive[known], seed, draws=100),
                 "by_frequency": by_frequency(size, positive, counts),
-                "valence_among_first": _valence_among_first(size, positive, truth.valence[ids]),
+                "by_nature": by_nature(size, truth, ids, counts),
             }
             for name, size in sizes.items()
         },
@@ -157,13 +176,6 @@ def score_words(
         "strength": agreement(share[factors], truth.share[ids[factors]], counts[factors], seed),
         "reach": reaches(tau[positive], truth.tau[ids[positive]], counts[positive], seed),
     }  # fmt: skip
-
-
-def _valence_among_first(size: np.ndarray, positive: np.ndarray, valence: np.ndarray) -> float:
-    """Of the words wrongly among the first M, the share that has valence: where a score takes valence for force."""
-    first = np.argsort(-np.abs(size), kind="stable")[: int(positive.sum())]
-    wrong = first[~positive[first]]
-    return _mean(valence[wrong] != 0) or 0.0
 
 
 def _close(found: np.ndarray, true: np.ndarray, near: float) -> np.ndarray:

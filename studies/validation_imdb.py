@@ -1,0 +1,85 @@
+"""The words that each score puts first on real reviews, for docs/validation.md: nobody knows the truth there, so words
+that any grammar calls modifiers are counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import rnnlens
+from rnnlens.context.probes import Probes
+from rnnlens.experiments.analyze import stored_line
+
+Results = dict[str, Any]
+KNOWN = {  # English modifiers, by any grammar
+    "negators": "not no never nothing nobody none nor neither nowhere without cannot can't don't doesn't didn't isn't "
+    "wasn't aren't weren't won't wouldn't couldn't shouldn't hasn't haven't hadn't ain't lacks lack lacking fails fail "
+    "failed hardly barely scarcely rarely seldom few",
+    "intensifiers": "very really extremely absolutely definitely highly truly incredibly totally completely utterly so "
+    "too such most more much especially particularly quite pretty thoroughly deeply perfectly entirely simply just "
+    "even exceptionally remarkably insanely awfully terribly always all ever certainly surely",
+    "diminishers": "somewhat slightly fairly rather almost nearly kinda sorta little bit less least only merely mostly "
+    "partly relatively moderately sometimes occasionally but although though however despite if would could should "
+    "might may maybe perhaps supposed supposedly",
+}
+
+
+def imdb_lists(folder: Path) -> Results:
+    """The fifty words that each score puts first, for one network and for all of them together."""
+    runs = [rnnlens.load(path.parent) for path in sorted(folder.glob("imdb-*/run.json"))]
+    runs = [run for run in runs if "subspace" in run.results]
+    networks, lines = [run.network.requires_grad_(False) for run in runs], [stored_line(run) for run in runs]
+    stored = runs[0].results["probes"]
+    probes = Probes(tuple(stored["positive"]), tuple(stored["negative"]))
+    first = rnnlens.find_modifiers(networks[0], lines[0], probes=probes)
+    both = rnnlens.find_modifiers(networks, lines, probes=probes)
+    one, all_of_them = runs[0].path.name, f"consensus of {len(runs)} networks"
+    return {
+        "networks": [run.path.name for run in runs],
+        "lists": {
+            f"the paper's norm ({one})": first.strongest(50, by="norm"),
+            f"`score` ({one})": first.strongest(50),
+            f"recommended, `sure` ({one})": first.strongest(50, by="sure"),
+            f"`score`, {all_of_them}": both.strongest(50),
+            f"recommended, `sure`, {all_of_them}": both.strongest(50, by="sure"),
+        },
+        "kinds": {word: both[word]["kind"] for word in both.strongest(50, by="sure")},
+    }
+
+
+def imdb(lists: Results, table: Any) -> list[str]:
+    text = ["## Real reviews: the first fifty words on IMDB", ""]
+    known = {word for words in KNOWN.values() for word in words.split()}
+    rows = []
+    for name, words in lists["lists"].items():
+        counts = [sum(word in some.split() for word in words) for some in KNOWN.values()]
+        rows.append([name, str(sum(word in known for word in words)), *map(str, counts)])
+    text += [
+        f"Networks: {', '.join(lists['networks'])}. No truth is known here; of each list it is counted how many words",
+        "any grammar calls a modifier. Such words are in bold.",
+        "",
+        *table(["score", "modifiers by any grammar, of 50", *KNOWN], rows),
+        "",
+    ]
+    for name, words in lists["lists"].items():
+        text.append(f"- **{name}**: " + ", ".join(f"**{_plain(w)}**" if w in known else _plain(w) for w in words))
+    return [*text, "", *judgement(lists), ""]
+
+
+def judgement(lists: Results) -> list[str]:
+    """What the lists say, in words that follow from their counts."""
+    known = {word for words in KNOWN.values() for word in words.split()}
+    hits = {name: sum(word in known for word in words) for name, words in lists["lists"].items()}
+    norm, *_, ours = hits.values()
+    return [
+        f"Read side by side, the paper's norm lists strong valence words and rare names ({norm} of 50 known modifiers);",
+        f"the consensus by the recommended score lists {ours}. What else it lists is of three kinds: words that stand",
+        "before a judgement (`this was`, `is`, `acting`), after which networks weigh the next word as they would after a",
+        "modifier; numerals of ratings; and valence words. The first are modifiers to the network, if not to a grammar.",
+        "No list is fit to be used unread, and single networks' lists are about half as good as the consensus.",
+    ]
+
+
+def _plain(word: str) -> str:
+    """A word that is no markup."""
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|" else sign for sign in word)
