@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 Results = dict[str, Any]
-SHOWN = ("norm_fixed", "interaction", "score", "bigram contrast")
+SHOWN = ("norm_fixed", "interaction", "score", "sure", "bigram contrast")
+GREEN = "#009e73"
 
 
-def figures(found: dict[str, Results], names: dict[str, str]) -> dict[str, Figure]:
+def figures(every: dict[str, Results], names: dict[str, str], main: tuple[str, ...]) -> dict[str, Figure]:
     """By name; each from what is stored and nothing else."""
+    found = {name: one for name, one in every.items() if name in main}
     drawn = {"scores": scores(found, names), "frequency": frequency(found, names), "strength": strength(found)}
-    sized = documents(found)
+    sized = documents(every)
     return drawn if sized is None else {**drawn, "documents": sized}
 
 
@@ -64,7 +66,7 @@ def frequency(found: dict[str, Results], names: dict[str, str]) -> Figure:
     """The share of modifiers of each frequency that are among the first M words."""
     figure = panels(list(found), shared_yaxes=True, horizontal_spacing=0.02)
     for column, one in enumerate(found.values(), start=1):
-        for key, colour in zip(SHOWN, (GREY, ORANGE, BLUE, "#009e73"), strict=True):
+        for key, colour in zip(SHOWN, (GREY, ORANGE, "#56b4e9", BLUE, GREEN), strict=True):
             bins = [part for part in best(one)["scores"][key]["by_frequency"] if part["n"]]
             figure.add_scatter(
                 x=[f"{part['from']}+" for part in bins], y=[part["recall"] for part in bins], mode="lines+markers",
@@ -98,7 +100,7 @@ def strength(found: dict[str, Results]) -> Figure:
                 showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
     figure = styled(
-        figure, "Strengths found and true", "true change of the next word's valence, as a share", "barcode's share",
+        figure, "Strengths found and true", "true change of the next word's valence, as a share", "found",
         "consensus of the networks; the larger, the more often seen in training; the line is the truth", 440,
     )  # fmt: skip
     return figure.update_layout(margin={"t": 116})
@@ -117,12 +119,12 @@ def documents(found: dict[str, Results]) -> Figure | None:
     figure = panels(["average precision", "strength: r, seen at least 500 times"])
     for name, runs in groups.items():
         x = [one["language"]["train"] for one in runs]
-        for key, colour, told in (("score", BLUE, "recommended"), ("norm_fixed", GREY, "the paper's norm")):
+        for key, colour, told in (("sure", BLUE, "recommended"), ("norm_fixed", GREY, "the paper's norm")):
             figure.add_scatter(
                 x=x, y=[best(one)["scores"][key]["average_precision"] for one in runs], mode="lines+markers",
                 name=f"{name}: {told}", line={"color": colour}, row=1, col=1,
             )  # fmt: skip
-        for key, colour, told in (("convolution", "#009e73", "bag of words"), ("ceiling", "#000", "valences known")):
+        for key, colour, told in (("regressions", GREEN, "two regressions"), ("ceiling", "#000", "valences known")):
             kept = [one for one in runs if key in one]
             for column, pick in (
                 (1, precision),

@@ -72,11 +72,11 @@ def judgement(lists: Results) -> list[str]:
     hits = {name: sum(word in known for word in words) for name, words in lists["lists"].items()}
     norm, *_, ours = hits.values()
     return [
-        f"Read side by side, the paper's norm lists strong valence words and rare names ({norm} of 50 known modifiers);",
-        f"the consensus by the recommended score lists {ours}. What else it lists is of three kinds: words that stand",
-        "before a judgement (`this was`, `is`, `acting`), after which networks weigh the next word as they would after a",
-        "modifier; numerals of ratings; and valence words. The first are modifiers to the network, if not to a grammar.",
-        "No list is fit to be used unread, and single networks' lists are about half as good as the consensus.",
+        f"Read side by side, the paper's norm lists strong valence words and rare names ({norm} of 50 are known",
+        f"modifiers); the consensus by the recommended score lists {ours}. What else it lists is of three kinds: words",
+        "that stand before a judgement (`this`, `was`, `is`, `acting`), after which networks weigh the next word as",
+        "they would after a modifier; numerals of ratings; and valence words. The first are modifiers to the network,",
+        "if not to a grammar. No list is fit to be used unread.",
     ]
 
 

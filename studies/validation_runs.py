@@ -27,6 +27,7 @@ import numpy as np
 
 from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
 from rnnlens.corpora.synthetic import Language, preset
+from rnnlens.errors import RnnlensError
 from rnnlens.experiments.recipe import Settings
 from rnnlens.experiments.subjects import Subject, measure_subject, opened, prepare, train_subject
 from rnnlens.experiments.validate import convolution_of, validate
@@ -54,7 +55,10 @@ class Study:
 def studies(settings: Settings) -> list[Study]:
     """The most important first."""
     hard = preset("hard")
-    other = {arch: dataclasses.replace(settings, arch=arch) for arch in ("lstm", "ugrnn")}
+    slower = dataclasses.replace(
+        settings.config, learning_rate=0.5 * settings.config.learning_rate
+    )  # else they diverge
+    other = {arch: dataclasses.replace(settings, arch=arch, config=slower) for arch in ("lstm", "ugrnn")}
     return [
         Study("hard", "hard", hard, settings, 5),
         *(
@@ -99,26 +103,31 @@ class Job:
         return f"{self.what} {study.name if study else ''} {subject.seed if subject else ''}".strip()
 
 
-def do(job: Job, out: Path, device: str | None) -> float:
-    """One job; returns its seconds."""
+def do(job: Job, out: Path, device: str | None) -> tuple[float, str]:
+    """One job; returns its seconds, and what went wrong: others go on."""
     import torch
 
     torch.set_num_threads(1)
     began = time.monotonic()
-    if job.subject is not None:
-        (train_subject if job.what == "train" else measure_subject)(job.subject, device)
-    elif job.study is None:
-        time.sleep(0.5)
-    elif job.what == "prepare":
-        prepare(job.study.language, 0, out / job.study.name)
-    else:
-        convolution_of(opened(out / job.study.name)[0], out / job.study.name, device)
-    return time.monotonic() - began
+    try:
+        if job.subject is not None:
+            (train_subject if job.what == "train" else measure_subject)(job.subject, device)
+        elif job.study is None:
+            time.sleep(0.5)
+        elif job.what == "prepare":
+            prepare(job.study.language, 0, out / job.study.name)
+        else:
+            convolution_of(opened(out / job.study.name)[0], out / job.study.name, device)
+    except (RnnlensError, RuntimeError) as error:  # a network that diverges, or a GPU whose memory is full
+        return time.monotonic() - began, str(error)
+    return time.monotonic() - began, ""
 
 
-def jobs_of(chosen: list[Study], out: Path, took: dict[str, tuple[float, float]], ends: float) -> Iterator[Job]:
-    """Jobs in the order of their importance, each as soon as what it needs is in `took`, which has the seconds and
-    of each that is done; none that would end too late."""
+def jobs_of(
+    chosen: list[Study], out: Path, took: dict[str, tuple[float, float]], failed: set[str], ends: float
+) -> Iterator[Job]:
+    """Jobs in the order of their importance, each as soon as what it needs is in `took`, which has the seconds and the
+    size of each that is done; none that would end too late, or that needs one that failed."""
     prepared = [Job("prepare", study) for study in chosen]
     trained = [Job("train", study, subject) for study in chosen for subject in study.subjects(out)]
     measured = [Job("measure", job.study, job.subject) for job in trained]
@@ -130,6 +139,7 @@ def jobs_of(chosen: list[Study], out: Path, took: dict[str, tuple[float, float]]
     rest = [*trained, *measured, *fitted]
     waiting = [*prepared, *(j for j in rest if j.study is chosen[0]), *(j for j in rest if j.study is not chosen[0])]
     while waiting:
+        waiting = [job for job in waiting if needs[job.key] not in failed]
         ready = next((job for job in waiting if not needs[job.key] or needs[job.key] in took), None)
         if ready is None:
             usual = [0.0]
@@ -211,12 +221,17 @@ def main() -> None:
 
 
 def train_all(chosen: list[Study], out: Path, seconds: float, jobs: int, device: str | None) -> None:
-    began, took = time.monotonic(), dict[str, tuple[float, float]]()
+    began, took, failed = time.monotonic(), dict[str, tuple[float, float]](), set[str]()
     out.mkdir(parents=True, exist_ok=True)
-    for job, spent in run_jobs(do, jobs_of(chosen, out, took, began + seconds - 15), jobs, (out, device)):
+    for job, (spent, wrong) in run_jobs(
+        do, jobs_of(chosen, out, took, failed, began + seconds - 15), jobs, (out, device)
+    ):
         if job.study is not None:
-            took[job.key] = spent, job.size
-            print(f"{time.monotonic() - began:6.1f} s  {job.key}: {spent:.1f} s", flush=True)
+            if wrong:
+                failed.add(job.key)
+            else:
+                took[job.key] = spent, job.size
+            print(f"{time.monotonic() - began:6.1f} s  {job.key}: {wrong or f'{spent:.1f} s'}", flush=True)
     pack(chosen, out)
     print(f"{time.monotonic() - began:.1f} s in all", flush=True)
 

@@ -1,0 +1,340 @@
+"""The tables of docs/validation.md, from stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from statistics import mean
+from typing import Any
+
+Results = dict[str, Any]
+SCORES = {  # as they are stored, and as they are told
+    "norm_fixed": "‖ΔJ‖, fixed (the paper's)", "norm_nearest": "‖ΔJ‖, nearest", "interaction": "interaction",
+    "score": "interaction, corrected and shrunk (`score`)", "strength": "strength",
+    "strength, shrunk": "… shrunk by frequency", "strength beyond chance": "… beyond chance",
+    "sure": "… both: the recommended score (`sure`)",
+    "strength by its standard error": "strength, shrunk by the disagreement of networks instead",
+    "frequency": "data: frequency", "valence": "data: size of the weight in a bag of words",
+    "bigram log-odds": "data: bigram log-odds", "bigram contrast": "data: bigram contrast",
+}  # fmt: skip
+DATA = ("frequency", "valence", "bigram log-odds", "bigram contrast")
+MODELS = {  # that know the form of the language: modifiers multiply what follows, fading
+    "convolution": "a bag of words that learns its modifiers", "regressions": "two regressions",
+    "ceiling": "valences known",
+}  # fmt: skip
+MAIN = ("tiny", "easy", "medium", "mixed", "hard")  # told in full; others are sizes and architectures
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
+
+
+def spread(values: Iterable[float | None], digits: int = 2) -> str:
+    """The mean, and the range where there are several."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "–"
+    text = number(mean(known), digits)
+    return text if len(known) == 1 else f"{text} ({number(min(known), digits)} … {number(max(known), digits)})"
+
+
+def of_networks(one: Results, pick: Callable[[Results], float | None], digits: int = 2) -> str:
+    return spread([pick(network) for network in one["networks"]], digits)
+
+
+def best(one: Results) -> Results:
+    """The consensus, or the only network."""
+    return one.get("consensus") or one["networks"][0]
+
+
+def table(head: list[str], rows: Iterable[list[str]]) -> list[str]:
+    return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def languages(found: dict[str, Results]) -> list[str]:
+    head = ["language", "documents", "words each", "vocabulary", "modifiers", "seen 500 times", "knows all %",
+            "no modifiers %", "network", "networks' test %", "reads"]  # fmt: skip
+    rows = []
+    for name, one in found.items():
+        language, network, shape = one["language"], one["networks"][0], one["network"]
+        rows.append([
+            name, f"{language['train']:,}", f"{language['length']:g}", f"{language['words']:,}",
+            str(network["modifiers"]), str(network["learnable"]), number(100 * one["truth"]["reader"], 1),
+            number(100 * one["truth"]["plain"], 1), f"{shape['arch']} {shape['hidden']} × {one['seeds']}",
+            of_networks(one, lambda n: 100 * n["accuracy"]["test"], 1),
+            of_networks(one, lambda n: n["causes"]["before"]["modification"]),
+        ])  # fmt: skip
+    return table(head, rows)
+
+
+def verdicts(found: dict[str, Results]) -> list[str]:
+    """The claims, each by the consensus, or by the only network."""
+
+    def precision(one: Results, name: str) -> float:
+        return best(one)["scores"][name]["average_precision"]
+
+    claims: dict[str, Callable[[Results], tuple[bool, str]]] = {
+        "recommended score at least 0.2 above the paper's norm": lambda one: _at_least(
+            precision(one, "sure") - precision(one, "norm_fixed"), 0.2
+        ),
+        "… and above every score from data alone": lambda one: _at_least(
+            precision(one, "sure") - max(precision(one, name) for name in DATA), 0.0
+        ),
+        "strengths correlate at 0.8 or more, all modifiers": lambda one: _at_least(
+            best(one)["strength"]["all"]["pearson"], 0.8
+        ),
+        "… those seen at least 500 times": lambda one: _at_least(best(one)["strength"]["learnable"]["pearson"], 0.8),
+        "τ within 30 % for three quarters of those seen at least 500 times": lambda one: _at_least(
+            best(one)["reach"]["learnable"]["within"], 0.75
+        ),
+    }
+    rows = []
+    for claim, holds in claims.items():
+        cells = []
+        for one in found.values():
+            shown, told = holds(one)
+            cells.append(f"{'✓' if shown else '✗'} {told}")
+        rows.append([claim, *cells])
+    return table(["claim", *found], rows)
+
+
+def explained(found: dict[str, Results]) -> list[str]:
+    """What stands between the hard language and the bars that are missed, in numbers."""
+    if "hard" not in found:
+        return []
+    one = found["hard"]
+    scored, truth = best(one), one["truth"]
+    worth = 100 * (truth["reader"] - truth["plain"])
+    sure, norm = (scored["scores"][name]["average_precision"] for name in ("sure", "norm_fixed"))
+    top = precision_of(one["ceiling"])
+    regressions = precision_of(one["regressions"])
+    return [
+        f"On `hard` all modifiers together are worth {number(worth, 1)} points of accuracy to who knows everything",
+        f"else, and even who knows every valence ranks modifiers with an average precision of {number(top)} from these",
+        f"documents: most of the {scored['modifiers']} are too rare ({scored['learnable']} are seen 500 times). The",
+        f"consensus has {number(sure)}, the norm of the same networks {number(norm)}; in single networks the",
+        f"recommended score has {of_networks(one, lambda n: n['scores']['sure']['average_precision'])}, the norm",
+        f"{of_networks(one, lambda n: n['scores']['norm_fixed']['average_precision'])}. Who knows that there are",
+        f"modifiers and what they do, but not which words, has {number(regressions)} by two regressions, without any",
+        "network. Of reaches, networks trained on so few documents know little but the mean: they forget all modifiers",
+        f"alike (r = {number(scored['reach']['learnable']['pearson'])} between found and true τ).",
+    ]
+
+
+def _at_least(value: float | None, level: float) -> tuple[bool, str]:
+    return value is not None and value >= level, number(value)
+
+
+def rankings(found: dict[str, Results]) -> list[str]:
+    rows = []
+    for key, told in SCORES.items():
+        cells = []
+        for one in found.values():
+            both = one.get("consensus", {}).get("scores", {}).get(key)
+            single = [network["scores"].get(key) for network in one["networks"]]
+            text = spread([score["average_precision"] for score in single if score], 3)
+            if both is not None and key not in DATA:
+                low, high = both["interval"]
+                text += f"; consensus {number(both['average_precision'], 3)} [{number(low, 3)}, {number(high, 3)}]"
+            cells.append(text.removeprefix("–; ") if text.startswith("–; ") else text)
+        rows.append([told, *cells])
+    for key, told in MODELS.items():
+        rows.append([told, *(_average_precision(one.get(key)) for one in found.values())])
+    return table(["score", *found], rows)
+
+
+def precision_of(one: Results) -> float:
+    """The better of strengths as they are and shrunk by frequency."""
+    return max(score["average_precision"] for score in one["scores"].values())
+
+
+def _average_precision(one: Results | None) -> str:
+    return "–" if one is None else number(precision_of(one), 3)
+
+
+def failures(found: dict[str, Results]) -> list[str]:
+    """Among the first M words, M as many as there are modifiers: who is missed, and who is there wrongly."""
+    rows = []
+    for name, one in found.items():
+        scored = best(one)
+        for key in ("norm_fixed", "interaction", "score", "sure", "bigram contrast"):
+            score = scored["scores"][key]
+            nature, bins = score["by_nature"], [part for part in score["by_frequency"] if part["n"]]
+            kinds = ", ".join(f"{kind} {percent(recall)}" for kind, recall in nature["kinds"].items())
+            rows.append([
+                name, SCORES[key], percent(score["recall_at_m"]),
+                ", ".join(f"{_bin(part)}: {percent(part['recall'])}" for part in bins),
+                f"{percent(nature['short'])}, {percent(nature['long'])}", kinds,
+                f"{percent(nature['wrong']['valence'])}, {percent(nature['wrong']['rare'])}",
+            ])  # fmt: skip
+    head = ["language", "score", "recall %", "recall % by occurrences in training", "recall % of short, long reach",
+            "recall % by kind", "of the wrong ones, % with valence, % seen less than 500 times"]  # fmt: skip
+    return [
+        "Among the first M words of a ranking, M being the number of modifiers: rare modifiers are missed by all, and",
+        "intensifiers, which change less than negators, more often than these. The norm takes valence words for",
+        "modifiers; what is left to the recommended score's errors is rare words.",
+        "",
+        *table(head, rows),
+    ]
+
+
+def percent(value: float | None) -> str:
+    return number(None if value is None else 100 * value, 0)
+
+
+def _bin(part: Results) -> str:
+    return f"{part['from']}+" if part["to"] is None else f"{part['from']}-{part['to']}"
+
+
+def measures(found: dict[str, Results]) -> list[str]:
+    def consensus(one: Results, pick: Callable[[Results], float | None]) -> str:
+        text = of_networks(one, pick)
+        return text if "consensus" not in one else f"{text}; consensus {number(pick(one['consensus']))}"
+
+    picks: dict[str, Callable[[Results], float | None]] = {
+        "strength, r, all": lambda n: n["strength"]["all"]["pearson"],
+        "strength, r, seen at least 500 times": lambda n: n["strength"]["learnable"]["pearson"],
+        "strength, rank correlation, seen at least 500 times": lambda n: n["strength"]["learnable"]["spearman"],
+        "strength, slope, seen at least 500 times": lambda n: n["strength"]["learnable"]["slope"],
+        "the paper's barcode (linear), r, all": lambda n: n["barcode"]["all"]["pearson"],
+        "the paper's barcode (linear), r, seen at least 500 times": lambda n: n["barcode"]["learnable"]["pearson"],
+        "kind right, all": lambda n: n["kinds"]["accuracy"],
+        "kind right, seen at least 500 times": lambda n: n["kinds"]["accuracy_learnable"],
+        "… more or less valence, seen at least 500 times": lambda n: n["kinds"]["side_learnable"],
+        "τ within 30 %, seen at least 500 times": lambda n: n["reach"]["learnable"]["within"],
+        "τ within 30 %, seen at least 1,200 times": lambda n: n["reach"]["by_frequency"][-1]["within"],
+        "τ − 1 within 30 %, seen at least 500 times": lambda n: n["reach"]["learnable"]["within_decay"],
+        "median of τ found / τ true, seen at least 500 times": lambda n: n["reach"]["learnable"]["ratio"],
+        "r of τ, seen at least 500 times": lambda n: n["reach"]["learnable"].get("pearson"),
+        "τ over pads: within 30 %, seen at least 500 times": lambda n: n["reach_over_pads"]["learnable"]["within"],
+        "τ over pads: median of found / true": lambda n: n["reach_over_pads"]["learnable"]["ratio"],
+    }
+    rows = [[told, *(consensus(one, pick) for one in found.values())] for told, pick in picks.items()]
+    others: dict[str, Callable[[Results], float | None]] = {
+        "strength, r, all": lambda n: n["strength"]["all"]["pearson"],
+        "strength, r, seen at least 500 times": lambda n: n["strength"]["learnable"]["pearson"],
+    }
+    for key, name in MODELS.items():
+        for told, pick in others.items():
+            cells = [number(pick(one[key])) if key in one else "–" for one in found.values()]
+            rows.append([f"{name}: {told}", *cells])
+    return [
+        "Strength: the change of the next word's valence as a share of it (factor − 1), and what was measured of it:",
+        "`strength`, from full and lasting effects, and the paper's barcode, to first order and at once. Kinds are the",
+        "barcode's. τ is the lag at which the strength has fallen to 1/e of that on the next word: 1 − 1/ln(1 − 1/μ)",
+        "for a mean reach of μ; found from states as they are visited, with words as they are read between modifier",
+        "and probe, and, for comparison, over pads from h\\*. τ − 1 is the decay alone, a stricter measure. A",
+        "modifier without a τ counts as missed.",
+        "",
+        *table(["", *found], rows),
+    ]
+
+
+def causes(found: dict[str, Results]) -> list[str]:
+    rows = []
+    for name, one in found.items():
+
+        def told(find: Callable[[Results], list[Results]], one: Results = one) -> list[str]:
+            cells = []
+            for key in ("modification", "valence_kept", "accuracy", "accuracy_plain"):
+                values = [x.get(key, 1.0) for network in one["networks"] for x in find(network["causes"])]
+                scale = 100 if key.startswith("accuracy") else 1
+                cells.append(spread([scale * value for value in values], 1 if scale == 100 else 2))
+            return cells
+
+        rows.append([name, "before", *told(lambda c: [c["before"]])])
+        for rank in ("1", "3", "10"):
+            if all(rank in network["causes"]["removed"] for network in one["networks"]):
+                rows.append([name, f"rank {rank} removed", *told(lambda c, rank=rank: [c["removed"][rank]])])
+        rows.append([name, "random rank 3 removed", *told(lambda c: c["random"])])
+        if one["networks"][0]["causes"]["other_words"]:
+            rows.append([name, "rank 3 of other words removed", *told(lambda c: c["other_words"])])
+    head = ["language", "", "modification", "valence, share kept", "accuracy %", "… against labels without modifiers %"]
+    return table(head, rows)
+
+
+def edges(found: dict[str, Results]) -> list[str]:
+    rows = []
+    for name, one in found.items():
+        for part in ("beginning", "ending"):
+            both = best(one)["edges"][part]
+            at = [0, len(one["language"]) and one["language"]["edge_words"] // 2, one["language"]["edge_words"]]
+            shown = [f"{number(both['gain'][t])} ({number(both['true'][t])})" for t in at if t < len(both["gain"])]
+            rows.append([name, part, *shown, *[""] * (3 - len(shown)), number(both["error"])])
+    head = ["language", "edge", "gain of the word at the edge (true)", "half way in", "where it ends", "mean error"]
+    return table(head, rows)
+
+
+def sizes(found: dict[str, Results]) -> list[str]:
+    """How results vary with the number of documents, for presets that were run with several."""
+    groups: dict[str, list[Results]] = {}
+    for name, one in found.items():
+        groups.setdefault(name.split("-")[0], []).append(one)
+    groups = {name: runs for name, runs in groups.items() if len(runs) > 1}
+    if not groups:
+        return []
+    text = ["## With more and fewer documents", ""]
+    rows = []
+    for name, runs in groups.items():
+        for one in sorted(runs, key=lambda one: one["language"]["train"]):
+            rows.append([
+                name, f"{one['language']['train']:,}", of_networks(one, lambda n: 100 * n["accuracy"]["test"], 1),
+                of_networks(one, lambda n: n["causes"]["before"]["modification"]),
+                number(best(one)["scores"]["norm_fixed"]["average_precision"], 3),
+                number(best(one)["scores"]["sure"]["average_precision"], 3),
+                _average_precision(one.get("regressions")), _average_precision(one.get("ceiling")),
+                number(best(one)["strength"]["learnable"]["pearson"]),
+                number(best(one)["reach"]["learnable"]["within"]),
+            ])  # fmt: skip
+    head = ["language", "documents", "networks' test %", "reads", "AP of the norm", "AP recommended",
+            "AP of two regressions", "AP, valences known", "strength, r, seen at least 500 times",
+            "τ within 30 %"]  # fmt: skip
+    return [*text, *table(head, rows), "", "![with more documents](images/validation-documents.svg)", ""]
+
+
+def dense(earlier: list[Results]) -> list[str]:
+    """What networks reach whose words need not earn their place."""
+    known = [row for row in earlier if row["loss"] is not None]
+    if not known:
+        return []
+    best_of = max(known, key=lambda row: row["accuracy"])
+    return [
+        f"Without, none of {len(earlier)} trials read more than {number(100 * best_of['accuracy'], 1)} % of the",
+        "validation documents right: networks learn valences by heart before they heed modifiers.",
+    ]
+
+
+def recipe(searched: list[Results], earlier: list[Results], most: int = 8) -> list[str]:
+    """The trials of the search, the best first."""
+    if not searched:
+        return []
+    groups: dict[int, list[Results]] = {}
+    for row in searched:
+        if row["loss"] is not None:
+            groups.setdefault(row["trial"], []).append(row)
+    shown = sorted(groups.values(), key=lambda rows: -mean(r["modifiers"]["score, precision"] for r in rows))[:most]
+    usual = shown[0][0]["settings"]
+    rows = []
+    for group in shown:
+        asked = group[0]["settings"]
+        rows.append([
+            ", ".join(f"{key} {value:g}" for key, value in asked.items() if usual.get(key) != value) or "the recipe",
+            str(len(group)), spread([100 * row["accuracy"] for row in group], 1),
+            spread([row["loss"] for row in group], 3), spread([row["reads"]["modification"] for row in group]),
+            spread([row["modifiers"]["norm, precision"] for row in group]),
+            spread([row["modifiers"]["score, precision"] for row in group]),
+        ])  # fmt: skip
+    head = ["settings that differ", "seeds", "validation %", "loss", "reads", "AP of the norm", "AP of `score`"]
+    return [
+        "## How the networks were trained",
+        "",
+        f"`studies.validation_search` tried {len(groups)} settings on another hard language (seed 100; those above",
+        "have seed 0) and trained the best from more seeds; what was chosen is the default of `rnnlens validate`: of",
+        "the settings whose loss is near the least, the one whose modifiers are found best. What mattered: words that",
+        "begin small, take steps as large as their gradients (`word_epsilon`), and must earn their place (`sparsity`).",
+        *dense(earlier),
+        "",
+        *table(head, rows),
+        "",
+        "The recommended score and how reaches are measured were chosen with these networks, not with those above.",
+        "",
+    ]
