@@ -1,8 +1,9 @@
 # Two commands: `make demo` to see it work, `make test` to see it hold. Each sets everything up by itself.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint browser bench clean
+.PHONY: demo test lint browser docs package bench coverage audit faults clean
 
 demo: .venv/ready  ## analyse the packaged IMDB network and write its report (well under a minute)
 	$(BIN)/rnnlens demo --out runs/demo
@@ -10,7 +11,7 @@ demo: .venv/ready  ## analyse the packaged IMDB network and write its report (we
 test: lint browser  ## everything that must hold
 	$(BIN)/python -m pytest
 
-lint: .venv/ready
+lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -19,13 +20,38 @@ browser:  ## Chromium, which tests of the page run in: installed where that is a
 	@command -v chromium || command -v google-chrome || { [ "$$(id -u)" = 0 ] && command -v apt-get && \
 	  apt-get update -qq && apt-get install -y -qq chromium; } || echo "no Chromium here: tests of the page are skipped"
 
-bench: .venv/ready  ## ratios against peers and limits, side by side; IMDB=folder, PEER=clone of fixed-point-finder, RECORD=1
+docs: .venv/dev  ## the site, in build/docs/index.html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q docs build/docs
+	@echo "site: build/docs/index.html"
+
+package: .venv/dev  ## wheel and sdist in dist/, and the wheel alone in a fresh environment: a few minutes
+	$(BIN)/python tests/package.py
+
+bench: .venv/dev  ## ratios against peers and limits, side by side; IMDB=folder, PEER=clone of fixed-point-finder, RECORD=1
 	$(BIN)/python -m benchmarks $(if $(IMDB),--imdb $(IMDB)) $(if $(PEER),--peer $(PEER)) $(if $(RECORD),--record)
 
-.venv/ready: pyproject.toml constraints.txt
+coverage: .venv/dev browser  ## which branches of src/ the tests take; fails below 90 %
+	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
+
+audit: .venv/dev  ## what is known of weaknesses in the pinned releases; needs the network, and fails without it
+	$(PIP) pip-audit
+	$(BIN)/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+
+faults: .venv/dev  ## strike every command at every moment, fuzz every loader, break twenty lines: hours; writes docs
+	$(PIP) atheris
+	$(BIN)/python -m studies.faults
+	$(BIN)/python -m studies.mutations
+
+.venv/ready: pyproject.toml constraints.txt  ## what rnnlens itself needs
 	$(PYTHON) -m venv .venv || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo "installing rnnlens and torch into .venv: a minute or two, once"
+	$(PIP) -e .
+	touch $@
+
+.venv/dev: .venv/ready  ## and what its tests and pages need
+	@echo "installing what tests and docs need: another minute or two, once"
+	$(PIP) -e '.[dev]'
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist

@@ -20,6 +20,18 @@ CORPORA = {
     "half), not the paper's Yelp 2015. Settings are IMDB's, trained for as many steps, with classes weighed equally.",
 }
 
+NOTES = """## What was tried where a cell is below the paper's
+
+- **Bag of words**: three searches (`results/trials.jsonl` and `trials-earlier.jsonl`) over learning rates, decays, L2,
+  word dropout, four to sixteen epochs, all words or the last 800 agree to a tenth of a point.
+- **Edges**: with shared weights they change nothing that is clear of chance on IMDB; with weights of their own they
+  overfit, under weak penalties and strong: no trial of these read the validation reviews better than bags of words did.
+- **LSTM**: its chosen trial read the validation reviews best of all networks, the test reviews two points worse. The
+  four best settings were tried again under two more seeds; the choice stayed.
+- **Vanilla**: units that begin as leaky sums (`memory`) were worth two points; reading 400 words or 800 made no clear
+  difference.
+""".splitlines()
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -31,7 +43,9 @@ def main() -> None:
         "[results](results) as data. Settings are chosen by random search on validation reviews",
         "(`results/trials.jsonl`; how, in [baselines](baselines.md)); each model is then trained on training and",
         "validation reviews together, and reads the test reviews once for each of three seeds. Intervals: of a mean",
-        "over seeds, by Student's t; of a difference, by bootstrap over reviews and seeds.",
+        "over seeds, by Student's t; of a difference, by bootstrap over reviews and seeds. Refits of earlier",
+        "searches had read the test reviews too, and what they showed (words must begin small, whole reviews be",
+        "read) went into the spaces that are searched now: the numbers are a little less blind than the procedure.",
         "",
     ]
     for given in parser.parse_args().folders:
@@ -41,6 +55,7 @@ def main() -> None:
         results["provenance"]["source"] = name
         write_json(DOCS / "results" / f"table-{name}.json", results)
         lines += section(name, results)
+    lines += NOTES
     with atomic_file(DOCS / "table.md") as temporary:
         temporary.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     print(DOCS / "table.md")
@@ -49,18 +64,18 @@ def main() -> None:
 def section(name: str, results: dict[str, Any]) -> list[str]:
     table, chosen = results["table"], results["chosen"]
     lines = [f"## {name}", "", CORPORA.get(name, ""), ""]
-    lines += [
-        "| model | test accuracy % | 95 % | the paper's | less the paper's | validation % | trials |",
-        "|---" * 7 + "|",
-    ]
+    here = name == "imdb"  # where the settings were chosen
+    more = " validation % | trials |" if here else ""
+    lines += [f"| model | test accuracy % | 95 % | the paper's | less the paper's |{more}"]
+    lines += ["|---" * (7 if here else 5) + "|"]
     for row in table["rows"]:
         picked = chosen[row["model"]]
         low, high = row["interval"]
         paper = row["paper"]
         beside = f"{percent(paper)} | {signed(row['accuracy'] - paper)}" if paper else "– | –"
+        more = f" {percent(picked['accuracy'])} | {picked['trials']} |" if here else ""
         lines.append(
-            f"| {row['title']} | {percent(row['accuracy'])} | {percent(low)} … {percent(high)} | {beside} | "
-            f"{percent(picked['accuracy'])} | {picked['trials']} |"
+            f"| {row['title']} | {percent(row['accuracy'])} | {percent(low)} … {percent(high)} | {beside} |{more}"
         )
     lines += ["", "| | difference, points | 95 % |", "|---|---|---|"]
     for step in table["differences"]:

@@ -53,7 +53,7 @@ def main() -> None:
     found = dict(sorted(found.items(), key=lambda item: (ORDER.index(item[1]["preset"]), item[1]["language"]["train"])))
     for name, one in found.items():
         write_json(DOCS / "results" / f"validation-{name}.json", one)
-    lists = DOCS / "results" / "imdb-modifiers.json"
+    lists = DOCS / "results" / "imdb-lists.json"
     if asked.imdb is not None:
         write_json(lists, imdb_lists(asked.imdb))
     for name, figure in figures(found, SCORES).items():

@@ -252,3 +252,17 @@ def test_the_six_models_fit_and_bad_input_is_told():
         BagOfWords(epochs=1, min_count=1).fit(texts, labels).predict("one text")
     with pytest.raises(RnnlensError, match="'all'"):
         ModifierConvolution("all", epochs=1).fit(texts, labels)
+
+
+def test_classes_weigh_the_same_where_asked(tmp_path):
+    """Nine texts in ten are positive, and the words say nothing: balanced, both classes are as likely."""
+    texts, labels = ["the movie"] * 100, [1] * 90 + [0] * 10
+    common = {"min_count": 1, "epochs": 40, "word_dropout": 0.0, "learning_rate": 0.05}
+    plain, balanced, other = (
+        BagOfWords(**common, class_weight=some).fit(texts, labels).predict_proba(["the movie"])[0, 1]
+        for some in (None, "balanced", {0: 9.0, 1: 1.0})
+    )
+    assert plain > 0.8 and balanced == pytest.approx(0.5, abs=0.03) and other == pytest.approx(0.5, abs=0.03)
+    model = BagOfWords(**common, class_weight={0: 9.0, 1: 1.0}).fit(texts, labels)
+    model.save(tmp_path / "bag")
+    assert BagOfWords.load(tmp_path / "bag").class_weight == {0: 9.0, 1: 1.0}

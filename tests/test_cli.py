@@ -77,7 +77,7 @@ def test_probe_draws_a_figure(capsys, run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["train"], 2, "--corpus"),
+        (["train"], 2, "CORPUS"),
         (["train", "x", "--out", "y", "--epochs", "many"], 2, "many"),
         (["train", "x", "--out", "y", "--arch", "transformer"], 2, "transformer"),
         (["train", "x", "--out", "y", "--colour", "red"], 2, "colour"),

@@ -429,7 +429,7 @@ def test_an_unwritable_place_or_a_full_disk_is_one_line_and_nothing_half_written
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", limited, str(folder), str(tmp_path / "runs" / "out")]
     failed = subprocess.run(command, capture_output=True, text=True, env=env)
-    assert "RnnlensError: cannot write" in failed.stderr.splitlines()[-1]
+    assert "Error: cannot write" in failed.stderr.splitlines()[-1]
     assert os.listdir(tmp_path / "runs") == []
 
 
@@ -508,6 +508,23 @@ def test_real_sentences_lose_nothing_and_rejoin_their_contractions(tmp_path: Pat
     assert corpus.test is not None
     assert (len(corpus.train), len(corpus.test)) == (18_000, 20_000)
     assert statistics(corpus)["train"]["unknown"] < 0.03
+
+
+def test_a_corpus_from_ones_own_ids():
+    documents, labels = [[1, 2, 3], [2], [3, 3]], [1, 0, 1]
+    corpus = Corpus.from_ids(["<unk>", "a", "b", "c"], (documents, labels), test=([[1]], [0]))
+    assert [corpus.train.document(i).tolist() for i in range(3)] == documents
+    assert corpus.train.labels.tolist() == labels and corpus.validation is None and len(corpus.test) == 1
+    assert corpus.fingerprint == Corpus.from_ids(corpus.vocab, (documents, labels), test=([[1]], [0])).fingerprint
+    assert corpus.fingerprint != Corpus.from_ids(corpus.vocab, (documents, [1, 1, 1]), test=([[1]], [0])).fingerprint
+    for wrong, told in [
+        (([[4]], [0]), "ids reach from 4"),
+        (([[-1]], [0]), "ids reach from -1"),
+        (([[1]], [0, 1]), "1 documents and 2 labels"),
+        (([[1]], [2]), "labels hold"),
+    ]:
+        with pytest.raises(RnnlensError, match=told):
+            Corpus.from_ids(corpus.vocab, wrong)
 
 
 def test_pages_of_a_large_corpus_are_given_back(tmp_path, monkeypatch):

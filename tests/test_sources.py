@@ -58,6 +58,7 @@ def write_aclimdb(folder: Path, parts: tuple[str, ...] = ("train", "test")) -> P
     [
         ("a.csv", write_csv),
         ("a.tsv", lambda path: write_csv(path, "\t")),
+        ("semicolons.csv", lambda path: write_csv(path, ";")),
         ("a.jsonl", write_jsonl),
         ("a.ndjson", write_jsonl),
         ("a.parquet", write_parquet),
@@ -115,6 +116,7 @@ def test_aclimdb_is_read_from_its_folder_or_tar_without_unpacking(tmp_path: Path
         (["1", "2"], "class", "1/2", [0, 1]),
         (["Neg", "POSITIVE"], "sentiment", "neg/pos", [0, 1]),
         (["False", "true", None], "label", "neg/pos", [0, 1, DROPPED]),
+        (["negative", "Neutral", "positive"], "sentiment", "neg/pos", [0, DROPPED, 1]),
         ([-1, 1, None], "label", "-1/1", [0, 1, DROPPED]),
         ([1, 2, 3, 4, 5], "label", "stars", [0, 0, DROPPED, 1, 1]),
         ([1, 5], "stars", "stars", [0, 1]),
@@ -187,6 +189,7 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("a.csv", b"text,label\nx,1\ny,12\n", "out of range", "12", "expected 0/1"),
         bad("a.csv", b"text,label\nx,good\ny,bad\n", "the label 'bad'", "expected 0/1"),
         bad("a.csv", b"text,label\nx,1\ny \xff,0\n", "not UTF-8", "0xff at offset 17, line 3"),
+        bad("a.csv", "text,label\na, b,1\nc,0\n".encode("utf-16"), "not UTF-8", "iconv -f utf-16"),
         bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "\xe9", "label": 0}\n', "not UTF-8", "line 2"),
         bad("a.csv", b"text,label\nx,1\ny,z,0\n", "ragged: line 3 has 3 fields"),
         bad("a.csv", b'text,label\nx,1\n"y,0\nz,1\n', "never closed"),

@@ -2,11 +2,6 @@
 
 import dataclasses
 import json
-import random
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -100,52 +95,6 @@ def test_killed_runs_resume_bit_for_bit(corpus, tmp_path, monkeypatch):
     for record in one + other:
         record.pop("seconds")
     assert one == other
-
-
-def test_sigkill_at_random_moments_loses_nothing(corpus, tmp_path):
-    """The real thing, at small scale: a process, SIGKILL, the same command again."""
-    command = [
-        sys.executable,
-        "-m",
-        "rnnlens.training",
-        "toy",
-        "--hidden",
-        "8",
-        "--embedding",
-        "4",
-        "--epochs",
-        "2",
-        "--batch",
-        "2000",
-        "--checkpoint-every",
-        "3",
-        "--threads",
-        "1",
-        "--device",
-        "cpu",
-    ]
-    subprocess.run([*command, "--out", tmp_path / "whole"], check=True, stdout=subprocess.DEVNULL)
-    generator, killed = random.Random(0), 0
-    while not (tmp_path / "killed" / "weights.safetensors").exists() and killed < 60:
-        process = subprocess.Popen([*command, "--out", tmp_path / "killed", "--resume"], stdout=subprocess.DEVNULL)
-        try:
-            # Start-up takes seconds; wait for the folder to change, then let chance decide.
-            before, deadline = _stamp(tmp_path / "killed"), time.monotonic() + 60
-            while _stamp(tmp_path / "killed") == before and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.005)
-            if killed < 4:
-                time.sleep(generator.random() * 0.5)
-                process.send_signal(signal.SIGKILL)
-        finally:
-            process.wait()
-        killed += 1
-    assert killed >= 4
-    assert same(weights(tmp_path / "whole"), weights(tmp_path / "killed"))
-
-
-def _stamp(folder):
-    files = [folder / "run.json", folder / "checkpoint" / "last.safetensors"]
-    return [file.stat().st_mtime_ns if file.exists() else 0 for file in files]
 
 
 def test_a_run_of_some_steps_ends_within_an_epoch_and_resumes(corpus, tmp_path, monkeypatch):
@@ -399,3 +348,29 @@ def test_history_is_plain_json(corpus, tmp_path):
     train(small(corpus), corpus, QUICK, tmp_path / "run")
     for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines():
         assert {"epoch", "step", "train_loss", "validation_accuracy", "seconds"} <= json.loads(line).keys()
+
+
+def test_useless_words_end_at_zero_under_sparsity(corpus, tmp_path):
+    """Sparsity alone moves words: those that stand in no review reach exactly zero, and never move away."""
+    plain, sparse = (
+        train(
+            small(corpus),
+            corpus,
+            dataclasses.replace(QUICK, epochs=4, average=0.0, sparsity=some),
+            tmp_path / str(some),
+        ).network
+        for some in (0.0, 100.0)
+    )
+    lengths = [network.E.detach().norm(dim=1) for network in (plain, sparse)]
+    assert (lengths[0] > 0).all() and (lengths[1] == 0).any() and lengths[1].mean() < lengths[0].mean()
+
+
+def test_a_large_epsilon_makes_words_follow_their_gradient(corpus, tmp_path):
+    """Adam moves seldom seen words as far as others; with an epsilon far above all gradients words hardly move."""
+    moved = []
+    for epsilon in (1e-8, 1e3):
+        before = small(corpus).E.detach().clone()
+        config = dataclasses.replace(QUICK, epochs=1, word_epsilon=epsilon, weight_decay=0.0)
+        after = train(small(corpus), corpus, config, tmp_path / str(epsilon)).network.E.detach()
+        moved.append(float((after - before).norm()))
+    assert moved[1] < 1e-3 * moved[0]

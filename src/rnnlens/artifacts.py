@@ -7,6 +7,7 @@ a process is killed at, each file is either the old one or the new one, and eith
 from __future__ import annotations
 
 import ctypes
+import errno
 import glob
 import hashlib
 import json
@@ -15,8 +16,10 @@ import re
 import secrets
 import shutil
 import socket
+import stat
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,7 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
     with told_plainly(path):
         path = Path(os.path.abspath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
+        sweep_temporaries(path.parent, path.name)
         temporary = _temporary(path)
         temporary.touch(exist_ok=False)
         try:
@@ -45,6 +49,7 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
             _sync(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
+            _ours.discard(temporary)
 
 
 @contextmanager
@@ -67,36 +72,67 @@ def atomic_folder(path: Path | str, replace: bool = False) -> Iterator[Path]:
             _sync(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+            _ours.discard(temporary)
+
+
+class UnwrittenError(RnnlensError):
+    """The operating system refused to write; `reason` says why, in its words."""
+
+    def __init__(self, path: Path | str, reason: str, number: int | None):
+        self.path, self.reason, self.number = path, reason, number
+        super().__init__(f"cannot write {quoted(str(path))}: {reason}; nothing there was changed{_ADVICE[number]}")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # it crosses from workers
+        return type(self), (self.path, self.reason, self.number)
+
+
+_ROOM, _PLACE = "; make room, then run the same again", "; choose a folder that you can write to"
+_ADVICE: Mapping[int | None, str] = defaultdict(
+    str, {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EROFS: _PLACE, errno.EACCES: _PLACE, errno.EPERM: _PLACE}
+)
 
 
 @contextmanager
 def told_plainly(path: Path | str) -> Iterator[None]:
-    """Operating-system errors (full disk, no permission, not a folder) as one line that names the path."""
+    """Operating-system errors (full disk, no permission, not a folder) as one line that names the path, also where a
+    file within it is the one that could not be written."""
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise RnnlensError(f"cannot write {quoted(str(path))}: {reason}; nothing there was changed") from error
+        raise UnwrittenError(path, error.strerror or str(error), error.errno) from error
+    except UnwrittenError as error:
+        raise UnwrittenError(path, error.reason, error.number) from error
 
 
 @contextmanager
-def exclusive(folder: Path | str) -> Iterator[None]:
-    """Hold `folder` against other processes of rnnlens; a second one is told so at once. Ends with the process."""
+def exclusive(folder: Path | str, wait: bool = False) -> Iterator[None]:
+    """Hold `folder` against other processes of rnnlens; a second one is told so at once, or waits. Ends with the
+    process. What would wait for itself goes on."""
     import fcntl
 
-    folder = Path(folder)
+    folder = Path(os.path.realpath(folder))
+    if wait and folder in _held:
+        yield
+        return
     with told_plainly(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = open(folder / ".lock", "w")  # noqa: SIM115 - held until the block ends
     try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
             raise RnnlensError(
                 f"{quoted(str(folder))} is in use by another rnnlens process; wait or choose another"
             ) from error
-        sweep_temporaries(folder)
-        yield
+        except OSError as error:
+            if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):  # some file systems have no locks
+                raise
+        _held.add(folder)
+        try:
+            sweep_temporaries(folder)
+            yield
+        finally:
+            _held.discard(folder)
     finally:
         lock.close()
 
@@ -106,7 +142,7 @@ def sweep_temporaries(folder: Path | str, name: str | None = None) -> None:
     nor a living process's."""
     for leftover in Path(folder).glob(f".{'*' if name is None else glob.escape(name)}.{HOST}-*.tmp"):
         process = leftover.name.removesuffix(".tmp").rsplit("-", 2)[1]
-        if not (process.isdigit() and int(process) != os.getpid() and alive(int(process))):
+        if leftover not in _ours and not (process.isdigit() and int(process) != os.getpid() and alive(int(process))):
             shutil.rmtree(leftover, ignore_errors=True)
             leftover.unlink(missing_ok=True)
 
@@ -122,12 +158,16 @@ def alive(process: int) -> bool:
 
 
 HOST = re.sub("[^A-Za-z0-9]", "", socket.gethostname())
+_ours: set[Path] = set()  # temporaries that this very process is writing
+_held: set[Path] = set()  # folders that it holds
 
 
 def _temporary(path: Path) -> Path:
     """A name beside `path` that no other process uses, and that says whose it is."""
     path = Path(os.path.abspath(path))
-    return path.parent / f".{path.name}.{HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    temporary = path.parent / f".{path.name}.{HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    _ours.add(temporary)
+    return temporary
 
 
 def _exchange(new: Path, old: Path) -> None:
@@ -190,12 +230,10 @@ def read_lines(path: Path | str) -> list[dict[str, Any]]:
     is no file."""
     lines = []
     for line in _read(Path(path)).split(b"\n") if Path(path).exists() else []:
-        try:
+        with suppress(ValueError, RecursionError):
             content = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(content, dict) and content.pop("fingerprint", None) == _line_fingerprint(content):
-            lines.append(content)
+            if isinstance(content, dict) and content.pop("fingerprint", None) == _line_fingerprint(content):
+                lines.append(content)
     return lines
 
 
@@ -215,15 +253,32 @@ def read_json(path: Path | str) -> dict[str, Any]:
     path = Path(path)
     try:
         content = json.loads(_read(path).decode("utf-8"))
+        if not isinstance(content, dict) or "fingerprint" not in content:
+            raise RnnlensError(
+                f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens; {_RESTORE}"
+            )
+        if content.pop("fingerprint") != fingerprint(content):
+            raise RnnlensError(
+                f"{quoted(str(path))} is damaged: its content does not match its fingerprint; {_RESTORE}"
+            )
     except (ValueError, RecursionError) as error:
-        raise RnnlensError(
-            f"{quoted(str(path))} is damaged: it is not whole JSON; restore it or write it anew"
-        ) from error
-    if not isinstance(content, dict) or "fingerprint" not in content:
-        raise RnnlensError(f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens")
-    if content.pop("fingerprint") != fingerprint(content):
-        raise RnnlensError(f"{quoted(str(path))} is damaged: its content does not match its fingerprint")
+        raise RnnlensError(f"{quoted(str(path))} is damaged: it is not whole JSON; {_RESTORE}") from error
     return content
+
+
+_RESTORE = "restore it or write it anew"
+
+
+@contextmanager
+def understood(path: Path | str, what: str) -> Iterator[None]:
+    """What a whole file says is taken apart here: whatever is missing, or of another kind than rnnlens writes, is one
+    line that names the file and what it should hold."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        lacks = isinstance(error, KeyError) and error.args
+        why = f"it lacks {quoted(error.args[0])}" if lacks else (str(error).splitlines() or [type(error).__name__])[0]
+        raise RnnlensError(f"{quoted(str(path))} is no {what}: {why[:160]}; {_RESTORE}") from error
 
 
 def fingerprint(content: Mapping[str, Any], allow_nan: bool = False) -> str:
@@ -259,6 +314,11 @@ def write_tensors(path: Path | str, tensors: Mapping[str, Any], about: Mapping[s
 
 def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read what `write_tensors` wrote, verified: the tensors, and what was said about them."""
+    return read_marked_tensors(path)[:2]
+
+
+def read_marked_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any], str]:
+    """The same with their fingerprint."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -269,11 +329,14 @@ def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any
         metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
         mark, note = metadata["fingerprint"], metadata["about"]
         about = json.loads(note)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise RnnlensError(f"{quoted(str(path))} is damaged: it is not a whole safetensors file of rnnlens") from error
-    if mark != _tensor_fingerprint(arrays, note):
-        raise RnnlensError(f"{quoted(str(path))} is damaged: its tensors do not match their fingerprint")
-    return arrays, about
+        whole = mark == _tensor_fingerprint(arrays, note)
+    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise RnnlensError(
+            f"{quoted(str(path))} is damaged: it is not a whole safetensors file of rnnlens; {_RESTORE}"
+        ) from error
+    if not whole:
+        raise RnnlensError(f"{quoted(str(path))} is damaged: its tensors do not match their fingerprint; {_RESTORE}")
+    return arrays, about, mark
 
 
 def _array(value: Any) -> np.ndarray:
@@ -297,6 +360,8 @@ def file_fingerprint(path: Path | str) -> str:
 
 def _read(path: Path) -> bytes:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe never ends, a device even less
+            raise RnnlensError(f"cannot read {quoted(str(path))}: it is no ordinary file; {_RESTORE}")
         return path.read_bytes()
     except OSError as error:
         raise RnnlensError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from error

@@ -19,7 +19,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from rnnlens.artifacts import atomic_folder, read_json, read_tensors, write_json, write_tensors
+from rnnlens.artifacts import atomic_folder, read_json, read_tensors, understood, write_json, write_tensors
 from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
@@ -273,6 +273,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         options = {name: getattr(self, name) for name in ModifierConvolution._get_param_names()}
         if not isinstance(self.modifiers, str | None):
             options["modifiers"] = words
+        if isinstance(self.class_weight, dict):
+            options["class_weight"] = list(self.class_weight.items())  # JSON knows only strings as keys
         with atomic_folder(folder, replace=True) as temporary:
             write_json(
                 temporary / "baseline.json",
@@ -288,12 +290,27 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     def load(cls, folder: Path | str) -> Self:
         """Read what `save` wrote; it computes on the CPU."""
         about = read_json(Path(folder) / "baseline.json")
-        names = set(cls._get_param_names())
-        model = cls(**{name: value for name, value in about["options"].items() if name in names})
-        model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
         tensors, _ = read_tensors(Path(folder) / "weights.safetensors")
-        model.model_ = Convolution(model._shape(model.vocab_, about["modifiers"]))
-        model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
+        with understood(folder, "baseline of rnnlens"):
+            names = set(cls._get_param_names())
+            model = cls(**{name: value for name, value in about["options"].items() if name in names})
+            if isinstance(model.class_weight, list):
+                model.class_weight = dict(model.class_weight)
+            model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
+            model._how(1)  # which checks the options
+            if model.classes_.shape != (2,):
+                raise ValueError(f"its classes are {quoted(about['classes'])}, expected two")
+            shape = model._shape(model.vocab_, about["modifiers"])
+            if shape.parameters > sum(x.size for x in tensors.values()):  # before memory is asked for
+                raise ValueError(f"its options ask for {shape.parameters} weights, more than it has")
+            model.model_ = Convolution(shape)
+            wanted, stored = ({name: tuple(x.shape) for name, x in of.items()}
+                              for of in (model.model_.state_dict(), tensors))  # fmt: skip
+            if wanted != stored:
+                raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(wanted)}")
+            if not np.array_equal(tensors["which"], model.model_.which.numpy()):
+                raise ValueError("its weights are of other modifiers")
+            model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
         model.model_.requires_grad_(False)
         return model
 

@@ -96,6 +96,9 @@ class Probes(Shown):
         if vocab is None:
             raise RnnlensError("this network has no words: there is nothing to probe it with")
         kept = [tuple(word for word in words if word in vocab) for words in (self.positive, self.negative)]
+        for words, side in zip(kept, (self.positive, self.negative), strict=True):
+            if not words:
+                raise RnnlensError(f"the network knows none of the probes {quoted(', '.join(side))}: give others")
         return Probes(kept[0], kept[1], self.source)
 
 

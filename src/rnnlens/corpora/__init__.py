@@ -13,7 +13,10 @@ _HOMES = {
     "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
 }  # fmt: skip
 
-__all__ = list(_HOMES)
+__all__ = [  # once more, and plainly: type checkers read it
+    "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "statistics", "PrepareConfig", "prepare",
+    "load_corpus", "Language", "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from rnnlens.corpora.corpus import Corpus, Split, statistics

@@ -8,10 +8,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import polars as pl
 
+from rnnlens.corpora.tables import LONGEST
 from rnnlens.errors import RnnlensError, quoted
 
 _FILE = re.compile(r"(?:.*/)?(train|test)/(neg|pos)/[^/]+\.txt")  # train/unsup has no labels
@@ -68,25 +70,47 @@ def read_aclimdb_tar(path: Path) -> tuple[Labels, Read]:
 
 def _members(path: Path, contents: bool) -> Iterator[tuple[str, str, str, bytes]]:
     """Split, side, name and content (if wanted) of each review in the tar, front to back."""
-    with _told(path), tarfile.open(path, "r|*") as tar:
+    with _told(path), tarfile.open(path, "r|*", tarinfo=_Member) as tar:
         for member in tar:
             match = _FILE.fullmatch(member.name)
             if match and member.isfile():
+                _check_length(member.size, f"{path}:{member.name}")
                 file = tar.extractfile(member) if contents else None
                 yield match[1], match[2], member.name, file.read() if file else b""
             tar.members = []  # type: ignore[attr-defined]  # tarfile remembers every member, a hundred thousand of them
 
 
+class _Member(tarfile.TarInfo):
+    """An entry of a tar whose long names and other notes are not read into memory at any length."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        member = super().frombuf(buf, encoding, errors)
+        if member.size < 0 or (member.size > 1 << 20 and not member.isfile()):
+            raise tarfile.ReadError(f"an entry claims {member.size} bytes")
+        return member
+
+
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
     try:
+        if not path.is_file():
+            raise OSError("it is no ordinary file")
         yield
-    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+    except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError, LookupError, OverflowError) as error:
         raise RnnlensError(f"cannot read {quoted(str(path), 200)}: it is not a whole tar file ({error})") from error
+
+
+def _check_length(size: int, name: str) -> None:
+    if size > LONGEST:
+        raise RnnlensError(
+            f"{quoted(name, 200)} claims {size:,} bytes: expected a review of at most {LONGEST:,}; take it out"
+        )
 
 
 def _bytes(file: Path) -> bytes:
     try:
+        _check_length(file.stat().st_size, str(file))
         return file.read_bytes()
     except OSError as error:
         raise RnnlensError(f"cannot read {quoted(str(file), 200)}: {error.strerror or error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -134,6 +134,22 @@ class Corpus:
 
         return corpus_from_texts(texts, labels, test, validation, vocab_size, min_count, seed)
 
+    @classmethod
+    def from_ids(
+        cls,
+        vocab: Vocab | Iterable[str],
+        train: tuple[Sequence[Any], Any],
+        test: tuple[Sequence[Any], Any] | None = None,
+        validation: tuple[Sequence[Any], Any] | None = None,
+    ) -> Corpus:
+        """A corpus from texts that your own tokenizer made ids of: pairs (documents, labels). A document is a list of
+        ids below len(vocab), a label 0 (negative) or 1 (positive)."""
+        vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
+        given = {"train": train, "validation": validation, "test": test}
+        splits = {part: _split_of(*pair, len(vocab)) for part, pair in given.items() if pair is not None}
+        mark = content_fingerprint(vocab, splits)
+        return cls(vocab, **splits, about={"source": "ids"}, fingerprint=mark)  # type: ignore[arg-type]
+
     def refit(self) -> Corpus:
         """The corpus with its validation reviews among the training ones, and none left to choose by: for a last fit,
         once every choice is made. Its words are the same."""
@@ -154,6 +170,21 @@ class Corpus:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
         return f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})"
+
+
+def _split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:
+    """Lists of ids and their labels as a split, checked."""
+    rows = [np.asarray(document, dtype=np.int64).reshape(-1) for document in documents]
+    classes = np.asarray(labels).reshape(-1)
+    if len(rows) != len(classes):
+        raise RnnlensError(f"got {len(rows)} documents and {len(classes)} labels: expected one label a document")
+    if not np.isin(classes, (0, 1)).all():
+        raise RnnlensError(f"labels hold {classes[~np.isin(classes, (0, 1))][0]!r:.40}: expected 0 and 1")
+    ids = np.concatenate([np.zeros(0, np.int64), *rows])
+    if len(ids) and not 0 <= ids.min() <= ids.max() < n_words:
+        raise RnnlensError(f"ids reach from {ids.min()} to {ids.max()}: expected 0 … {n_words - 1}, as the words have")
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    return Split(ids.astype(np.uint16 if n_words <= 1 << 16 else np.uint32), offsets, classes.astype(np.uint8))
 
 
 def _positions(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -216,26 +247,29 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
     """
     path = Path(path)
     about = artifacts.read_json(path / "corpus.json")
-    if about.get("kind") != "corpus" or about.get("schema", 0) > artifacts.SCHEMA:
-        raise RnnlensError(
-            f"{quoted(str(path))} was written by another version of rnnlens (schema {about.get('schema')}, "
-            f"this one reads up to {artifacts.SCHEMA}): prepare it again"
+    with artifacts.understood(path / "corpus.json", "corpus of rnnlens"):
+        if about.get("kind") != "corpus" or about.get("schema", 0) > artifacts.SCHEMA:
+            raise RnnlensError(
+                f"{quoted(str(path))} was written by another version of rnnlens (schema {about.get('schema')}, "
+                f"this one reads up to {artifacts.SCHEMA}): prepare it again"
+            )
+        parts = [part for part in PARTS if part in about["sizes"]]
+        names = ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in ARRAYS)]
+        for name in names if verify else ():
+            if _file_fingerprint(path / name) != about["files"][name]:
+                raise _damaged(path / name, "its bytes do not match their fingerprint")
+        words = artifacts.read_json(path / "vocab.json")
+        vocab = Vocab(words["words"], words["counts"])
+        splits = {part: read_split(path, part, len(vocab)) for part in parts}
+        return Corpus(
+            vocab,
+            splits["train"],
+            splits.get("validation"),
+            splits.get("test"),
+            about=dict(about["about"]),
+            path=path,
+            fingerprint=str(about["corpus"]),
         )
-    for name, mark in about["files"].items() if verify else ():
-        if _file_fingerprint(path / name) != mark:
-            raise _damaged(path / name, "its bytes do not match their fingerprint")
-    words = artifacts.read_json(path / "vocab.json")
-    vocab = Vocab(words["words"], words["counts"])
-    splits = {part: read_split(path, part, len(vocab)) for part in about["sizes"]}
-    return Corpus(
-        vocab,
-        splits["train"],
-        splits.get("validation"),
-        splits.get("test"),
-        about=about["about"],
-        path=path,
-        fingerprint=about["corpus"],
-    )
 
 
 def read_split(path: Path, part: str, n_words: int) -> Split:
@@ -243,25 +277,30 @@ def read_split(path: Path, part: str, n_words: int) -> Split:
     arrays = {}
     for name in ARRAYS:
         file = path / f"{part}.{name}.npy"
-        try:
-            arrays[name] = np.load(file, mmap_mode="r" if name == "ids" else None, allow_pickle=False)
-        except (OSError, ValueError) as error:
+        try:  # mapped, so that a header which lies about the size asks for no memory
+            array = np.load(file, mmap_mode="r", allow_pickle=False)
+        except Exception as error:  # NumPy reads headers as Python, which can be wrong in many ways
             raise _damaged(file, "it is not a whole .npy file") from error
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise _damaged(file, f"it holds {array.dtype} of shape {array.shape}, expected a row of whole numbers")
+        arrays[name] = array if name == "ids" else np.array(array)
     split = Split(**arrays)
     offsets = split.offsets
     if offsets.shape != (len(split) + 1,) or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
         raise _damaged(path / f"{part}.offsets.npy", "it does not count up from 0, one step a review")
     if offsets[-1] != len(split.ids):
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
-    if split.labels.max(initial=0) > 1:
+    if not np.isin(split.labels, (0, 1)).all():
         raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
-    if any(block.max() >= n_words for block in _parts(split.ids)):
-        raise _damaged(path / f"{part}.ids.npy", f"an id is not below the {n_words} words of the vocabulary")
+    if any(block.max() >= n_words or block.min() < PAD for block in _parts(split.ids)):
+        raise _damaged(path / f"{part}.ids.npy", f"an id is not one of the {n_words} words of the vocabulary")
     return split
 
 
 def _file_fingerprint(file: Path) -> str:
     try:
+        if not file.is_file():
+            raise OSError("it is no ordinary file" if file.exists() else "No such file or directory")
         return artifacts.file_fingerprint(file)
     except OSError as error:
         reason = error.strerror or error

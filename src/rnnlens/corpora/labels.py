@@ -10,6 +10,7 @@ from rnnlens.errors import RnnlensError, quoted
 DROPPED = 2  # the code of a row without a class: no label, or a neutral rating
 
 _WORDS = {"neg": 0, "negative": 0, "false": 0, "pos": 1, "positive": 1, "true": 1}
+_NEITHER = ("neutral", "neu")
 _STAR_NAMES = ("stars", "star", "rating", "score")
 _EXPECTED = "expected 0/1, 1/2, -1/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10"
 
@@ -30,6 +31,8 @@ def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme
         text = "" if value is None else str(value).strip().lower()
         if text in _WORDS:
             words[value] = _WORDS[text]
+        elif text in _NEITHER:
+            continue
         elif text:
             numbers[value] = _number(text, value, column, where)
     if words and numbers:
@@ -46,7 +49,7 @@ def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme
 def looks_like_label(value: object) -> bool:
     """Whether one raw value could be a label of some scheme."""
     text = str(value).strip().lower()
-    return text in _WORDS or text.removesuffix(".0").removeprefix("-") in map(str, range(11))
+    return text in _WORDS or text in _NEITHER or text.removesuffix(".0").removeprefix("-") in map(str, range(11))
 
 
 def _number(text: str, value: object, column: str, where: str) -> float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
@@ -17,6 +18,16 @@ from rnnlens.errors import RnnlensError, quoted
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+LONGEST = 1 << 26  # bytes of a review: what is longer is none, and would fill the memory
+_COLUMNS = 10_000
+_STARTS = {  # what no text file begins with, and what to do about it
+    b"\x1f\x8b": "is compressed: unpack it first, for example with gunzip",
+    b"\x28\xb5\x2f\xfd": "is compressed: unpack it first, for example with unzstd",
+    b"\x78\x01": "is compressed: unpack it first", b"\x78\x9c": "is compressed: unpack it first",
+    b"\x78\xda": "is compressed: unpack it first", b"PK\x03\x04": "is a zip file: unpack it first",
+    b"\xff\xfe": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
+    b"\xfe\xff": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
 }  # fmt: skip
 
 
@@ -46,13 +57,21 @@ def open_files(files: Sequence[Path], where: str) -> Table:
         raise RnnlensError(f"{where} has files of several kinds ({', '.join(kinds)}): keep one")
     kind, table = kinds[0], Table(pl.LazyFrame(), kinds[0], (), where, tuple(files))
     with reading(table):
+        if not all(file.is_file() for file in files):
+            raise RnnlensError(f"{where} is no ordinary file: expected one that can be read twice")
         sizes = [file.stat().st_size for file in files]
         if 0 in sizes:
             empty = quoted(str(files[sizes.index(0)]), 200)
             raise RnnlensError(f"{empty} is empty: expected rows with a text and a label")
-        headless = kind in ("csv", "tsv") and _headless(files[0], kind)
+        for file in files if kind != "parquet" else ():
+            _check_start(file)
+        headless = kind in ("csv", "tsv") and _headless(files[0])
         frame = _scan(kind, list(files), headless)
         columns = tuple(frame.collect_schema().names())
+        _check_columns(len(columns), where)
+        rows = frame.select(pl.len()).collect().item() if kind == "parquet" else 0  # as the file's end has it
+    if rows > max(1_000_000, sum(sizes)):
+        raise RnnlensError(f"{where} claims {rows:,} rows in {sum(sizes):,} bytes: expected a review in every row")
     about = sum(sizes) * (3 if kind == "parquet" else 1)
     return Table(frame, kind, columns, where, tuple(files), about, headless)
 
@@ -86,6 +105,11 @@ def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
         found = table.frame.select(texts).collect_batches(chunk_size=rows, maintain_order=True, engine="streaming")
         try:
             for batch in found:
+                longest = int(batch[text].str.len_bytes().max() or 0)  # type: ignore[arg-type]
+                if longest > LONGEST:
+                    raise RnnlensError(
+                        f"{table.where} holds a text of {longest:,} bytes: expected reviews of at most {LONGEST:,}"
+                    )
                 yield batch[text]
         finally:
             if hasattr(found, "stop"):
@@ -99,8 +123,8 @@ def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> pl.Lazy
         # Names from the first rows; everything as text, since a label may be 1 here and "neg" there.
         names = pl.scan_ndjson(files, infer_schema_length=1000).collect_schema().names()
         return pl.scan_ndjson(files, schema=dict.fromkeys(names, pl.String))
-    separator = "\t" if kind == "tsv" else ","
     glob = isinstance(files, str)
+    separator = _separator(kind, None if isinstance(files, str) else files[0])
     frame = pl.scan_csv(files, separator=separator, has_header=not headless, infer_schema=False, glob=glob)
     if headless:
         names = frame.collect_schema().names()
@@ -108,12 +132,47 @@ def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> pl.Lazy
     return frame
 
 
-def _headless(file: Path, kind: str) -> bool:
+def _separator(kind: str, file: Path | None) -> str:
+    """A tab, a comma or, where spreadsheets write decimal commas, a semicolon: in the first line and no comma."""
+    if kind == "tsv" or file is None:
+        return "\t" if kind == "tsv" else ","
+    with open(file, encoding="utf-8-sig", errors="replace") as lines:
+        first = lines.readline(1 << 16)
+    return ";" if ";" in first and "," not in first else ","
+
+
+def _headless(file: Path) -> bool:
     """Whether a csv file starts with a row of data: some field of its first line, but not all, is a label."""
-    with open(file, encoding="utf-8-sig", errors="replace", newline="") as lines:
-        first = next(csv.reader(lines, delimiter="\t" if kind == "tsv" else ","), [])
+    with _rows(file) as rows:
+        first: list[str] = next(rows, [])
+    _check_columns(len(first), quoted(str(file), 200))
     labels = [looks_like_label(field) for field in first]
     return any(labels) and not all(labels)
+
+
+@contextmanager
+def _rows(file: Path) -> Iterator[Any]:
+    """The rows of a csv or tsv file, as Python reads them."""
+    before = csv.field_size_limit(LONGEST)
+    try:
+        with open(file, encoding="utf-8-sig", errors="replace", newline="") as lines:
+            yield csv.reader(lines, delimiter=_separator(SUFFIXES[file.suffix.lower()], file))
+    finally:
+        csv.field_size_limit(before)
+
+
+def _check_start(file: Path) -> None:
+    """Refuse what is compressed, which polars would unpack at any size, and what is no UTF-8 for sure."""
+    with open(file, "rb") as start:
+        first = start.read(4)
+    for mark, told in _STARTS.items():
+        if first.startswith(mark):
+            raise RnnlensError(f"{quoted(str(file), 200)} {told}")
+
+
+def _check_columns(n: int, where: str) -> None:
+    if n > _COLUMNS:
+        raise RnnlensError(f"{where} has {n:,} columns: expected a text, a label and a few others")
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -141,21 +200,21 @@ def _told(table: Table, reason: str) -> str:
             f"{table.where} is no file or folder here, and the hub cannot give it ({reason[:160]}): "
             "if this machine is offline, give a local file or folder instead"
         )
-    if "utf-8" in reason.lower() or "utf8" in reason.lower():
-        for file in table.files:
-            if file.suffix.lower() not in (".parquet", ".pq") and (at := _bad_byte(file)) is not None:
-                line, offset, byte = at
-                return (
-                    f"{quoted(str(file), 200)} is not UTF-8: byte 0x{byte:02x} at offset {offset}, line {line}; "
-                    "convert it first, for example with iconv -f latin1 -t utf-8"
-                )
+    for file in table.files:
+        if file.suffix.lower() not in (".parquet", ".pq") and (at := _bad_byte(file)) is not None:
+            line, offset, byte = at
+            wide = offset == 0 and byte in (0xFE, 0xFF)
+            return (
+                f"{quoted(str(file), 200)} is not UTF-8: byte 0x{byte:02x} at offset {offset}, line {line}; "
+                f"convert it first, for example with iconv -f {'utf-16' if wide else 'latin1'} -t utf-8"
+            )
     if "more fields" in reason:
         found = next(filter(None, map(_ragged_row, table.files)), None)
         row = "line {} has {} fields, the first has {}".format(*found) if found else "a row has too many fields"
         return f"{table.where} is ragged: {row}; put quotes around texts that hold a separator"
     if reason.startswith(("could not parse", "CSV malformed")):
         return f"{table.where} is no whole csv file, perhaps a quote in it is never closed: close or double it"
-    return f"cannot read {table.where}: {reason[:200]}"
+    return f"cannot read {table.where}: {reason[:200]}; is the file whole?"
 
 
 def _bad_byte(file: Path) -> tuple[int, int, int] | None:
@@ -173,7 +232,7 @@ def _bad_byte(file: Path) -> tuple[int, int, int] | None:
 
 def _ragged_row(file: Path) -> tuple[int, int, int] | None:
     """Line, number of fields, and number expected, of the first row with more fields than the first one."""
-    with open(file, encoding="utf-8", newline="") as lines:
-        rows = csv.reader(lines, delimiter="\t" if SUFFIXES[file.suffix.lower()] == "tsv" else ",")
+    with suppress(csv.Error), _rows(file) as rows:
         expected = len(next(rows, []))
         return next(((rows.line_num, len(row), expected) for row in rows if len(row) > expected), None)
+    return None

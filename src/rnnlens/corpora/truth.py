@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
+from rnnlens.artifacts import read_json, read_tensors, understood, write_json, write_tensors
 
 KINDS = ("neutral", "valence", "negator", "intensifier", "diminisher", "shifter")
 MODIFIERS = KINDS[2:]
@@ -90,11 +90,11 @@ class Truth:
         """Read what `save` wrote, verified."""
         told: dict[str, Any] = read_json(Path(folder) / "truth.json")
         arrays, _ = read_tensors(Path(folder) / "truth.safetensors")
-        del told["documents"]
-        for name in ("valence", "factor", "shift", "scope", "edge"):
-            told[name] = np.array(told[name])
-        for name in ("words", "kinds"):
-            told[name] = tuple(told[name])
-        parts = {name.split(".")[0] for name in arrays}
-        names = ("full", "expected", "plain", "labels")
-        return cls(**told, sums={part: Sums(*(arrays[f"{part}.{name}"] for name in names)) for part in sorted(parts)})
+        with understood(folder, "synthetic corpus of rnnlens"):
+            del told["documents"]
+            for name in ("valence", "factor", "shift", "scope", "edge"):
+                told[name] = np.array(told[name])
+            for name in ("words", "kinds"):
+                told[name] = tuple(told[name])
+            parts, names = sorted({name.split(".")[0] for name in arrays}), ("full", "expected", "plain", "labels")
+            return cls(**told, sums={part: Sums(*(arrays[f"{part}.{name}"] for name in names)) for part in parts})

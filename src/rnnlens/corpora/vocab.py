@@ -27,7 +27,10 @@ class Vocab:
         if isinstance(words, str):
             raise RnnlensError(f"the vocabulary is the text {quoted(words)}: expected a list of words")
         self.words: tuple[str, ...] = tuple(_by_id(words) if isinstance(words, Mapping) else words)
-        self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
+        try:
+            self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise RnnlensError(f"the counts are {quoted(counts)}: expected a whole number a word") from error
         if not self.words:
             raise RnnlensError("the vocabulary is empty: expected at least one word")
         for word in self.words:

@@ -99,6 +99,8 @@ def linear_modes(network: Network, h: Tensor, e: Tensor | None = None) -> Modes:
 
 def decompose(J: Tensor) -> Modes:
     """Modes of any real matrix (N, N)."""
+    if not bool(J.isfinite().all()):
+        raise RnnlensError("J_rec is not finite at this point: expected a state and weights that are numbers")
     values, right = (part.to(J.device) for part in torch.linalg.eig(J.cpu()))
     # LAPACK puts a conjugate pair side by side, the one with positive imaginary part first: pairs are read off before
     # anything is sorted, since two pairs may be equally slow.

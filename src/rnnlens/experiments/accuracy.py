@@ -22,6 +22,7 @@ from rnnlens.context.perturbation import (
 )
 from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
 from rnnlens.dynamics import LineAttractor
+from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 
@@ -62,6 +63,8 @@ def accuracy_experiments(
     """The experiments on reviews, at most so many of a split: every difference paired, with its interval and p."""
     longest = None if run is None else run.config.max_words
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
+    if split is None:
+        raise RnnlensError("the corpus has neither test nor validation reviews: prepare some, or pass accuracy=False")
     told("accuracy without the subspace")
     reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
     found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], others=others, seed=seed)

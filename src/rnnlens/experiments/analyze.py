@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import read_tensors, write_json, write_tensors
+from rnnlens.artifacts import exclusive, read_tensors, understood, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
@@ -27,7 +27,7 @@ from rnnlens.context.modifiers import MOST, Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
 from rnnlens.context.probe import probe_results
-from rnnlens.context.probes import Probes
+from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
 from rnnlens.display import Facts, Shown, percents, table_html
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
@@ -37,7 +37,7 @@ from rnnlens.experiments.accuracy import accuracy_experiments, other_words
 from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
-from rnnlens.runs import Run
+from rnnlens.runs import Run, load
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
@@ -45,6 +45,7 @@ SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what d
 MEASURES = (  # of each word, in analysis.safetensors
     "score", "share", "valence", "interaction", "norm_fixed", "norm_nearest", "on_positive", "on_negative",
 )  # fmt: skip
+LEAST = 5  # words: with fewer there is nothing to fit
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
     "really", "highly", "the", "a", "of", "movie",
@@ -116,17 +117,21 @@ class Analysis(Shown):
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
         if path.resolve().is_relative_to(ZOO):
             raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
-        path.mkdir(parents=True, exist_ok=True)
-        write_tensors(
-            path / "analysis.safetensors", self.arrays(),
-            {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
-             f"measures of words: {', '.join(MEASURES)}"},
-        )  # fmt: skip
-        write_tensors(path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"})
-        if self.run is not None and path == self.run.path:
-            self.run.add_results(**_rounded(self.results))
-        else:
-            write_json(path / "results.json", _rounded(self.results))
+        results = _rounded(self.results)
+        with exclusive(path, wait=True):  # of two processes that save here, one after the other
+            mark = write_tensors(
+                path / "analysis.safetensors", self.arrays(),
+                {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
+                 f"measures of words: {', '.join(MEASURES)}"},
+            )  # fmt: skip
+            write_tensors(
+                path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"}
+            )
+            if self.run is not None and path.resolve() == self.run.path.resolve():
+                provenance = {**self.run.results.get("provenance", {}), "analysis": mark}
+                self.run.add_results(**results, provenance=provenance)
+            else:
+                write_json(path / "results.json", {**results, "provenance": {"analysis": mark}})
         return path
 
 
@@ -143,7 +148,7 @@ class _Steps:
 
 @torch.no_grad()
 def analyze(
-    run: Run | Network,
+    run: Run | Network | Path | str,
     corpus: Any = None,
     states: Tensor | None = None,
     probes: Probes | None = None,
@@ -159,17 +164,25 @@ def analyze(
 ) -> Analysis:
     """Take a network apart.
 
-    run: a run or any network with words. corpus: its reviews. states (K, N): where to seek slow points from; by default
-    the run's stored sample, states visited in the corpus, or after random words. probes: by default by logistic
-    regression on the corpus, or by the network's own effects. top: how many of the most frequent words to look at.
-    accuracy: whether to run the accuracy experiments, with a corpus; reviews: on at most so many of each split.
+    run: a run, its folder, or any network with words. corpus: its reviews. states (..., N): where to seek slow points
+    from; by default the run's stored sample, states visited in the corpus, or after random words. probes: by default
+    by logistic regression on the corpus, or by the network's own effects. top: how many of the most frequent words to
+    look at. accuracy: whether to run the accuracy experiments, with a corpus; reviews: on at most so many of a split.
     """
+    run, corpus = _opened(run, corpus)
     network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     if network.vocab is None:
         raise RnnlensError(
             "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
         )
     vocab = network.vocab
+    network.check_finite()
+    if len(common_words(network, top)) < LEAST:
+        raise RnnlensError(f"there are {len(common_words(network, top))} words to look at: expected at least {LEAST}")
+    if states is not None:
+        if states.shape[-1:] != (network.size,):
+            raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
+        states = states.reshape(-1, network.size)
     if reviews is not None and reviews < 1:
         raise RnnlensError(f"reviews is {quoted(reviews)}: expected a whole number of at least 1")
     if corpus is not None and corpus.vocab != vocab:
@@ -260,10 +273,27 @@ def analyze(
     )  # fmt: skip
 
 
+def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
+    """What is given by its folder or name is opened; what is neither run nor network is told."""
+    run = load(run) if isinstance(run, Path | str) else run
+    if not isinstance(run, Run | Network):
+        raise RnnlensError(
+            f"analyze got {quoted(type(run).__name__)}: expected a run, its folder or a network; torch's own modules "
+            "come in through rnnlens.from_torch"
+        )
+    if isinstance(corpus, Path | str):
+        from rnnlens.corpora import load_corpus
+
+        corpus = load_corpus(corpus)
+    return run, corpus
+
+
 def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
     stored = run.path / "states.safetensors" if run is not None else None
     if corpus is None and stored is not None and stored.exists():
-        return torch.from_numpy(read_tensors(stored)[0]["states"].astype(np.float32))
+        tensors, _ = read_tensors(stored)
+        with understood(stored, f"sample of states of {network.size} units"):
+            return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, network.size))
     source = None if corpus is None else getattr(corpus, "validation", None) or corpus
     longest = None if run is None else run.config.max_words
     return visited_states(network, source, n=starts, seed=seed, max_words=longest)
@@ -301,9 +331,10 @@ def stored_line(run: Run) -> LineAttractor:
         raise RnnlensError(
             f"the run {quoted(str(run.path))} is not analysed yet: run `rnnlens analyze {run.path}` first"
         )
-    tensors, _ = read_tensors(path)
-    slow = torch.from_numpy(tensors["slow_points"].copy())
-    return fit_line_attractor(run.network, slow.to(run.network.h0))
+    arrays = run.analysed()
+    with understood(path, "analysis of this network"):
+        slow = arrays["slow_points"].to(run.network.h0).reshape(-1, run.network.size)
+    return fit_line_attractor(run.network, slow)
 
 
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
@@ -358,8 +389,9 @@ def _warnings(drift: float, line: LineAttractor, network: Network) -> list[str]:
     low, high = line.range
     found = []
     if drift > 0.1 * (high - low):
+        share = 100 * drift / max(high - low, 1e-3 * drift)  # where all slow points read the same, there is no range
         found.append(
-            f"without input the reading strays by {drift:.1f} in 50 steps, {100 * drift / (high - low):.0f} % of the "
+            f"without input the reading strays by {drift:.1f} in 50 steps, {share:.0f} % of the "
             "line's range: zero input is strange to this network, and all that is expanded there is doubtful"
         )
     if not line.is_line:
@@ -382,11 +414,7 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
 
     def command() -> None:
-        from rnnlens.corpora import load_corpus
-        from rnnlens.runs import load
-
-        corpus = None if asked.corpus is None else load_corpus(asked.corpus)
-        found = analyze(load(asked.run), corpus, top=asked.top, device=asked.device, seed=asked.seed,
+        found = analyze(asked.run, asked.corpus, top=asked.top, device=asked.device, seed=asked.seed,
                         reviews=asked.reviews, progress=True)  # fmt: skip
         found.save()
         print(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rnnlens.errors import RnnlensError, quoted
 
@@ -11,7 +12,7 @@ Facts = list[tuple[str, str]]
 
 def describe(path: Path) -> tuple[str, Facts]:
     """Title and facts of a run folder or a prepared corpus; the whole folder is verified on the way."""
-    if (path / "run.json").exists():
+    if (path / "run.json").exists() or (path / "config.json").exists():
         return _run(path)
     if (path / "corpus.json").exists():
         return _corpus(path)
@@ -20,15 +21,23 @@ def describe(path: Path) -> tuple[str, Facts]:
 
 
 def _run(path: Path) -> tuple[str, Facts]:
-    from rnnlens.runs import load, read_about
+    from rnnlens.artifacts import understood
+    from rnnlens.runs import read_about
 
     about = read_about(path)
+    with understood(path, "run of rnnlens"):
+        return f"run {path}", _run_facts(path, about)
+
+
+def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
+    from rnnlens.runs import load
+
     facts = [("status", about["status"])]
     facts += [(name, str(value)) for name, value in about["network"].items()]
     facts += [("corpus", f"{about['corpus'].get('source')} ({about['corpus']['fingerprint'][:8]})")]
     facts += [("written by", f"rnnlens {about['version']}")]
     if about["status"] != "finished":
-        return f"run {path}", facts
+        return facts
     run = load(path)
     facts += [("parameters", f"{run.results['network']['parameters']:,}"), ("words", f"{len(run.vocab):,}")]
     facts += [(f"{name} accuracy", f"{100 * value:.2f} %") for name, value in run.results["accuracy"].items()
@@ -36,8 +45,7 @@ def _run(path: Path) -> tuple[str, Facts]:
     if run.history:
         facts += [("epochs", str(len(run.history))), ("training time", f"{run.history[-1]['seconds']:.0f} s")]
     facts += [("config", ", ".join(f"{k}={v}" for k, v in about["config"].items()))]
-    facts += [("results", ", ".join(run.results))]
-    return f"run {path}", facts
+    return [*facts, ("results", ", ".join(run.results))]
 
 
 def _corpus(path: Path) -> tuple[str, Facts]:

@@ -12,8 +12,8 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.artifacts import HOST, alive
@@ -184,10 +184,26 @@ def open_storage(url: str) -> BaseStorage:
             if patience is not None and "already exists" in str(error):  # another sweep is making the same tables
                 time.sleep(patience)
                 continue
-            shown = re.sub(r"//([^:/@]*):[^@]*@", r"//\1:…@", url)  # without the password
-            why = quoted((str(error).splitlines() or [""])[0])
-            raise RnnlensError(f"cannot open the ledger {quoted(shown)}: {why}") from error
+            raise _told(url, error) from error
     raise AssertionError
+
+
+@contextmanager
+def watched(url: str) -> Iterator[None]:
+    """A database that fails on the way (full, damaged, gone) is told in one line."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in ("optuna", "sqlalchemy", "sqlite3"):
+            raise
+        raise _told(url, error) from error
+
+
+def _told(url: str, error: Exception) -> RnnlensError:
+    shown = re.sub(r"//([^:/@]*):[^@]*@", r"//\1:…@", url)  # without the password
+    why = str(error.__cause__ or error).splitlines() or [""]
+    advice = "make room or move it away" if url.startswith("sqlite") else "is the database there?"
+    return RnnlensError(f"cannot use the ledger {quoted(shown, 200)}: {quoted(why[0])}; {advice}, then use --resume")
 
 
 def with_distributions(chosen: dict[str, Any], space: Space) -> dict[str, tuple[Any, BaseDistribution]]:

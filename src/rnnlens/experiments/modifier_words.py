@@ -45,7 +45,9 @@ def _listed(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8")
         words = json.loads(text) if path.suffix == ".json" else text.split()
-    except ValueError as error:
+    except OSError as error:
+        raise RnnlensError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
         raise RnnlensError(
             f'{quoted(str(path))} is no list of words: expected JSON ["not", …] or a word a line'
         ) from error

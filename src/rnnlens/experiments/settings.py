@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.artifacts import read_json, write_json
+from rnnlens.artifacts import read_json, understood, write_json
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.space import SPACES
 
@@ -38,9 +38,10 @@ def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str, document
     models: dict[str, Any] = {}
     if path.exists():
         before = read_json(path)
-        if before.get("kind") != "settings" or before["corpus"] != corpus:
+        if before.get("kind") != "settings" or before.get("corpus") != corpus:
             raise RnnlensError(f"{quoted(str(path))} holds something else than settings for this corpus: move it away")
-        models = dict(before["models"])
+        with understood(path, "settings of a sweep"):
+            models = dict(before["models"])
     for model in SPACES:
         top = best(rows, model)
         if top is not None:
@@ -54,23 +55,28 @@ def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str, document
 
 def read_settings(path: Path | str, model: str) -> dict[str, Any]:
     """The parameters that a sweep chose for a model."""
-    return read_choice(path, model)["parameters"]
+    chosen = read_choice(path, model)
+    with understood(path, "settings of a sweep"):
+        return dict(chosen["parameters"])
 
 
 def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> dict[str, Any]:
     """The same with how it was chosen: validation accuracy, trial, of how many. For another corpus than it was chosen
-    on, the epochs are those that make about as many steps, at least two."""
+    on, the epochs are those that make about as many steps: at least two, at most three times as many."""
     content = read_json(path)
     if content.get("kind") != "settings":
         raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
-    if model not in content["models"]:
-        raise RnnlensError(
-            f"{quoted(str(path))} has no settings for {quoted(model)}, only for {', '.join(content['models'])}: "
-            f"run `rnnlens sweep CORPUS --model {model}` first"
-        )
-    choice = content["models"][model]
-    documents = content.get("documents")
-    if corpus is None or documents is None or corpus.fingerprint == content["corpus"]:
-        return choice
-    epochs = max(2, round(choice["parameters"]["epochs"] * documents / max(1, len(corpus.train))))
-    return {**choice, "parameters": {**choice["parameters"], "epochs": epochs}}
+    with understood(path, "settings of a sweep"):
+        models = dict(content["models"])
+        if model not in models:
+            raise RnnlensError(
+                f"{quoted(str(path))} has no settings for {quoted(model)}, only for {quoted(', '.join(models))}: "
+                f"run `rnnlens sweep CORPUS --model {model}` first"
+            )
+        choice = dict(models[model])
+        documents = content.get("documents")
+        if corpus is None or documents is None or corpus.fingerprint == content["corpus"]:
+            return choice
+        there = choice["parameters"]["epochs"]
+        epochs = min(3 * there, max(2, round(there * documents / max(1, len(corpus.train)))))
+        return {**choice, "parameters": {**choice["parameters"], "epochs": epochs}}

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from rnnlens.artifacts import exclusive, read_lines
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.experiments.ledger import Ledger, open_storage
+from rnnlens.experiments.ledger import Ledger, open_storage, watched
 from rnnlens.experiments.settings import write_settings
 from rnnlens.experiments.space import check_model
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
@@ -51,9 +51,10 @@ def sweep(
     out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
     about = mark(data, modifiers)
-    with ExitStack() as stack:
+    url = storage or f"sqlite:///{out / 'ledger.db'}"
+    with watched(url), ExitStack() as stack:
         stack.enter_context(exclusive(out))
-        opened = open_storage(storage or f"sqlite:///{out / 'ledger.db'}")
+        opened = open_storage(url)
         ledgers = {model: Ledger(opened, model, seed, about, alone=storage is None) for model in models}
         if earlier is not None:
             rows = [row for row in read_lines(earlier) if row.get("about") == about and current(row)]

@@ -123,13 +123,14 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
         for word, found in toy["deflection"].items()
     }
     toy["claims"] = toy_claims(toy)
-    write_tensors(
+    mark = write_tensors(
         run.path / "analysis.safetensors",
         {"slow_points": points.states, "slow_points_q": points.q, "line": line.knots, "line_logits": line.logits},
         {"what": "slow points of the toy study and the curve through them"},
     )
     run.add_results(
         toy=toy,
+        provenance={**run.results.get("provenance", {}), "analysis": mark},
         line_attractor=line.results(),
         fixed_points={
             "n": len(points),

@@ -174,7 +174,8 @@ def _remotely(
             try:
                 result = ray.get(done)
             except ray.exceptions.RayTaskError as error:
-                raise error.as_instanceof_cause() from None
+                known = isinstance(error.cause, RnnlensError)
+                raise (error.cause if known else error.as_instanceof_cause()) from None
             except ray.exceptions.RayError:  # its worker, or the machine under it, is gone
                 if attempt == ATTEMPTS:
                     raise _deadly(job) from None

@@ -182,6 +182,15 @@ class Network(nn.Module):
         ids = torch.as_tensor(self.vocab.encode(words), device=self.h0.device).unsqueeze(0)
         return list(zip(words, self.logits(ids)[0, 1:].tolist(), strict=True))
 
+    def check_finite(self, where: str = "the network") -> None:
+        """Refuse weights that are NaN or infinite: whatever is computed from them is no number either."""
+        wild = [name for name, parameter in self.named_parameters() if not bool(parameter.isfinite().all())]
+        if wild:
+            raise RnnlensError(
+                f"{where} has weights off the scale (NaN or infinite) in {quoted(', '.join(wild))}: nothing can be "
+                "read from them; train it again, with a lower learning_rate"
+            )
+
     # --- how to make it again ---
 
     @property

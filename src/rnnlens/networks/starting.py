@@ -6,12 +6,9 @@ As made, a network forgets within a few words, and what stood at a text's beginn
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-
-if TYPE_CHECKING:
-    from rnnlens.networks.network import Network
 
 GATED = ("gru", "lstm", "ugrnn")  # the second of their stacked gates is the one that keeps
 
@@ -33,13 +30,3 @@ def hold(cell: Any, arch: str, words: float, generator: torch.Generator) -> None
     cell.b[gate], cell.c[gate] = keeps, 0.0
     if arch == "lstm":  # and takes in as much as it lets go
         cell.b[: cell.hidden], cell.c[: cell.hidden] = -keeps, 0.0
-
-
-@torch.no_grad()
-def remember(network: Network, words: float = 100.0, spread: float = 0.1, seed: int = 0) -> Network:
-    """Let an untrained network begin with units that keep for 1 … `words` words, and with embedded words of this
-    standard deviation; in place, and returned."""
-    assert network.E is not None
-    network.E.mul_(spread)
-    hold(network.cell, network.arch, words, torch.Generator().manual_seed(seed))
-    return network

@@ -96,10 +96,7 @@ def no_network() -> Live:
 
 def stored_arrays(run: Run) -> dict[str, Tensor]:
     """What `analyze` or the toy study left in a run's folder."""
-    from rnnlens.artifacts import read_tensors
-
-    path = run.path / "analysis.safetensors"
-    return {name: torch.from_numpy(a.copy()) for name, a in read_tensors(path)[0].items()} if path.exists() else {}
+    return run.analysed()
 
 
 def packed(array: Tensor) -> dict[str, str]:

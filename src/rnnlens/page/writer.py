@@ -33,6 +33,11 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
         more = {} if folder is None else reproduction(folder)
         shown = network_of(Path(run)) if more else run
         opened = None if shown is None else load(shown)
+    elif not isinstance(run, Run) and not hasattr(run, "results"):
+        raise RnnlensError(
+            f"report got {quoted(type(run).__name__)}: expected a run or an analysis, as in "
+            "report(rnnlens.analyze(network), 'report.html')"
+        )
     else:
         opened = run  # type: ignore[assignment]
         folder = run.path if isinstance(run, Run) else None if run.run is None else run.run.path

@@ -57,7 +57,10 @@ def read_checkpoint(
 ) -> tuple[Counters, Weights | None]:
     """Put network, optimiser and average back where the checkpoint stands; returns the counters and best weights."""
     path = checkpoint_path(out)
-    arrays, about = read_tensors(path)
+    try:
+        arrays, about = read_tensors(path)
+    except RnnlensError as error:
+        raise RnnlensError(f"{error}, or delete it to train from the start") from error
     # Copied into memory that torch allocated: results must not depend on how a file's bytes happen to be aligned.
     tensors = {name: torch.tensor(array) for name, array in arrays.items()}
     device = network.h0.device
@@ -73,7 +76,7 @@ def read_checkpoint(
                 optimiser.state[parameter] = state
                 if average is not None:
                     average[name].copy_(tensors[f"average/{name}"])
-    except (KeyError, TypeError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise RnnlensError(
             f"{quoted(str(path))} does not fit this network: {error}; delete the folder to start anew"
         ) from error

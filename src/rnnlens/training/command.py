@@ -7,6 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rnnlens.errors import RnnlensError
 from rnnlens.training.config import TrainConfig
 
@@ -62,4 +64,21 @@ def train_command(
             told = "  ".join(f"{key} {value:.4g}" for key, value in record.items())
             print(told)
         print(repr(run))
+        if hint := _hint(run, data):
+            print(hint)
     return run
+
+
+def _hint(run: Run, corpus: Any) -> str | None:
+    """What to try where a network has learnt hardly anything: few reviews are few steps."""
+    accuracy, split = run.results["accuracy"].get("validation"), corpus.validation
+    if accuracy is None or np.ndim(split.labels) != 1:
+        return None
+    positive = float(np.mean(split.labels))
+    same = max(positive, 1 - positive)
+    if accuracy > same + 0.1 * (1 - same):
+        return None
+    return (
+        f"hint: {100 * accuracy:.1f} % is hardly better than always saying the same ({100 * same:.1f} %): train for "
+        "more epochs, or begin so that few reviews suffice: --scale 0.1 --memory 100 --learning-rate 0.01"
+    )

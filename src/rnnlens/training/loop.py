@@ -73,6 +73,8 @@ def train(
     """
     config, out = config or TrainConfig(), Path(out).absolute()
     check_device(device)
+    if isinstance(corpus, Path | str):
+        raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
     if network.vocab != corpus.vocab:
         raise RnnlensError("network and corpus have different words: make the network with Network(corpus.vocab, …)")
     about = {

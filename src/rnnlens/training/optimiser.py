@@ -2,7 +2,8 @@
 
 Adam gives every number steps of like size. For the thousands of words that are seldom seen this means noise: each
 occurrence moves them far. `word_epsilon` lets a word's steps follow the size of its gradient instead, and `sparsity`
-takes from every word, at every step, what only words with an effect win back: the rest end at exactly zero.
+takes from every word, at every step, what only words with an effect win back: the rest end at exactly zero (near it,
+where weights are averaged).
 """
 
 from __future__ import annotations

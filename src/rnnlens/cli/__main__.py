@@ -1,0 +1,5 @@
+"""`python -m rnnlens.cli`."""
+
+from rnnlens.cli import main
+
+main()

@@ -1,0 +1,190 @@
+"""Reviews and networks: prepare, train, info, probe."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rnnlens.cli.printing import Arch, Device, show, table_of
+from rnnlens.corpora.options import PrepareConfig
+from rnnlens.errors import UsageError
+from rnnlens.training.config import TrainConfig
+
+
+def prepare(
+    source: str,
+    /,
+    *,
+    out: Path,
+    overwrite: bool = False,
+    config: Annotated[PrepareConfig, Parameter(name="*")] = PrepareConfig(),  # noqa: B008 - frozen
+) -> None:
+    """Turn reviews into a vocabulary and memory-mapped ids.
+
+    SOURCE is a hub name (`imdb`, `yelp`, `owner/name`), a csv, tsv, jsonl or parquet file, a folder with train and
+    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2, neg/pos
+    or 1 to 5 stars (3 dropped).
+
+    Example: `rnnlens prepare reviews.csv --out corpora/mine --text body --label stars`
+
+    Parameters
+    ----------
+    source
+        Where the reviews are.
+    out
+        The corpus folder to write.
+    overwrite
+        Replace another corpus that is already there.
+    """
+    from rnnlens.corpora import prepare as prepare_corpus
+    from rnnlens.progress import progress_bar
+
+    with progress_bar("preparing", 1) as advance:
+        done = 0.0
+
+        def told(rows: int, total: int) -> None:
+            nonlocal done
+            advance(rows / max(1, total) - done, f"{rows:,} of {total:,} reviews")
+            done = rows / max(1, total)
+
+        corpus = prepare_corpus(source, out, overwrite=overwrite, progress=told, **asdict(config))
+    print(repr(corpus))
+    print(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
+
+
+def train(
+    corpus: str,
+    /,
+    *,
+    out: Path,
+    arch: Arch = "gru",
+    hidden: int = 256,
+    embedding: int = 128,
+    scale: float = 1.0,
+    memory: float = 0.0,
+    settings: Path | None = None,
+    refit: bool = False,
+    resume: bool = False,
+    test: bool = False,
+    device: Device | None = None,
+    threads: int | None = None,
+    config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = TrainConfig(),  # noqa: B008 - frozen
+) -> None:
+    """Train a network on a corpus.
+
+    Killed at any moment, the same command with `--resume` continues exactly where the last checkpoint stands.
+
+    Example: `rnnlens train corpora/mine --out runs/mine`. With only some thousand reviews, small networks that begin
+    with a memory learn sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
+
+    Parameters
+    ----------
+    corpus
+        A prepared corpus folder, any source that `rnnlens prepare` takes, or `toy`.
+    out
+        The run folder to write.
+    arch
+        Architecture of the network.
+    hidden
+        Units of the network.
+    embedding
+        Length of a word's embedding.
+    scale
+        Size of the embeddings before training. Small ones, such as 0.1, learn sooner; a vanilla network needs them.
+    memory
+        How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
+        such as 1000.
+    settings
+        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that differ from their
+        defaults win.
+    refit
+        Train on the validation reviews too, to the last epoch: once every choice is made.
+    resume
+        Go on where a killed run stopped.
+    test
+        Evaluate the finished network on the test reviews. Choose settings on the validation reviews first.
+    device
+        Where to compute; by default a GPU if there is one.
+    threads
+        CPU threads; small networks are often fastest with 1.
+    """
+    from rnnlens.training.command import train_command
+
+    train_command(
+        corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings, memory
+    )  # fmt: skip
+    if corpus != "toy":
+        print(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
+
+
+def info(path: Path, /) -> None:
+    """Say what is in a run folder or a prepared corpus.
+
+    Example: `rnnlens info runs/mine`
+
+    Parameters
+    ----------
+    path
+        The folder.
+    """
+    from rnnlens.experiments.info import describe
+
+    title, facts = describe(path)
+    table = table_of("", "", title=title, header=False)
+    for name, value in facts:
+        table.add_row(name, value)
+    show(table)
+
+
+def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device | None = None) -> None:
+    """Read sentences with a trained network and show its logit after every word.
+
+    After `rnnlens analyze`, also with the modifier subspace switched off.
+
+    Example: `rnnlens probe runs/mine "not bad at all" "bad" --figure reading.html`
+
+    Parameters
+    ----------
+    run
+        A run folder, or `zoo:imdb-gru`, the packaged network.
+    texts
+        One or more sentences, each in quotes. `<pad>` is no input.
+    figure
+        Also draw them, to an html, svg, pdf or png file.
+    device
+        Where to compute.
+    """
+    if not texts:
+        raise UsageError('no sentence to read: give at least one, as in `rnnlens probe RUN "not bad at all"`')
+    from rnnlens.runs import load
+    from rnnlens.training.loop import check_device
+
+    check_device(device)
+    opened = load(run)
+    network = opened.network.to(device or "cpu")
+    quiet = opened.without_subspace(network)
+    sentences = {text: network.read(text) for text in texts}
+    for text, words in sentences.items():
+        calm = None if quiet is None else quiet.read(text)
+        table = table_of("word", "logit", "change", *([] if calm is None else ["without modifiers", "change"]), "")
+        before, calmer = network.logit(network.h0).item(), 0.0 if quiet is None else quiet.logit(quiet.h0).item()
+        table.add_row("(start)", f"{before:+.2f}", "", *([] if calm is None else [f"{calmer:+.2f}", ""]), "")
+        span = max(abs(logit) for _, logit in words) or 1.0
+        for k, (word, logit) in enumerate(words):
+            known = network.vocab is not None and (word in network.vocab or word == "<pad>")
+            bar = "█" * max(1, round(20 * abs(logit) / span))
+            other = [] if calm is None else [f"{calm[k][1]:+.2f}", f"{calm[k][1] - calmer:+.2f}"]
+            table.add_row(word if known else f"{word} (unknown)", f"{logit:+.2f}", f"{logit - before:+.2f}",
+                          *other, bar, style="green" if logit > 0 else "red")  # fmt: skip
+            before, calmer = logit, calmer if calm is None else calm[k][1]
+        show(table)
+    if quiet is not None:
+        print("without modifiers: with the modifier subspace projected out of the state at every step")
+    if figure is not None:
+        from rnnlens import figures
+
+        print(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")

@@ -1,0 +1,94 @@
+"""What is shown to others: report, figures, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from rnnlens.cli.printing import show_report
+
+
+def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -> None:
+    """Write the page of an analysed run: one HTML file with the figures, and the network itself, live.
+
+    Example: `rnnlens report runs/mine --out mine.html`
+
+    Parameters
+    ----------
+    run
+        A run folder, after `rnnlens analyze` or `rnnlens toy`, or the folder of `rnnlens reproduce`.
+    out
+        Where to write; by default `report.html` in that folder.
+    words
+        How many of the most frequent words the live network knows; by default as many as 12 MB hold.
+    """
+    from rnnlens.page import report as write_report
+
+    show_report(write_report(run, out, words))
+
+
+def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pdf", "png", "html"] = "svg") -> None:
+    """Save every figure of an analysed run, each to a file.
+
+    Example: `rnnlens figures runs/mine --format pdf --out figures`. To change one, draw it in Python:
+    `rnnlens.figures.barcodes(rnnlens.load("runs/mine"), ["not", "very"])` is a Plotly figure.
+
+    Parameters
+    ----------
+    run
+        A run folder, after `rnnlens analyze` or `rnnlens toy`.
+    out
+        The folder to write to; by default `figures` in the run folder.
+    format
+        What kind of file. All but html need `pip install rnnlens[images]` and a Chrome or Chromium.
+    """
+    from rnnlens.figures import catalogue, write_figures
+    from rnnlens.progress import progress_bar
+    from rnnlens.runs import load
+
+    results = load(run).results
+    with progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
+        written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
+    for path in written:
+        print(path)
+    for name, why in missing.items():
+        print(f"{name}: not drawn: {why}")
+
+
+def export(
+    run: Path,
+    /,
+    *,
+    to: Path,
+    name: str | None = None,
+    license: str = "unknown",
+    dataset: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a run as a model folder of the Hugging Face hub, with a card; `rnnlens.load` opens it again.
+
+    model.safetensors, config.json, vocab.json, README.md, and what was measured. Nothing is sent anywhere: upload the
+    folder with `hf upload OWNER/NAME FOLDER` if you like.
+
+    Example: `rnnlens export runs/mine --to hub/mine --license apache-2.0`
+
+    Parameters
+    ----------
+    run
+        A finished run folder.
+    to
+        The folder to write.
+    name
+        The model's name in its card; by default that of the run folder.
+    license
+        The license you give it, as the hub writes it: `apache-2.0`, `mit`, `cc-by-4.0` …
+    dataset
+        The reviews' `owner/name` on the hub, if they are there.
+    overwrite
+        Replace an earlier export; a folder that holds anything else is never replaced.
+    """
+    from rnnlens.hub import export as write_folder
+
+    folder = write_folder(run, to, name=name, license=license, dataset=dataset, overwrite=overwrite)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    print(f"model: {folder} ({size / 1e6:.1f} MB); open it with rnnlens.load({str(folder)!r})")

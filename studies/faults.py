@@ -1,0 +1,260 @@
+"""Strike the five commands in every way there is, as often as one likes, and write down what came of it.
+
+python -m studies.faults                               # an hour or two; writes docs/results/faults.json, docs/faults.md
+python -m studies.faults --every 10 --fuzz 0 --out somewhere         # a tenth of it, without fuzzing
+
+Real full and read-only disks need root, clock jumps libfaketime (Debian's faketime), fuzzing atheris; what is missing
+is left out, and said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rnnlens.artifacts import atomic_file
+from studies.forks import FULL, Done, Forks
+from studies.world import COMMANDS, World, completes, damage, make_world, small_disk
+
+DOCS = Path(__file__).parents[1] / "docs"
+FAKETIME = f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1"
+JUMPS = ("-3650d", "+3650d", "-1h", "+0", "+1h", "-30d")
+ROOM = (0, *(1 << k for k in range(12, 22)))  # bytes left on a full disk
+Row = dict[str, Any]
+Strike = Callable[[Path], Done]
+
+
+class Study:
+    """Strikes, counted by what strikes and whom."""
+
+    def __init__(self, world: World, forks: Forks, every: int):
+        self.world, self.forks, self.every, self.rows = world, forks, every, list[Row]()
+
+    def strike(self, fault: str, name: str, strikes: list[Strike]) -> None:
+        """Begin anew, strike, look, and run the same command again; for each of the strikes."""
+        row: Row = {"fault": fault, "command": name, "strikes": 0, "ended": 0, "told": 0, "wrong": []}
+        said: set[str] = set()
+        for strike in strikes:
+            folder = self.world.begin(name)
+            done = strike(folder)
+            wrong = damage(self.world, name, folder)
+            if done.code == 1 and not done.told:
+                wrong.append(f"not one line: {done.err[-300:]}")
+            if done.code not in (0, 1, -signal.SIGKILL, -signal.SIGINT):
+                wrong.append(f"ended with {done.code}")
+            wrong += completes(self.world, name, folder, self.forks)
+            row["strikes"] += 1
+            row["ended"] += done.code != 0
+            row["told"] += done.told is not None
+            row["wrong"] += wrong[:3]
+            said |= {re.sub(r"'[^']*'", "…", done.told)} if done.told else set()
+        self.rows.append(row)
+        print(f"{fault}, {name}: {row['strikes']} strikes, {row['ended']} ended it, {row['told']} told, "
+              f"{row['wrong'] or 'nothing wrong'}", *sorted(said), sep="\n    ", flush=True)  # fmt: skip
+
+    def touches(self, name: str, fault: Row) -> list[Strike]:
+        """A fault at every touch, or every so many."""
+        count = self.run(self.world.begin(name), name, fault).events
+        first = random.Random(name).randrange(min(self.every, count)) + 1
+        return [partial(self.run, name=name, fault={**fault, "event": at})
+                for at in range(first, count + 1, self.every)]  # fmt: skip
+
+    def moments(self, name: str, kind: signal.Signals, n: int = 30) -> list[Strike]:
+        """A signal at random moments of the command's time."""
+        chance, seconds = random.Random(f"{name} {kind}"), self.world.undisturbed[name].seconds
+        return [partial(self.run, name=name, fault={"signal": kind, "after": chance.uniform(0, seconds)})
+                for _ in range(max(2, n // self.every))]  # fmt: skip
+
+    def run(self, folder: Path, name: str, fault: Row | None = None) -> Done:
+        return self.forks.run(COMMANDS[name].split(), folder, fault)
+
+    def full(self, folder: Path, name: str, free: int) -> Done:
+        with self.world.full(free):
+            return self.run(folder, name)
+
+    def read_only(self, folder: Path, name: str) -> Done:
+        with self.world.read_only():
+            return self.run(folder, name)
+
+    def at_once(self, folder: Path, name: str, other: Forks) -> Done:
+        """Two processes run the same command in the same folder; how the one that was refused, if one was, ended."""
+        with ThreadPoolExecutor(1) as pool:
+            theirs = pool.submit(other.run, COMMANDS[name].split(), folder)
+            ours = self.run(folder, name)
+            return ours if ours.code else theirs.result()
+
+
+@contextmanager
+def jumping(file: Path) -> Iterator[None]:
+    """The clock that libfaketime reads from a file, set anew every tenth of a second, by hours and by years."""
+    ended, chance = threading.Event(), random.Random(0)
+
+    def jump() -> None:
+        while not ended.wait(0.1):
+            file.write_text(chance.choice(JUMPS) + "\n")
+
+    thread = threading.Thread(target=jump)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def strike_all(every: int) -> tuple[list[Row], list[str]]:
+    """Every fault on every command: the rows, and what had to be left out."""
+    left_out = []
+    with tempfile.TemporaryDirectory() as folder, Forks() as forks, Forks() as other, \
+            small_disk(Path(folder) / "world" / "now") as mounted:  # fmt: skip
+        world = make_world(forks, Path(folder) / "world", mounted)
+        study = Study(world, forks, every)
+        for name in COMMANDS:
+            study.strike("killed at a touch of a file", name, study.touches(name, {"signal": signal.SIGKILL}))
+            study.strike("killed by the clock", name, study.moments(name, signal.SIGKILL))
+            study.strike("Ctrl-C at a touch of a file", name, study.touches(name, {"signal": signal.SIGINT})[::4])
+            study.strike("Ctrl-C by the clock", name, study.moments(name, signal.SIGINT, 15))
+            study.strike("no room for one write", name, study.touches(name, {"errno": FULL}))
+            study.strike("no room from a write on", name, study.touches(name, {"errno": FULL, "lasting": True})[::4])
+            if mounted:
+                study.strike("a full disk", name, [partial(study.full, name=name, free=free) for free in ROOM])
+                study.strike("a read-only disk", name, [partial(study.read_only, name=name)])
+            both = partial(study.at_once, name=name, other=other)
+            study.strike("two processes at once", name, [both] * max(1, 5 // every))
+        if not mounted:
+            left_out.append("real disks, which need root")
+        if Path(FAKETIME).exists():
+            _jump_all(study, Path(folder), max(1, 5 // every))
+        else:
+            left_out.append("clock jumps, which need libfaketime")
+    return study.rows, left_out
+
+
+def _jump_all(study: Study, folder: Path, times: int) -> None:
+    clock = folder / "clock"
+    clock.write_text("+0\n")
+    # A clock that is set does not move the monotonic one, nor the times that files have.
+    environment = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1",
+                   "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}  # fmt: skip
+    with Forks(environment) as jumpy, jumping(clock):
+        struck = Study(study.world, jumpy, study.every)
+        for name in COMMANDS:
+            struck.strike("clock jumps", name, [partial(struck.run, name=name)] * times)
+    study.rows += struck.rows
+
+
+def fuzzed(seconds: int) -> list[Row]:
+    """What came of fuzzing, in a process that has imported nothing yet: atheris must see it happen."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "fuzz.json"
+        subprocess.run([sys.executable, "-m", "studies.fuzz", f"--seconds={seconds}", f"--out={out}"], check=False)
+        return json.loads(out.read_text())
+
+
+# --- written down -----------------------------------------------------------------------------------------------------
+
+PAGE = """# Faults: what strikes a command, and what is left
+
+Written by `python -m studies.faults` on {date}, on {machine}. The data: [results/faults.json](results/faults.json).
+A smaller part of this runs with every test (`tests/test_faults.py`, `tests/test_fuzz.py`).
+
+Five commands (`{commands}`) ran on a small corpus, each in a process of its own, and were struck on the way. After
+every strike three things were looked at: the command said so in one line (if it could say anything); every file that
+was there before it was the old one or the new one, whole; the same command, run again, ended well and left exactly the
+files, times aside, that an undisturbed run leaves.
+
+A *touch* is whenever Python opens, renames, removes or makes a file or folder of the command's folder: a strike at
+every one of them leaves no order of writing untried; here it was {every}. By the clock, moments are drawn at random
+from the command's time.
+
+| fault | {heads} | wrong |
+|---|{lines}---|
+{rows}
+
+Strikes are given with how many of them ended the command; the others came too late, or could be borne.
+{left_out}
+## Fuzzing
+
+Every loader was given {seconds} seconds of inputs that [atheris](https://github.com/google/atheris) made, led by the
+coverage of rnnlens' own code (`python -m studies.fuzz`), from a genuine file on. Files of rnnlens carry a fingerprint,
+which stops all but a forger: here it is made to fit. An input that raises anything but a one-line `RnnlensError`, takes
+over 20 seconds, or over 4 GB, would be a crash.
+
+| loader | inputs | taken | refused | longest, s | MB | crashes |
+|---|---|---|---|---|---|---|
+{fuzzed}
+
+What a loader must stand, as tests of their own: compressed tables (polars would unpack them at any size), parquet files
+with more rows than bytes, tars with entries that claim terabytes, are sparse, point out of the folder or are links,
+JSON a hundred thousand levels deep, headers of safetensors and .npy files that lie about their size, runs that claim
+vast networks, pickles in place of any file. One thing is not stopped: a parquet page may unpack to 2 GB before its
+length is known.
+
+## Tests of the tests
+
+`python -m studies.mutations` breaks twenty lines of `dynamics`, `context` and `baselines`, one at a time, and runs the
+tests named beside each: [results/mutations.json](results/mutations.json). `make coverage` fails where branches of
+`src/` are covered below 90 %. `make audit` asks pip-audit about every pin of `constraints.txt`.
+"""
+
+
+def page(found: dict[str, Any]) -> str:
+    faults = list(dict.fromkeys(row["fault"] for row in found["strikes"]))
+    rows = []
+    for fault in faults:
+        of = {row["command"]: row for row in found["strikes"] if row["fault"] == fault}
+        cells = [f"{of[name]['strikes']} ({of[name]['ended']})" if name in of else "" for name in COMMANDS]
+        rows.append(f"| {fault} | {' | '.join(cells)} | {sum(len(row['wrong']) for row in of.values())} |")
+    fuzzed = [f"| `{row['loader']}` | {row['inputs']:,} | {row['taken']:,} | {row['refused']:,} | {row['longest']} | "
+              f"{row['megabytes']:,} | {int(row['crashed'])} |" for row in found["fuzz"]]  # fmt: skip
+    left_out = f"\nLeft out: {'; '.join(found['left out'])}.\n" if found["left out"] else ""
+    return PAGE.format(
+        date=found["date"], machine=found["machine"], commands="`, `".join(COMMANDS), heads=" | ".join(COMMANDS),
+        lines="---|" * len(COMMANDS), rows="\n".join(rows), fuzzed="\n".join(fuzzed) or "| none | | | | | | |",
+        seconds=found["fuzz seconds"], left_out=left_out,
+        every="every one" if found["every"] == 1 else f"one of every {found['every']}",
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m studies.faults", description=__doc__)
+    parser.add_argument("--every", type=int, default=1, help="strike at every so many touches only")
+    parser.add_argument("--fuzz", type=int, default=60, help="seconds for each loader; 0 leaves fuzzing out")
+    parser.add_argument("--out", type=Path, default=DOCS, help="the folder for faults.md and results/faults.json")
+    parser.add_argument("--only", choices=["strikes", "fuzz"], help="keep the other part as it is")
+    asked = parser.parse_args()
+    data = asked.out / "results" / "faults.json"
+    found = json.loads(data.read_text()) if asked.only else {"strikes": [], "fuzz": [], "left out": [], "every": 1}
+    machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    found |= {"date": date.today().isoformat(), "machine": machine, "fuzz seconds": asked.fuzz}
+    if asked.only != "fuzz":
+        found["every"] = asked.every
+        found["strikes"], found["left out"] = strike_all(asked.every)
+    if asked.only != "strikes" and asked.fuzz:
+        found["fuzz"] = fuzzed(asked.fuzz)
+    for path, text in ((data, json.dumps(found, indent=1) + "\n"), (asked.out / "faults.md", page(found))):
+        with atomic_file(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        print(path)
+    if any(row["wrong"] for row in found["strikes"]) or any(row["crashed"] for row in found["fuzz"]):
+        raise SystemExit("something is wrong: see above")
+
+
+if __name__ == "__main__":
+    main()

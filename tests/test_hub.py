@@ -1,0 +1,169 @@
+"""An exported run is a hub folder: it reads as the run did, and its card is true, and harmless whatever it names."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+import yaml
+
+import rnnlens
+from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
+from rnnlens.cli import main
+from rnnlens.hub import card, plain
+
+HOSTILE = "<script>alert(1)</script> | `x` [a](http://evil) \n---\nlicense: stolen # *b* \u2028 \x07 'q' \"d\" {y: 1}"
+
+
+@pytest.fixture(scope="module", params=["gru", "lstm"])
+def run(request, tmp_path_factory):
+    corpus = toy_corpus(train=64, validation=16)
+    path = tmp_path_factory.mktemp("runs") / "run"
+    return train(
+        Network(corpus.vocab, arch=request.param, hidden=4, embedding=2, scale=0.5), corpus, TrainConfig(epochs=1), path
+    )
+
+
+def front_matter(text):
+    """The card's metadata, as the hub reads it, and its text."""
+    _, head, body = re.split(r"^---$", text, maxsplit=2, flags=re.MULTILINE)
+    return yaml.safe_load(head), body
+
+
+def test_an_export_reads_as_the_run_did(run, tmp_path):
+    folder = rnnlens.export(run, tmp_path / "model")
+    assert {"model.safetensors", "config.json", "vocab.json", "README.md"} <= {p.name for p in folder.iterdir()}
+    back = rnnlens.load(folder)
+    ids = torch.randint(len(run.vocab), (5, 12), generator=torch.Generator().manual_seed(0))
+    assert torch.equal(back.network(ids), run.network(ids))
+    assert back.vocab == run.vocab and back.config == run.config and back.results == run.results
+    assert back.network.config == run.network.config
+    config = json.loads((folder / "config.json").read_text())
+    assert config["model_type"] == "rnnlens" and config["network"] == run.about["network"]
+
+
+def test_an_export_can_be_exported_and_described(run, tmp_path, capsys):
+    rnnlens.export(rnnlens.export(run, tmp_path / "one"), tmp_path / "two", name="run")
+    assert rnnlens.load(tmp_path / "two").results == run.results
+    with pytest.raises(SystemExit):
+        main(["info", str(tmp_path / "two")])
+    assert "finished" in capsys.readouterr().out
+
+
+def test_it_loads_without_transformers_and_the_hub(run, tmp_path):
+    folder = rnnlens.export(run, tmp_path / "model")
+    code = (
+        "import sys\n"
+        "for name in ('transformers', 'huggingface_hub', 'yaml', 'polars', 'cyclopts'): sys.modules[name] = None\n"
+        f"import rnnlens\nprint(rnnlens.load({str(folder)!r}).network.read('not good')[-1][1])\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert float(told) == pytest.approx(run.network.read("not good")[-1][1])
+
+
+def test_the_cards_numbers_are_the_runs(tmp_path):
+    run = rnnlens.load("zoo:imdb-gru")
+    metadata, body = front_matter(card(run, "imdb-gru", "mit"))
+    assert metadata["license"] == "mit" and metadata["datasets"] == ["stanfordnlp/imdb"]
+    assert metadata["library_name"] == "rnnlens" and "gru" in metadata["tags"]
+    (model,) = metadata["model-index"]
+    measured = {m["name"]: m["value"] for m in model["results"][0]["metrics"]}
+    assert measured == {f"{part} accuracy": run.results["accuracy"][part] for part in ("validation", "test")}
+    assert f"{100 * run.results['accuracy']['test']:.2f} %" in body
+    hub = pytest.importorskip("huggingface_hub")
+    seen = hub.ModelCard(card(run, "imdb-gru", "mit")).data
+    assert seen.eval_results[0].metric_value == run.results["accuracy"]["validation"]
+
+
+def test_what_an_analysis_found_is_in_the_card():
+    run = rnnlens.load("zoo:imdb-gru")
+    words = [{"word": w, "kind": k} for w, k in (("not|a", "negator"), ("<b>", "intensifier"), ("the", "other"))]
+    found = {
+        "modifiers": {"words": words}, "subspace": {"explained_variance": [0.7, 0.2]}, "warnings": ["it *leaks*"],
+    }  # fmt: skip
+    run = rnnlens.Run(run.path, run.about)
+    run.__dict__["results"] = found
+    body = front_matter(card(run, "x"))[1]
+    assert "| strongest negators | not\\|a |" in body and "| strongest intensifiers | \\<b\\> |" in body
+    assert "70.0 %, 20.0 %" in body and "it \\*leaks\\*" in body
+
+
+def test_hostile_names_stay_text(run, tmp_path):
+    about = {**run.about, "corpus": {**run.about["corpus"], "source": f"/home/me/{HOSTILE}"}}
+    evil = rnnlens.Run(run.path, about)
+    text = card(evil, HOSTILE, dataset=HOSTILE)
+    metadata, body = front_matter(text)
+    assert metadata["license"] == "unknown" and metadata["datasets"] == [HOSTILE]
+    assert "/home/me" not in text
+    folder = rnnlens.export(evil, tmp_path / "model", name=HOSTILE)
+    assert "/home/me" not in (folder / "config.json").read_text() + (folder / "README.md").read_text()
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    html = markdown.render(body)
+    assert "<script" not in html and "evil" in html and "<h1>&lt;script&gt;" in html
+    assert re.findall(r'href="([^"]*)"', html) == ["https://arxiv.org/abs/2004.08013"]
+    assert html.count("<code>") == 1 and "<em>" not in html  # `rnnlens`, which is the card's own
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "plain words", "a\\b", "", "don't", "_".join("abc")])
+def test_plain_text_is_shown_as_it_is(text):
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    shown = re.sub(r"<[^>]*>", "", markdown.render(f"x {plain(text)} x"))
+    import html
+
+    wanted = "".join(char if char.isprintable() else " " for char in f"x {text} x")
+    assert html.unescape(shown).split() == wanted.split()
+
+
+def test_folders_with_something_in_them_are_left_alone(run, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    assert rnnlens.export(run, mine) == mine  # an empty one is as good as none
+    before = (mine / "config.json").stat().st_ino
+    with pytest.raises(RnnlensError, match="not empty.*--overwrite"):
+        rnnlens.export(run, mine)
+    assert (mine / "config.json").stat().st_ino == before
+    rnnlens.export(run, mine, overwrite=True)
+    assert (mine / "config.json").stat().st_ino != before
+    (mine / ".git").mkdir()
+    with pytest.raises(RnnlensError, match=r"'\.git', which no export wrote"):
+        rnnlens.export(run, mine, overwrite=True)
+    with pytest.raises(RnnlensError, match="no export wrote"):  # nor a run itself
+        rnnlens.export(run, run.path, overwrite=True)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(RnnlensError, match="no folder"):
+        rnnlens.export(run, tmp_path / "file")
+    with pytest.raises(RnnlensError, match="license is 'MY: own'"):
+        rnnlens.export(run, tmp_path / "other", license="MY: own")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "mine"]
+
+
+def test_an_export_that_fails_leaves_the_earlier_one(run, tmp_path, monkeypatch):
+    folder = rnnlens.export(run, tmp_path / "model", name="first")
+
+    def fails(*args, **more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rnnlens.hub.card", fails)
+    with pytest.raises(RnnlensError, match="No space left"):
+        rnnlens.export(run, folder, name="second", overwrite=True)
+    assert "# first" in (folder / "README.md").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    rnnlens.load(folder)
+
+
+def test_other_peoples_models_are_told(tmp_path):
+    rnnlens.artifacts.write_json(tmp_path / "config.json", {"model_type": "bert"})
+    with pytest.raises(RnnlensError, match="another kind of model"):
+        rnnlens.load(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(RnnlensError, match="no fingerprint"):
+        rnnlens.load(tmp_path)
+
+
+def test_the_command(run, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["export", str(run.path), "--to", str(tmp_path / "model"), "--license", "mit", "--name", "toy"])
+    assert stop.value.code == 0 and "rnnlens.load(" in capsys.readouterr().out
+    assert front_matter((tmp_path / "model" / "README.md").read_text())[0]["license"] == "mit"
