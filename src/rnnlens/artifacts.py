@@ -121,11 +121,15 @@ def exclusive(folder: Path | str, wait: bool = False) -> Iterator[None]:
             raise RnnlensError(
                 f"{quoted(str(folder))} is in use by another rnnlens process; wait or choose another"
             ) from error
+        except OSError:  # a file system without locks: nobody can be kept out
+            pass
         _held.add(folder)
-        sweep_temporaries(folder)
-        yield
+        try:
+            sweep_temporaries(folder)
+            yield
+        finally:
+            _held.discard(folder)
     finally:
-        _held.discard(folder)
         lock.close()
 
 
