@@ -163,13 +163,14 @@ def fuzzed(seconds: int) -> list[Row]:
 
 PAGE = """# Faults: what strikes a command, and what is left
 
-Written by `python -m studies.faults` on {date}, on {machine}, which others were using too. The
-data: [results/faults.json](results/faults.json). A smaller part of this runs with every test (`tests/test_faults.py`, `tests/test_fuzz.py`).
+Written by `python -m studies.faults` on {date}, on {machine}, which others were using too. The data:
+[results/faults.json](results/faults.json). A smaller part of this runs with every test (`tests/test_faults.py`,
+`tests/test_fuzz.py`).
 
 Five commands (`{commands}`) ran on a small corpus, each in a process of its own,
-and were struck on the way. After every strike three things were looked at: the command said so in one line (if it could say anything); every file that
-was there before it was the old one or the new one, whole; the same command, run again, ended well and left exactly the
-files, times aside, that an undisturbed run leaves.
+and were struck on the way. After every strike three things were looked at: the command said so in one line (if it could
+say anything); every file that was there before it was the old one or the new one, whole; the same command, run again,
+ended well and left exactly the files, times aside, that an undisturbed run leaves.
 
 A *touch* is whenever Python opens, renames, removes or makes a file or folder of the command's folder: a strike at
 every one of them leaves no order of writing untried; here it was {every}. By the clock, moments are drawn at random
@@ -246,11 +247,7 @@ def main() -> None:
         else:
             with studies(asked.every) as study:
                 strike_command(study, part)
-                found["every"], found["disk"], found["faketime"] = (
-                    asked.every,
-                    study.world.disk,
-                    Path(FAKETIME).exists(),
-                )
+                found |= {"every": asked.every, "disk": study.world.disk, "faketime": Path(FAKETIME).exists()}
             found["strikes"] = [row for row in found["strikes"] if row["command"] != part] + study.rows
         for path, text in ((data, json.dumps(found, indent=1) + "\n"), (asked.out / "faults.md", page(found))):
             with atomic_file(path) as temporary:
