@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -40,8 +41,11 @@ def main() -> None:
     parser.add_argument("--peer", type=Path, help="a clone of github.com/mattgolub/fixed-point-finder: adds its rows")
     parser.add_argument("--out", type=Path, help="write the table as data")
     parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks, with its page")
+    parser.add_argument("--threads", type=int, help="of torch (default: its own choice; one where the machine is busy)")
     parser.add_argument("--small", action="store_true", help="the GPU's part on a CPU, tiny: to try its lines out")
     arguments = parser.parse_args()
+    if arguments.threads or os.getloadavg()[0] > 0.5 * len(os.sched_getaffinity(0)):
+        torch.set_num_threads(arguments.threads or 1)  # threads that wait for each other measure only who else is here
     name = "gpu" if "gpu" in arguments.only and torch.cuda.is_available() else "cpu"
     about, committed = machine("cuda" if name == "gpu" else "cpu"), RECORDS / f"{name}.json"
     before = rows_of(json.loads(committed.read_text(encoding="utf-8"))) if committed.exists() else []

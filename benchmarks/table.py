@@ -86,7 +86,11 @@ def _processor() -> str:
 
 def in_words(about: Mapping[str, Any]) -> str:
     parts = [about["cpu"], *([f"one {about['gpu']}"] if about["gpu"] else [])]
-    parts += [f"{about['threads']} threads", f"torch {about['torch']}", about["date"]]
+    parts += [
+        f"{about['threads']} thread{'s' if about['threads'] > 1 else ''}",
+        f"torch {about['torch']}",
+        about["date"],
+    ]
     busy = f"load {about['load']} when it began" if about["load"] >= 0.5 else "the machine was quiet"
     return ", ".join([*parts, busy])
 

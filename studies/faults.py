@@ -1,7 +1,7 @@
 """Strike the five commands in every way there is, as often as one likes, and write down what came of it.
 
 python -m studies.faults                               # an hour or two; writes docs/results/faults.json, docs/faults.md
-python -m studies.faults --every 10 --fuzz 0 --out somewhere         # a tenth of it, without fuzzing
+python -m studies.faults train fuzz --every 10 --seconds 5 --out somewhere              # some of it, quickly
 
 Real full and read-only disks need root, clock jumps libfaketime (Debian's faketime), fuzzing atheris; what is missing
 is left out, and said.
@@ -36,6 +36,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 FAKETIME = f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1"
 JUMPS = ("-3650d", "+3650d", "-1h", "+0", "+1h", "-30d")
 ROOM = (0, *(1 << k for k in range(12, 22)))  # bytes left on a full disk
+PARTS = (*COMMANDS, "fuzz")
 Row = dict[str, Any]
 Strike = Callable[[Path], Done]
 
@@ -81,8 +82,8 @@ class Study:
         return [partial(self.run, name=name, fault={"signal": kind, "after": chance.uniform(0, seconds)})
                 for _ in range(max(2, n // self.every))]  # fmt: skip
 
-    def run(self, folder: Path, name: str, fault: Row | None = None) -> Done:
-        return self.forks.run(COMMANDS[name].split(), folder, fault)
+    def run(self, folder: Path, name: str, fault: Row | None = None, forks: Forks | None = None) -> Done:
+        return (forks or self.forks).run(COMMANDS[name].split(), folder, fault)
 
     def full(self, folder: Path, name: str, free: int) -> Done:
         with self.world.full(free):
@@ -101,9 +102,11 @@ class Study:
 
 
 @contextmanager
-def jumping(file: Path) -> Iterator[None]:
-    """The clock that libfaketime reads from a file, set anew every tenth of a second, by hours and by years."""
+def jumping(file: Path) -> Iterator[dict[str, str]]:
+    """The clock that libfaketime reads from a file, set anew every tenth of a second, by hours and by years; the
+    environment of processes that go by it. (A clock that is set moves neither the monotonic one nor files' times.)"""
     ended, chance = threading.Event(), random.Random(0)
+    file.write_text("+0\n")
 
     def jump() -> None:
         while not ended.wait(0.1):
@@ -112,51 +115,40 @@ def jumping(file: Path) -> Iterator[None]:
     thread = threading.Thread(target=jump)
     thread.start()
     try:
-        yield
+        yield {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1",
+               "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}  # fmt: skip
     finally:
         ended.set()
         thread.join()
 
 
-def strike_all(every: int) -> tuple[list[Row], list[str]]:
-    """Every fault on every command: the rows, and what had to be left out."""
-    left_out = []
-    with tempfile.TemporaryDirectory() as folder, Forks() as forks, Forks() as other, \
+@contextmanager
+def studies(every: int) -> Iterator[Study]:
+    """A world to strike in, on a disk of its own where we may mount one."""
+    with tempfile.TemporaryDirectory() as folder, Forks() as forks, \
             small_disk(Path(folder) / "world" / "now") as mounted:  # fmt: skip
-        world = make_world(forks, Path(folder) / "world", mounted)
-        study = Study(world, forks, every)
-        for name in COMMANDS:
-            study.strike("killed at a touch of a file", name, study.touches(name, {"signal": signal.SIGKILL}))
-            study.strike("killed by the clock", name, study.moments(name, signal.SIGKILL))
-            study.strike("Ctrl-C at a touch of a file", name, study.touches(name, {"signal": signal.SIGINT})[::4])
-            study.strike("Ctrl-C by the clock", name, study.moments(name, signal.SIGINT, 15))
-            study.strike("no room for one write", name, study.touches(name, {"errno": FULL}))
-            study.strike("no room from a write on", name, study.touches(name, {"errno": FULL, "lasting": True})[::4])
-            if mounted:
-                study.strike("a full disk", name, [partial(study.full, name=name, free=free) for free in ROOM])
-                study.strike("a read-only disk", name, [partial(study.read_only, name=name)])
-            both = partial(study.at_once, name=name, other=other)
-            study.strike("two processes at once", name, [both] * max(1, 5 // every))
-        if not mounted:
-            left_out.append("real disks, which need root")
-        if Path(FAKETIME).exists():
-            _jump_all(study, Path(folder), max(1, 5 // every))
-        else:
-            left_out.append("clock jumps, which need libfaketime")
-    return study.rows, left_out
+        yield Study(make_world(forks, Path(folder) / "world", mounted), forks, every)
 
 
-def _jump_all(study: Study, folder: Path, times: int) -> None:
-    clock = folder / "clock"
-    clock.write_text("+0\n")
-    # A clock that is set does not move the monotonic one, nor the times that files have.
-    environment = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1",
-                   "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}  # fmt: skip
-    with Forks(environment) as jumpy, jumping(clock):
-        struck = Study(study.world, jumpy, study.every)
-        for name in COMMANDS:
-            struck.strike("clock jumps", name, [partial(struck.run, name=name)] * times)
-    study.rows += struck.rows
+def strike_command(study: Study, name: str) -> None:
+    """Every fault on one command."""
+    study.strike("killed at a touch of a file", name, study.touches(name, {"signal": signal.SIGKILL}))
+    study.strike("killed by the clock", name, study.moments(name, signal.SIGKILL))
+    study.strike("Ctrl-C at a touch of a file", name, study.touches(name, {"signal": signal.SIGINT})[::4])
+    study.strike("Ctrl-C by the clock", name, study.moments(name, signal.SIGINT, 15))
+    study.strike("no room for one write", name, study.touches(name, {"errno": FULL}))
+    study.strike("no room from a write on", name, study.touches(name, {"errno": FULL, "lasting": True})[::4])
+    if study.world.disk:
+        study.strike("a full disk", name, [partial(study.full, name=name, free=free) for free in ROOM])
+        study.strike("a read-only disk", name, [partial(study.read_only, name=name)])
+    with Forks() as other:
+        both = partial(study.at_once, name=name, other=other)
+        study.strike("two processes at once", name, [both] * max(1, 5 // study.every))
+    if Path(FAKETIME).exists():
+        with tempfile.TemporaryDirectory() as folder, jumping(Path(folder) / "clock") as environment, \
+                Forks(environment) as jumpy:  # fmt: skip
+            struck = partial(study.run, name=name, forks=jumpy)
+            study.strike("clock jumps", name, [struck] * max(1, 5 // study.every))
 
 
 def fuzzed(seconds: int) -> list[Row]:
@@ -171,13 +163,14 @@ def fuzzed(seconds: int) -> list[Row]:
 
 PAGE = """# Faults: what strikes a command, and what is left
 
-Written by `python -m studies.faults` on {date}, on {machine}. The data: [results/faults.json](results/faults.json).
-A smaller part of this runs with every test (`tests/test_faults.py`, `tests/test_fuzz.py`).
+Written by `python -m studies.faults` on {date}, on {machine}, which others were using too. The data:
+[results/faults.json](results/faults.json). A smaller part of this runs with every test (`tests/test_faults.py`,
+`tests/test_fuzz.py`).
 
-Five commands (`{commands}`) ran on a small corpus, each in a process of its own, and were struck on the way. After
-every strike three things were looked at: the command said so in one line (if it could say anything); every file that
-was there before it was the old one or the new one, whole; the same command, run again, ended well and left exactly the
-files, times aside, that an undisturbed run leaves.
+Five commands (`{commands}`) ran on a small corpus, each in a process of its own,
+and were struck on the way. After every strike three things were looked at: the command said so in one line (if it could
+say anything); every file that was there before it was the old one or the new one, whole; the same command, run again,
+ended well and left exactly the files, times aside, that an undisturbed run leaves.
 
 A *touch* is whenever Python opens, renames, removes or makes a file or folder of the command's folder: a strike at
 every one of them leaves no order of writing untried; here it was {every}. By the clock, moments are drawn at random
@@ -223,35 +216,42 @@ def page(found: dict[str, Any]) -> str:
         rows.append(f"| {fault} | {' | '.join(cells)} | {sum(len(row['wrong']) for row in of.values())} |")
     fuzzed = [f"| `{row['loader']}` | {row['inputs']:,} | {row['taken']:,} | {row['refused']:,} | {row['longest']} | "
               f"{row['megabytes']:,} | {int(row['crashed'])} |" for row in found["fuzz"]]  # fmt: skip
-    left_out = f"\nLeft out: {'; '.join(found['left out'])}.\n" if found["left out"] else ""
+    missing = [*(() if found["disk"] else ("real disks, which need root",)),
+               *(() if found["faketime"] else ("clock jumps, which need libfaketime",))]  # fmt: skip
+    left_out = f"\nLeft out: {'; '.join(missing)}.\n" if missing else ""
+    machine = f"{found['cores']} cores, Linux, Python {found['python']}"
     return PAGE.format(
-        date=found["date"], machine=found["machine"], commands="`, `".join(COMMANDS), heads=" | ".join(COMMANDS),
+        date=found["date"], machine=machine, commands="`, `".join(COMMANDS), heads=" | ".join(COMMANDS),
         lines="---|" * len(COMMANDS), rows="\n".join(rows), fuzzed="\n".join(fuzzed) or "| none | | | | | | |",
-        seconds=found["fuzz seconds"], left_out=left_out,
+        seconds=found.get("fuzz seconds", 0), left_out=left_out,
         every="every one" if found["every"] == 1 else f"one of every {found['every']}",
     )  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m studies.faults", description=__doc__)
+    parser.add_argument(
+        "parts", nargs="*", help=f"which of {', '.join(PARTS)}; by default all. Others stay as they are"
+    )
     parser.add_argument("--every", type=int, default=1, help="strike at every so many touches only")
-    parser.add_argument("--fuzz", type=int, default=60, help="seconds for each loader; 0 leaves fuzzing out")
+    parser.add_argument("--seconds", type=int, default=60, help="of fuzzing, for each loader")
     parser.add_argument("--out", type=Path, default=DOCS, help="the folder for faults.md and results/faults.json")
-    parser.add_argument("--only", choices=["strikes", "fuzz"], help="keep the other part as it is")
     asked = parser.parse_args()
     data = asked.out / "results" / "faults.json"
-    found = json.loads(data.read_text()) if asked.only else {"strikes": [], "fuzz": [], "left out": [], "every": 1}
-    machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
-    found |= {"date": date.today().isoformat(), "machine": machine, "fuzz seconds": asked.fuzz}
-    if asked.only != "fuzz":
-        found["every"] = asked.every
-        found["strikes"], found["left out"] = strike_all(asked.every)
-    if asked.only != "strikes" and asked.fuzz:
-        found["fuzz"] = fuzzed(asked.fuzz)
-    for path, text in ((data, json.dumps(found, indent=1) + "\n"), (asked.out / "faults.md", page(found))):
-        with atomic_file(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        print(path)
+    found: dict[str, Any] = {"strikes": [], "fuzz": []}
+    found = json.loads(data.read_text()) if data.exists() else found
+    found |= {"date": date.today().isoformat(), "python": platform.python_version(), "cores": os.cpu_count()}
+    for part in asked.parts or PARTS:
+        if part == "fuzz":
+            found |= {"fuzz": fuzzed(asked.seconds), "fuzz seconds": asked.seconds}
+        else:
+            with studies(asked.every) as study:
+                strike_command(study, part)
+                found |= {"every": asked.every, "disk": study.world.disk, "faketime": Path(FAKETIME).exists()}
+            found["strikes"] = [row for row in found["strikes"] if row["command"] != part] + study.rows
+        for path, text in ((data, json.dumps(found, indent=1) + "\n"), (asked.out / "faults.md", page(found))):
+            with atomic_file(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
     if any(row["wrong"] for row in found["strikes"]) or any(row["crashed"] for row in found["fuzz"]):
         raise SystemExit("something is wrong: see above")
 

@@ -1,6 +1,6 @@
 """Break one line at a time, and see that a test notices.
 
-python -m studies.mutations                      # a quarter of an hour; writes docs/results/mutations.json
+python -m studies.mutations                      # some minutes; writes docs/results/mutations.json
 python -m studies.mutations --only 3 17          # some of them
 
 Each mutation is made in a copy of the source; only the tests that are named beside it are run, and one must fail.
@@ -49,7 +49,7 @@ MUTATIONS = [
              "real = torch.cat([rows.real, rows.imag])", "modes:real_mode"),
     Mutation("the line goes on beyond its ends", "dynamics/line_attractor.py",
              "along = (reach / length).clamp(0, 1)",
-             "along = reach / length", "line_attractor:nearest"),
+             "along = reach / length", "mutations:ends"),
     Mutation("the curve is a local mean, not a local line", "dynamics/line_attractor.py",
              "return mean_h + (at - mean_s).unsqueeze(1) * slope, slope",
              "return mean_h, slope", "line_attractor:straight"),
@@ -70,7 +70,7 @@ MUTATIONS = [
              "share = share + 0", "mutations:like_valence"),
     Mutation("the line's own direction is part of the subspace", "context/subspace.py",
              "deflections = deflections - (deflections @ span.t()) @ span",
-             "deflections = deflections + 0", "modifiers:subspace"),
+             "deflections = deflections + 0", "mutations:subspace"),
     Mutation("components point to where valence is taken away", "context/subspace.py",
              "axes = axes * torch.where(sign == 0, 1.0, sign).unsqueeze(1)",
              "axes = axes * torch.where(sign == 0, 1.0, -sign).unsqueeze(1)", "modifiers:component_barcodes"),
@@ -82,7 +82,7 @@ MUTATIONS = [
              "m_kept, A_kept = _reduced_rank(X, Y, most)", "mutations:held_out"),
     Mutation("the order of words depends on the batch", "context/perturbation.py",
              "np.random.default_rng([shuffle, row])",
-             "np.random.default_rng([shuffle, k])", "modifiers:shuffling"),
+             "np.random.default_rng([shuffle, k])", "mutations:shuffled"),
     Mutation("modifiers scale themselves where they should not", "baselines/convolution.py",
              "torch.where(apart < shape.first_lag, -80.0, 0.0)",
              "torch.where(apart <= shape.first_lag, -80.0, 0.0)", "baselines:equation"),
@@ -120,7 +120,9 @@ def main() -> None:
     print(f"{caught} of {len(rows)} were noticed")
     if not asked.only:
         with atomic_file(OUT) as temporary:
-            found = {"date": date.today().isoformat(), "noticed": caught, "of": len(rows), "mutations": rows}
+            new = sum(row["tests"].startswith("mutations:") for row in rows)
+            found = {"date": date.today().isoformat(), "noticed": caught, "of": len(rows), "unnoticed at first": new,
+                     "mutations": rows}  # fmt: skip
             temporary.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sys.exit(caught < len(rows))
 

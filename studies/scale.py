@@ -73,9 +73,9 @@ def memory(scale: dict[str, Any]) -> str:
     """What each step of the generated corpus took."""
     lines = [
         f"Measured on {scale['reviews']:,} generated reviews ({scale['words']:,} words, {scale['csv_gb']} GB of csv, "
-        f"{scale['vocabulary']:,} words kept), {scale['machine']['cpu']}, {scale['machine']['date']}; the most that "
-        "the process and its children had at once, with and without the pages of mapped files, which the system takes "
-        "back when it needs them:",
+        f"{scale['vocabulary']:,} words kept), {scale['machine']['cpu']}, busy with other work (load "
+        f"{scale['machine']['load']}), {scale['machine']['date']}; the most that the process and its children had at "
+        "once, with and without the pages of mapped files, which the system takes back when it needs them:",
         "",
         "| command | seconds | peak GB | without mapped files |",
         "|---|--:|--:|--:|",
@@ -174,8 +174,8 @@ def estimate(found: Rates, scale: dict[str, Any], price: float) -> str:
     words = scale["words"] * growth / 1e9
     lines += [
         "",
-        f"Eight GPUs are {one / epoch:.1f} times as fast as one at as many reviews a GPU. On disk the texts take about "
-        f"{scale['csv_gb'] * growth:.0f} GB and the prepared corpus {2 * words:.1f} GB; while preparing, "
+        f"By this, eight GPUs are {one / epoch:.1f} times as fast as one at as many reviews a GPU. On disk the texts "
+        f"take about {scale['csv_gb'] * growth:.0f} GB and the prepared corpus {2 * words:.1f} GB; while preparing, "
         f"{4 * words:.1f} GB more.",
     ]
     return "\n".join(lines)

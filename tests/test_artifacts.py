@@ -141,6 +141,24 @@ def test_a_file_that_a_killed_process_was_writing_is_swept_by_the_next_that_writ
     assert (tmp_path / "x.json").read_text() == "first"
 
 
+def test_a_folder_is_held_against_others_but_not_against_oneself(tmp_path, monkeypatch):
+    with artifacts.exclusive(tmp_path):
+        with pytest.raises(RnnlensError, match="in use by another rnnlens process"), artifacts.exclusive(tmp_path):
+            pass
+        with artifacts.exclusive(tmp_path, wait=True):
+            pass
+        with pytest.raises(RnnlensError, match="in use"), artifacts.exclusive(tmp_path):
+            pass
+    import fcntl
+
+    def refuses(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    with artifacts.exclusive(tmp_path):  # on a file system without locks
+        pass
+
+
 def test_a_sweep_for_one_name_takes_it_literally(tmp_path):
     for name in ("a[b]c", "abc"):
         (tmp_path / f".{name}.{HOST}-999999999-0.tmp").write_text("left")

@@ -26,7 +26,6 @@ def test_what_is_recorded_is_read_back_and_what_is_slower_is_marked():
 
 def test_the_page_is_that_of_the_recorded_tables():
     assert (RECORDS / "README.md").read_text(encoding="utf-8") == page()
-    assert "/work" not in page()
 
 
 def test_contenders_take_turns_equally_often():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from handmade import NEUTRAL, handmade
+from handmade import MODIFIERS, NEUTRAL, VALENCE, Documents, handmade
 from scipy.optimize import minimize
 
 import rnnlens
@@ -12,11 +12,45 @@ from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.fitting import train_model
 from rnnlens.context.bilinear import fit_bilinear
 from rnnlens.context.modifiers import PRIOR, _score, find_modifiers
+from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.probes import Probes
+from rnnlens.context.subspace import fit_subspace
 from rnnlens.corpora import Corpus
 from rnnlens.dynamics.jacobians import input_features
+from rnnlens.dynamics.line_attractor import _nearest
 
 PROBES = Probes(("great", "good"), ("awful", "bad"))
+
+
+def test_the_nearest_point_of_a_line_lies_between_its_ends():
+    knots = torch.tensor([[0.0, 0.0], [10.0, 0.0], [10.0, 4.0]]).double()
+    for h, nearest, segment in (([-3.0, 1.0], [0, 0], 0), ([11.0, 9.0], [10, 4], 1), ([12.0, 1.0], [10, 1], 1)):
+        point, left, along = _nearest(knots, torch.tensor(h).double())
+        assert point.tolist() == nearest and left == segment and 0 <= along <= 1
+
+
+def test_valence_is_no_part_of_the_subspace():
+    """Words that only move the state along the line, however far, add no component."""
+    network, Q = handmade()
+    along = torch.linspace(-4, 4, 200, dtype=torch.float64)
+    line = rnnlens.fit_line_attractor(network, along.unsqueeze(1) * Q[:, 0])
+    found = find_modifiers(network, line, probes=PROBES)
+    rows = torch.tensor([found.row(word) for word in (*MODIFIERS, *VALENCE)])
+    subspace = fit_subspace(network, line, found, rank=2, rows=rows)
+    assert (subspace.components @ line.valence.t()).abs().max() < 1e-9
+    inside = (subspace.components @ Q).square()
+    assert inside[0, 1].item() == pytest.approx(1) and inside[1, 2].item() == pytest.approx(1)
+
+
+def test_shuffled_words_come_in_the_same_order_however_reviews_are_batched():
+    network, _ = handmade()
+    generator = np.random.default_rng(0)
+    ids = [generator.integers(0, len(network.vocab), int(n)) for n in generator.integers(5, 9, 12)]
+    reviews = Reviews.of(Documents(ids, np.ones(12)), "cpu")
+    one_by_one = [(np.array([i]), torch.as_tensor(ids[i]).unsqueeze(0), torch.tensor([len(ids[i])])) for i in range(12)]
+    apart = Reviews(reviews.labels, one_by_one)
+    together, alone = (final_logits(network, read, shuffle=3) for read in (reviews, apart))
+    np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
 def test_a_word_is_measured_against_a_pad_in_its_place():
