@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from rnnlens.context.edges import edge_gains
+from rnnlens.context.impulse import pad_drift
+from rnnlens.context.modifiers import Modifiers, find_modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
+from rnnlens.context.probes import Probes
 from rnnlens.context.scope import scopes
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 from rnnlens.corpora.truth import Truth
+from rnnlens.dynamics import LineAttractor, visited_states
 from rnnlens.experiments.accuracy import other_words
-from rnnlens.experiments.analyze import Analysis
+from rnnlens.experiments.analyze import _line as find_line
+from rnnlens.experiments.analyze import _warnings as warnings_of
 from rnnlens.networks import Network
+from rnnlens.runs import Run
+from rnnlens.training.loop import threads_for
 
 LAGS = 12
 CONTEXTS = 16  # states from which reaches are measured, each with other words behind
 RANKS = (1, 2, 3, 5, 10)
+ON_A_CPU = 1_500  # documents that are read again and again
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """As much of an analysis as is scored against the truth. `states` (K, N): as they are visited; `results`: as in
+    results.json."""
+
+    network: Network
+    states: Tensor
+    line: LineAttractor
+    probes: Probes
+    modifiers: Modifiers
+    results: dict[str, Any]
 
 
 @torch.no_grad()
-def measure_words(analysis: Analysis, corpus: Any, reaching: np.ndarray, seed: int = 0) -> dict[str, np.ndarray]:
+def take_apart(run: Run, corpus: Any, probes: Probes, top: int, device: str | None, starts: int = 2_000) -> Taken:
+    """What `analyze` does first: slow points, the line, the modifiers."""
+    network = copy.deepcopy(run.network).to(device) if device else run.network
+    with threads_for(network, None):
+        source = getattr(corpus, "validation", None) or corpus.train
+        states = visited_states(network, source, n=starts, seed=0, max_words=run.config.max_words)
+        states = states.half().float().to(network.h0)  # as analyses store them
+        _, line, _, through = find_line(network, states)
+        drift = pad_drift(network)
+        results = {
+            "line_attractor": {**line.results(), "through": through, "h_star_logit": float(network.logit(line.h_star))},
+            "pad_drift": drift,
+            "warnings": warnings_of(drift, line, network),
+        }
+        probes = probes.known_to(network)
+        return Taken(network, states, line, probes, find_modifiers(network, line, top, probes=probes), results)
+
+
+@torch.no_grad()
+def measure_words(analysis: Taken, corpus: Any, reaching: np.ndarray, seed: int = 0) -> dict[str, np.ndarray]:
     """Of every word that was looked at, (M,), with the edges of documents, (T,), and the reach of some, given by their
     ids, (R, L): among words as they are read, from states as they are visited."""
     found, network, line = analysis.modifiers, analysis.network, analysis.line
@@ -56,35 +99,40 @@ def reading(logits: np.ndarray, plain: np.ndarray, expected: np.ndarray) -> dict
 
 
 @torch.no_grad()
-def measure_causes(analysis: Analysis, corpus: Any, truth: Truth, draws: int = 3, seed: int = 0) -> dict[str, Any]:
+def measure_causes(analysis: Taken, corpus: Any, truth: Truth, draws: int = 3, seed: int = 0) -> dict[str, Any]:
     """What the test documents read as, before and after the modifier subspace is projected out, of several ranks, and
-    after random subspaces and those of other words: removing it should take the modification and nothing else."""
-    network, subspace, line = analysis.network, analysis.subspace, analysis.line
+    after random subspaces and those of other words: removing it should take the modification and nothing else. On a CPU
+    only some of the documents are read."""
+    network, line = analysis.network, analysis.line
+    some = slice(None if network.h0.device.type == "cuda" else ON_A_CPU)
     sums = truth.sums["test"]
+    plain, expected, without = sums.plain[some], sums.expected[some], sums.labels[some]
+    split = corpus.test.take(np.arange(len(corpus.test))[some])
     width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
-    reviews = Reviews.of(corpus.test, network.h0.device, None, 12 * width)  # networks are measured side by side
+    reviews = Reviews.of(split, network.h0.device, None, 12 * width)  # networks are measured side by side
     before = final_logits(network, reviews)
-    start = reading(before, sums.plain, sums.expected)
+    start = reading(before, plain, expected)
 
     def told(other: Network) -> dict[str, float]:
         logits = final_logits(other, reviews)
-        now = reading(logits, sums.plain, sums.expected)
+        now = reading(logits, plain, expected)
         return {
             **now, "valence_kept": now["valence"] / start["valence"],
-            "accuracy": _accuracy(logits, corpus.test.labels), "accuracy_plain": _accuracy(logits, sums.labels),
+            "accuracy": _accuracy(logits, split.labels), "accuracy_plain": _accuracy(logits, without),
         }  # fmt: skip
 
     wide = fit_subspace(network, line, analysis.modifiers, rank=None, rows=analysis.modifiers.strong)
     ranks = [rank for rank in RANKS if rank <= wide.rank]
     generator = torch.Generator().manual_seed(seed)
-    random = [random_subspace(network.size, 3, generator, subspace.line).to(network.h0) for _ in range(draws)]
+    random = [random_subspace(network.size, 3, generator, wide.line).to(network.h0) for _ in range(draws)]
     others = other_words(network, line, analysis.modifiers, seed, draws)
     return {
+        "documents": len(split),
         "before": {
-            **start, "accuracy": _accuracy(before, corpus.test.labels), "accuracy_plain": _accuracy(before, sums.labels)
+            **start, "accuracy": _accuracy(before, split.labels), "accuracy_plain": _accuracy(before, without)
         },
         "removed": {str(rank): told(project_out(network, wide.take(rank))) for rank in ranks},
-        "random": [told(project_out(network, V, subspace.h_star)) for V in random],
+        "random": [told(project_out(network, V, wide.h_star)) for V in random],
         "other_words": [told(project_out(network, other.take(3))) for other in others if other.rank >= 3],
     }  # fmt: skip
 

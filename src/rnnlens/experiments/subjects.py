@@ -72,8 +72,7 @@ def train_subject(subject: Subject, device: str | None = None) -> Run:
 
 def measure_subject(subject: Subject, device: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Take a trained network apart: every word's measures, and its results; or read what was measured before."""
-    from rnnlens.experiments.analyze import analyze
-    from rnnlens.experiments.measuring import measure_causes, measure_words
+    from rnnlens.experiments.measuring import measure_causes, measure_words, take_apart
     from rnnlens.runs import load
 
     corpus, truth = opened(subject.out)
@@ -81,9 +80,8 @@ def measure_subject(subject: Subject, device: str | None = None) -> tuple[dict[s
     if not stored.exists() or "validation" not in run.results:
         where = device or ("cuda" if torch.cuda.is_available() else None)
         probes = Probes(**read_json(subject.out / "probes.json"))
-        analysis = analyze(run, corpus, probes=probes, top=TOP, device=where, accuracy=False)
-        analysis.save()
-        run.add_results(validation={"causes": measure_causes(analysis, corpus, truth)})
+        analysis = take_apart(run, corpus, probes, TOP, where)
+        run.add_results(**analysis.results, validation={"causes": measure_causes(analysis, corpus, truth)})
         arrays = measure_words(analysis, corpus, truth.modifiers)
         write_tensors(stored, arrays, {"what": "every word's measures, for `rnnlens validate`"})
     return read_tensors(stored)[0], run.results
