@@ -10,9 +10,14 @@ from rnnlens.context.strength import PRIOR, sure_scores
 
 def recommended(strengths: np.ndarray, lasting: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The score of K networks with strengths (K, M) and lasting valences (K, M), as `find_modifiers` computes it."""
-    valence = (lasting / np.maximum(lasting.std(1, keepdims=True), 1e-30)).mean(0)
-    mean, usual, seen = (torch.from_numpy(np.ascontiguousarray(part)) for part in (strengths.mean(0), valence, counts))
+    parts = strengths.mean(0), mean_valence(lasting), counts
+    mean, usual, seen = (torch.from_numpy(np.ascontiguousarray(part)) for part in parts)
     return sure_scores(mean, usual, seen).numpy()
+
+
+def mean_valence(lasting: np.ndarray) -> np.ndarray:
+    """Of K networks' valences (K, M), each by its own scale."""
+    return (lasting / np.maximum(lasting.std(1, keepdims=True), 1e-30)).mean(0)
 
 
 def alternatives(strengths: np.ndarray, lasting: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:

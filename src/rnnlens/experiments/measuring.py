@@ -27,9 +27,9 @@ from rnnlens.runs import Run
 from rnnlens.training.loop import threads_for
 
 LAGS = 12
-CONTEXTS = 16  # states from which reaches are measured, each with other words behind
+CONTEXTS = 32  # states from which reaches are measured, each with other words behind
+SUREST = 100  # words whose reaches together are the usual one
 RANKS = (1, 2, 3, 5, 10)
-ON_A_CPU = 1_500  # documents that are read again and again
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,8 @@ def take_apart(run: Run, corpus: Any, probes: Probes, top: int, device: str | No
 @torch.no_grad()
 def measure_words(analysis: Taken, corpus: Any, reaching: np.ndarray, seed: int = 0) -> dict[str, np.ndarray]:
     """Of every word that was looked at, (M,), with the edges of documents, (T,), and the reach of some, given by their
-    ids, (R, L): among words as they are read, from states as they are visited."""
+    ids, (R, L): among words as they are read, from states as they are visited; `usual` (L,) is the reach of the words
+    that are surest to be modifiers, together."""
     found, network, line = analysis.modifiers, analysis.network, analysis.line
     first, last = edge_gains(network, line, analysis.probes)
     generator = np.random.default_rng(seed)
@@ -77,12 +78,16 @@ def measure_words(analysis: Taken, corpus: Any, reaching: np.ndarray, seed: int 
     places = torch.linspace(0.1, 0.9, CONTEXTS, device=order.device).mul(len(order)).long()
     ids, others = (torch.as_tensor(some, device=line.h_star.device) for some in (reaching, between))
     at = analysis.states.to(line.h_star)[order[places]]
+    surest = found.ids[found.sure.abs().argsort(descending=True)[:SUREST]]
+    reach, usual = scopes(network, line, torch.cat([ids, surest]), analysis.probes, LAGS, at, others).interaction.split(
+        [len(ids), len(surest)]
+    )
     tensors = {
         "ids": found.ids, "norm_fixed": found.norms["fixed"], "norm_nearest": found.norms["nearest"],
         "interaction": found.interaction, "score": found.score, "strength": found.strength, "sure": found.sure,
         "share": found.share, "positive": found.positive, "negative": found.negative, "valence": found.valence,
         "lasting": found.lasting,
-        "reaching": ids, "reach": scopes(network, line, ids, analysis.probes, LAGS, at, others).interaction,
+        "reaching": ids, "reach": reach, "usual": (usual * usual[:, :1].sign()).sum(0),
         "reach_over_pads": scopes(network, line, ids, analysis.probes, LAGS).interaction,
         "beginning": first, "ending": last,
     }  # fmt: skip
@@ -101,13 +106,9 @@ def reading(logits: np.ndarray, plain: np.ndarray, expected: np.ndarray) -> dict
 @torch.no_grad()
 def measure_causes(analysis: Taken, corpus: Any, truth: Truth, draws: int = 3, seed: int = 0) -> dict[str, Any]:
     """What the test documents read as, before and after the modifier subspace is projected out, of several ranks, and
-    after random subspaces and those of other words: removing it should take the modification and nothing else. On a CPU
-    only some of the documents are read."""
-    network, line = analysis.network, analysis.line
-    some = slice(None if network.h0.device.type == "cuda" else ON_A_CPU)
-    sums = truth.sums["test"]
-    plain, expected, without = sums.plain[some], sums.expected[some], sums.labels[some]
-    split = corpus.test.take(np.arange(len(corpus.test))[some])
+    after random subspaces and those of other words: removing it should take the modification and nothing else."""
+    network, line, split, sums = analysis.network, analysis.line, corpus.test, truth.sums["test"]
+    plain, expected, without = sums.plain, sums.expected, sums.labels
     width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
     reviews = Reviews.of(split, network.h0.device, None, 12 * width)  # networks are measured side by side
     before = final_logits(network, reviews)
@@ -127,7 +128,6 @@ def measure_causes(analysis: Taken, corpus: Any, truth: Truth, draws: int = 3, s
     random = [random_subspace(network.size, 3, generator, wide.line).to(network.h0) for _ in range(draws)]
     others = other_words(network, line, analysis.modifiers, seed, draws)
     return {
-        "documents": len(split),
         "before": {
             **start, "accuracy": _accuracy(before, split.labels), "accuracy_plain": _accuracy(before, without)
         },

@@ -22,18 +22,19 @@ import torch
 
 from rnnlens.artifacts import read_tensors, write_json, write_tensors
 from rnnlens.baselines import ModifierConvolution
+from rnnlens.context.documents import Borne, in_documents, sparse_valences
 from rnnlens.context.modifiers import kind_of
-from rnnlens.context.scope import falls_to
+from rnnlens.context.scope import falls_to, fitted
 from rnnlens.context.strength import PRIOR
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, preset
 from rnnlens.corpora.truth import Truth
 from rnnlens.errors import RnnlensError, exit_code_of
-from rnnlens.experiments.alternatives import alternatives, recommended
+from rnnlens.experiments.alternatives import alternatives, mean_valence, recommended
 from rnnlens.experiments.ceiling import known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.recipe import RECIPE, Settings
-from rnnlens.experiments.scoring import agreement, reaches, score_words
+from rnnlens.experiments.scoring import LEARNABLE, agreement, kinds, reaches, score_words
 from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.training.__main__ import config_flags
@@ -68,16 +69,16 @@ def validate(
     for subject, seconds in run_jobs(train_and_measure, subjects, jobs if jobs > 1 else 0, (device,)):
         told(f"{subject.folder.name}: trained in {seconds[0]:.0f} s, measured in {seconds[1]:.0f} s")
     measured = [_measured(subject) for subject in subjects]
-    data = _data(corpus, out, measured[0]["ids"])
+    data, valences = _data(corpus, out, measured[0]["ids"]), _valences(corpus, out)
     found: dict[str, Any] = {
         "preset": name, "language": dataclasses.asdict(language), "language_seed": language_seed,
         "network": {key: value for key, value in vars(settings).items() if key != "config"},
         "config": dataclasses.asdict(settings.config), "seeds": seeds,
         "truth": {"bayes": truth.bayes, "reader": truth.reader, "plain": _plain_accuracy(corpus, truth)},
-        "networks": [{**_scored(corpus, truth, [one], data), **one["results"]} for one in measured],
+        "networks": [{**_scored(corpus, truth, [one], data, valences), **one["results"]} for one in measured],
     }  # fmt: skip
     if seeds > 1:
-        found["consensus"] = _scored(corpus, truth, measured, data)
+        found["consensus"] = _scored(corpus, truth, measured, data, valences)
     found["ceiling"] = _regressed(corpus, truth, out, measured[0]["ids"], known=True)
     found["regressions"] = _regressed(corpus, truth, out, measured[0]["ids"], known=False)
     if convolution:
@@ -99,9 +100,9 @@ def _measured(subject: Subject) -> dict[str, Any]:
 
 
 def _scored(
-    corpus: Corpus, truth: Truth, measured: list[dict[str, Any]], data: dict[str, np.ndarray]
+    corpus: Corpus, truth: Truth, measured: list[dict[str, Any]], data: dict[str, np.ndarray], valences: np.ndarray
 ) -> dict[str, Any]:
-    """One network, or the mean of several, against the truth."""
+    """One network, or the mean of several, against the truth; valences (W,): a sparse regression's."""
 
     def mean(name: str) -> np.ndarray:
         return np.mean([one[name] for one in measured], 0)
@@ -112,28 +113,59 @@ def _scored(
     strengths, lasting = (np.stack([one[name] for one in measured]) for name in ("strength", "lasting"))
     sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction", "score")}
     sizes |= {"sure": recommended(strengths, lasting, counts), **alternatives(strengths, lasting, counts)}
+    borne = in_documents(
+        corpus, ids, mean_valence(lasting), sizes["sure"], float(fitted(torch.from_numpy(mean("usual")))), valences
+    )
+    sizes["documents"] = borne.strength
     strength, share, positive, negative = mean("strength"), mean("share"), mean("positive"), mean("negative")
     kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
-    tau, over_pads = (np.full(int(max(ids.max(), reaching.max())) + 1, np.nan) for _ in range(2))
-    tau[reaching] = falls_to(torch.from_numpy(mean("reach"))).numpy()
-    over_pads[reaching] = falls_to(torch.from_numpy(mean("reach_over_pads"))).numpy()
-    tau, over_pads = tau[ids], over_pads[ids]
-    found = score_words(truth, ids, counts, {**sizes, **data}, strength, kind, tau)
-    of_factors = np.isin(ids, truth.modifiers) & (truth.shift[ids] == 0)
-    found["barcode"] = agreement(share[of_factors], truth.share[ids[of_factors]], counts[of_factors])
-    of_all = np.isin(ids, truth.modifiers)
-    found["reach_over_pads"] = reaches(over_pads[of_all], truth.tau[ids[of_all]], counts[of_all])
-    rows = np.flatnonzero(np.isin(ids, truth.modifiers))
-    rank = np.argsort(np.argsort(-np.abs(sizes["sure"]), kind="stable"), kind="stable") + 1
+    reach = torch.from_numpy(mean("reach"))
+
+    def of_words(tau: np.ndarray) -> np.ndarray:
+        found = np.full(len(corpus.vocab), np.nan)
+        found[reaching] = tau
+        return found[ids]
+
+    taus = {
+        "reach": of_words(falls_to(reach).numpy()), "reach_fitted": of_words(fitted(reach).numpy()),
+        "reach_over_pads": of_words(falls_to(torch.from_numpy(mean("reach_over_pads"))).numpy()),
+        "documents": of_words(borne.reaches(reaching, fitted(reach).numpy())),
+    }  # fmt: skip
+    found = score_words(truth, ids, counts, {**sizes, **data}, strength, kind, taus["reach"])
+    positives = np.isin(ids, truth.modifiers)
+    rows, factors = np.flatnonzero(positives), positives & (truth.shift[ids] == 0)
+    found["barcode"] = agreement(share[factors], truth.share[ids[factors]], counts[factors])
+    for name in ("reach_fitted", "reach_over_pads"):
+        found[name] = reaches(taus[name][rows], truth.tau[ids[rows]], counts[rows])
+    ranks = {name: np.argsort(np.argsort(-np.abs(sizes[name]), kind="stable"), kind="stable") + 1
+             for name in ("sure", "documents")}  # fmt: skip
     return {
         **found,
+        "documents": _borne_out(truth, borne, counts, taus["documents"]),
         "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")},
         "found": {
             "kind": [truth.kinds[i] for i in ids[rows]], "called": [kind[i] for i in rows],
-            "count": counts[rows].tolist(), "rank": rank[rows].tolist(),
+            "count": counts[rows].tolist(), "rank": ranks["sure"][rows].tolist(),
+            "rank_in_documents": ranks["documents"][rows].tolist(),
             "share": truth.share[ids[rows]].tolist(), "found_share": strength[rows].tolist(),
-            "tau": truth.tau[ids[rows]].tolist(), "found_tau": tau[rows].tolist(),
+            "share_in_documents": borne.strength[rows].tolist(),
+            "tau": truth.tau[ids[rows]].tolist(), "found_tau": taus["reach"][rows].tolist(),
+            "tau_in_documents": taus["documents"][rows].tolist(),
         },
+    }  # fmt: skip
+
+
+def _borne_out(truth: Truth, borne: Borne, counts: np.ndarray, tau: np.ndarray) -> dict[str, Any]:
+    """What documents bear out of the networks' findings, against the truth."""
+    ids, strength = borne.ids, borne.strength
+    positive = np.isin(ids, truth.modifiers)
+    factors = positive & (truth.shift[ids] == 0)
+    called = [kind_of(s, s, -s) for s in strength[factors].tolist()]
+    return {
+        "share": borne.share, "fade": borne.fade,
+        "strength": agreement(strength[factors], truth.share[ids[factors]], counts[factors]),
+        "kinds": kinds(called, [truth.kinds[i] for i in ids[factors]], counts[factors] >= LEARNABLE),
+        "reach": reaches(tau[positive], truth.tau[ids[positive]], counts[positive]),
     }  # fmt: skip
 
 
@@ -198,6 +230,13 @@ def _data(corpus: Corpus, out: Path, ids: np.ndarray) -> dict[str, np.ndarray]:
     return dict(sorted(read_tensors(path)[0].items()))
 
 
+def _valences(corpus: Corpus, out: Path) -> np.ndarray:
+    path = out / "valences.safetensors"
+    if not path.exists():
+        write_tensors(path, {"valence": sparse_valences(corpus)[0]}, {"what": "weights of words, sparse"})
+    return read_tensors(path)[0]["valence"]
+
+
 def _plain_accuracy(corpus: Corpus, truth: Truth) -> float:
     """Of who knows every valence but no modifier."""
     assert corpus.test is not None
@@ -229,11 +268,14 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
     ]
     for name, pick in {
         "recall at M: sure": lambda one: one["scores"]["sure"]["recall_at_m"],
+        "recall at M: documents": lambda one: one["scores"]["documents"]["recall_at_m"],
         "kind, all": lambda one: one["kinds"]["accuracy"],
         "kind, frequent enough": lambda one: one["kinds"]["accuracy_learnable"],
         "strength r, all": lambda one: one["strength"]["all"]["pearson"],
         "strength r, frequent enough": lambda one: one["strength"]["learnable"]["pearson"],
-        "τ within 30 %, frequent enough": lambda one: one["reach"]["learnable"]["within"],
+        "… in documents": lambda one: one["documents"]["strength"]["learnable"]["pearson"],
+        "τ within 30 %, frequent enough": lambda one: one["reach"]["reachable"]["within"],
+        "… in documents, frequent enough": lambda one: one["documents"]["reach"]["reachable"]["within"],
         "edge error, beginning": lambda one: one["edges"]["beginning"]["error"],
         "edge error, ending": lambda one: one["edges"]["ending"]["error"],
     }.items():
