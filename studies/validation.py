@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnlens.artifacts import atomic_file, read_json, read_lines, write_json
+from rnnlens.corpora import load_corpus
 from rnnlens.figures.style import write_figure
 from studies.validation_figures import figures
 from studies.validation_imdb import imdb, imdb_lists
@@ -37,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="holds folders that `rnnlens validate` wrote")
     parser.add_argument("--imdb", type=Path, help="analysed runs named imdb-…: lists of their modifiers are made anew")
+    parser.add_argument("--corpus", type=Path, default=Path("corpora/imdb"), help="the reviews they were trained on")
     asked = parser.parse_args()
     found = {path.parent.name: read_json(path) for path in sorted(asked.folder.glob("*/validation.json"))}
     if not found:
@@ -46,17 +48,17 @@ def main() -> None:
         write_json(DOCS / "results" / f"validation-{name}.json", slim(one))
     lists = DOCS / "results" / "imdb-lists.json"
     if asked.imdb is not None:
-        write_json(lists, imdb_lists(asked.imdb))
+        write_json(lists, imdb_lists(asked.imdb, load_corpus(asked.corpus)))
+    reach, chosen = (
+        read_json(path) if path.exists() else None
+        for path in (DOCS / "results" / f"validation-{name}.json" for name in ("reach", "chosen"))
+    )
     searched, earlier = (DOCS / "results" / f"validation-search{name}.jsonl" for name in ("", "-earlier"))
     for name, figure in figures(found, SCORES, MAIN).items():
         write_figure(figure, DOCS / "images" / f"validation-{name}.svg")
     with atomic_file(DOCS / "validation.md") as temporary:
-        text = (
-            "\n".join(
-                page(found, read_json(lists) if lists.exists() else None, read_lines(searched), read_lines(earlier))
-            )
-            + "\n"
-        )
+        told = read_json(lists) if lists.exists() else None
+        text = "\n".join(page(found, told, read_lines(searched), read_lines(earlier), reach, chosen)) + "\n"
         temporary.write_text(text, encoding="utf-8")
     print(DOCS / "validation.md")
 
@@ -73,7 +75,12 @@ def slim(one: Results) -> Results:
 
 
 def page(
-    every: dict[str, Results], lists: Results | None, searched: list[Results], earlier: list[Results]
+    every: dict[str, Results],
+    lists: Results | None,
+    searched: list[Results],
+    earlier: list[Results],
+    reach: Results | None,
+    chosen: Results | None,
 ) -> list[str]:
     found = {name: one for name, one in every.items() if name in MAIN}
     return [
@@ -98,12 +105,13 @@ def page(
         "",
         *verdicts(found),
         "",
-        *explained(found),
+        *explained(found, reach, chosen),
         "",
         "## Which words are modifiers",
         "",
         "Average precision of ranking all words by each score. `strength` is the lasting change of strong probe words",
-        "after a word, as a share of their valence (`context.strength`).",
+        "after a word, as a share of their valence (`context.strength`); `in documents` corrects what networks",
+        "are sure of by a regression on the training documents (`context.documents`).",
         "",
         *rankings(found),
         "",

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 Results = dict[str, Any]
-SHOWN = ("norm_fixed", "interaction", "score", "sure", "bigram contrast")
+SHOWN = ("norm_fixed", "interaction", "sure", "documents", "bigram contrast")
 GREEN = "#009e73"
 
 
@@ -92,7 +92,8 @@ def strength(found: dict[str, Results]) -> Figure:
             at = [i for i, k in enumerate(rows["kind"]) if k == kind]
             look = look_of_kind(kind)
             figure.add_scatter(
-                x=[rows["share"][i] for i in at], y=[rows["found_share"][i] for i in at], mode="markers", name=kind,
+                x=[rows["share"][i] for i in at], y=[rows["share_in_documents"][i] for i in at],
+                mode="markers", name=kind,
                 marker={
                     "color": look.colour, "symbol": look.symbol, "opacity": 0.7,
                     "size": [4 + 2 * min(3, (rows["count"][i] / 300) ** 0.5) for i in at],
@@ -101,7 +102,7 @@ def strength(found: dict[str, Results]) -> Figure:
             )  # fmt: skip
     figure = styled(
         figure, "Strengths found and true", "true change of the next word's valence, as a share", "found",
-        "consensus of the networks; the larger, the more often seen in training; the line is the truth", 440,
+        "in documents, begun from networks; the larger, the more often seen in training; the line is the truth", 440,
     )  # fmt: skip
     return figure.update_layout(margin={"t": 116})
 
@@ -119,7 +120,10 @@ def documents(found: dict[str, Results]) -> Figure | None:
     figure = panels(["average precision", "strength: r, seen at least 500 times"])
     for name, runs in groups.items():
         x = [one["language"]["train"] for one in runs]
-        for key, colour, told in (("sure", BLUE, "recommended"), ("norm_fixed", GREY, "the paper's norm")):
+        for key, colour, told in (
+            ("documents", BLUE, "recommended"), ("sure", "#56b4e9", "networks alone"),
+            ("norm_fixed", GREY, "the paper's norm"),
+        ):  # fmt: skip
             figure.add_scatter(
                 x=x, y=[best(one)["scores"][key]["average_precision"] for one in runs], mode="lines+markers",
                 name=f"{name}: {told}", line={"color": colour}, row=1, col=1,
@@ -135,9 +139,10 @@ def documents(found: dict[str, Results]) -> Figure | None:
                     mode="lines+markers", name=f"{name}: {told}", line={"color": colour, "dash": "dot"},
                     showlegend=column == 1, row=1, col=column,
                 )  # fmt: skip
-        figure.add_scatter(
-            x=x, y=[best(one)["strength"]["learnable"]["pearson"] for one in runs], mode="lines+markers",
-            line={"color": BLUE}, showlegend=False, row=1, col=2,
-        )  # fmt: skip
+        for colour, of in ((BLUE, lambda one: one["documents"]), ("#56b4e9", lambda one: one)):
+            figure.add_scatter(
+                x=x, y=[of(best(one))["strength"]["learnable"]["pearson"] for one in runs], mode="lines+markers",
+                line={"color": colour}, showlegend=False, row=1, col=2,
+            )  # fmt: skip
     figure = styled(figure, "With more documents", "training documents", "", height=440)
     return figure.update_xaxes(type="log").update_layout(margin={"t": 90})

@@ -131,7 +131,7 @@ def jobs_of(
     prepared = [Job("prepare", study) for study in chosen]
     trained = [Job("train", study, subject) for study in chosen for subject in study.subjects(out)]
     measured = [Job("measure", job.study, job.subject) for job in trained]
-    fitted = [Job("convolution", study) for study in chosen if study.settings.arch == "gru"]
+    fitted = [Job("convolution", study) for study in chosen if study.name == study.preset]
     needs = dict.fromkeys((job.key for job in prepared), "")
     needs |= {job.key: Job("prepare", job.study).key for job in [*trained, *fitted]}
     needs |= {late.key: early.key for late, early in zip(measured, trained, strict=True)}
@@ -185,7 +185,7 @@ def score(chosen: list[Study], out: Path, device: str | None) -> None:
     for study in chosen:
         print(f"--- {study.name}", flush=True)
         validate(study.language, out / study.name, study.settings, seeds=study.seeds, device=device, name=study.preset,
-                 convolution=study.settings.arch == "gru", told=print)  # fmt: skip
+                 convolution=study.name == study.preset, told=print)  # fmt: skip
 
 
 def main() -> None:

@@ -10,7 +10,16 @@ from rnnlens.experiments.alternatives import alternatives, moderated, recommende
 from rnnlens.experiments.ceiling import known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.measuring import reading
-from rnnlens.experiments.scoring import agreement, average_precision, by_frequency, by_nature, kinds, ranking, reaches
+from rnnlens.experiments.scoring import (
+    above,
+    agreement,
+    average_precision,
+    by_frequency,
+    by_nature,
+    kinds,
+    ranking,
+    reaches,
+)
 
 
 def test_average_precision_is_scikit_learns_with_ties_and_weights():
@@ -28,6 +37,9 @@ def test_a_ranking_is_scored_by_what_stands_first():
     found = ranking(size, positive, draws=200)
     assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2) and found["recall_at_m"] == 0.5
     assert found["interval"][0] <= found["average_precision"] <= found["interval"][1]
+    worse = above(size, size[::-1], positive)
+    assert worse["difference"] == pytest.approx((1 + 2 / 3) / 2 - (1 / 3 + 2 / 5) / 2)
+    assert worse["interval"][0] <= worse["difference"] <= worse["interval"][1]
     parts = by_frequency(size, positive, np.array([1_000, 100, 100, 100, 100]))
     assert [part["recall"] for part in parts] == [0.0, None, None, 1.0, None] and parts[0]["wrong"] == 1
 

@@ -63,7 +63,8 @@ class Modifiers(Shown):
     interaction   (M,)    the probes' contrast of the change in full effects
     positive, negative  (M,)  the mean change of the linear effect on positive and negative probes: the barcode's means
     share         (M,)    the barcode's contrast as a share of valence itself: −1 makes words neutral, −2 flips them
-    valence       (M,)    the word's own full effect at h*; `lasting`: what of it lasts
+    valence       (M,)    the word's own full effect at h*; `lasting`: what of it lasts; over several networks,
+                          their mean, each by its own scale
     score         (M,)    the interaction as a share of valence, corrected and shrunk; over several networks, their mean
     strength      (M,)    the lasting change of strong probes' full effects as a share, beyond that of like words
     sure          (M,)    the strength as far as it is sure; over several networks, that of their mean strength
@@ -379,8 +380,8 @@ def _consensus(found: list[Modifiers], threshold: float | None) -> Modifiers:
     )
     lasting = torch.stack([(one.lasting / one.lasting.std()).to(first.score) for one in found]).mean(0)
     return replace(
-        first, score=score, strength=strength, sure=sure_scores(strength, lasting, first.counts), share=share,
-        positive=positive, negative=negative,
+        first, score=score, strength=strength, lasting=lasting, sure=sure_scores(strength, lasting, first.counts),
+        share=share, positive=positive, negative=negative,
         kinds=_kinds(share, positive, negative), networks=len(found),
         threshold=_threshold(score) if threshold is None else threshold,
     )  # fmt: skip

@@ -71,27 +71,39 @@ def measure_words(analysis: Taken, corpus: Any, reaching: np.ndarray, seed: int 
     that are surest to be modifiers, together."""
     found, network, line = analysis.modifiers, analysis.network, analysis.line
     first, last = edge_gains(network, line, analysis.probes)
-    generator = np.random.default_rng(seed)
-    texts = np.asarray(corpus.train.ids)
-    between = texts[generator.integers(0, len(texts), (CONTEXTS, LAGS - 1))].astype(np.int64)
-    order = network.logit(analysis.states.to(line.h_star)).argsort()
-    places = torch.linspace(0.1, 0.9, CONTEXTS, device=order.device).mul(len(order)).long()
-    ids, others = (torch.as_tensor(some, device=line.h_star.device) for some in (reaching, between))
-    at = analysis.states.to(line.h_star)[order[places]]
-    surest = found.ids[found.sure.abs().argsort(descending=True)[:SUREST]]
-    reach, usual = scopes(network, line, torch.cat([ids, surest]), analysis.probes, LAGS, at, others).interaction.split(
-        [len(ids), len(surest)]
-    )
+    ids = torch.as_tensor(reaching, device=line.h_star.device)
+    both = torch.cat([ids, found.ids[found.sure.abs().argsort(descending=True)[:SUREST]]])
+    curves = reach_curves(network, line, analysis.probes, analysis.states, corpus, both, seed)
+    reach, usual = curves[: len(ids)], usual_reach(curves[len(ids) :])
     tensors = {
         "ids": found.ids, "norm_fixed": found.norms["fixed"], "norm_nearest": found.norms["nearest"],
         "interaction": found.interaction, "score": found.score, "strength": found.strength, "sure": found.sure,
         "share": found.share, "positive": found.positive, "negative": found.negative, "valence": found.valence,
         "lasting": found.lasting,
-        "reaching": ids, "reach": reach, "usual": (usual * usual[:, :1].sign()).sum(0),
+        "reaching": ids, "reach": reach, "usual": usual,
         "reach_over_pads": scopes(network, line, ids, analysis.probes, LAGS).interaction,
         "beginning": first, "ending": last,
     }  # fmt: skip
     return {name: value.cpu().numpy() for name, value in tensors.items()}
+
+
+@torch.no_grad()
+def reach_curves(
+    network: Network, line: LineAttractor, probes: Probes, states: Tensor, corpus: Any, ids: Tensor, seed: int = 0
+) -> Tensor:
+    """Strengths (R, L) of words at lags 1 … L, from some of the states, with words of the training documents between
+    them and the probes."""
+    texts = np.asarray(corpus.train.ids)
+    drawn = np.random.default_rng(seed).integers(0, len(texts), (CONTEXTS, LAGS - 1))
+    between = torch.as_tensor(texts[drawn].astype(np.int64), device=line.h_star.device)
+    order = network.logit(states.to(line.h_star)).argsort()
+    places = torch.linspace(0.1, 0.9, CONTEXTS, device=order.device).mul(len(order)).long()
+    return scopes(network, line, ids, probes, LAGS, states.to(line.h_star)[order[places]], between).interaction
+
+
+def usual_reach(curves: Tensor) -> Tensor:
+    """The reach (L,) of several words together, (R, L), whatever their signs."""
+    return (curves * curves[:, :1].sign()).sum(0)
 
 
 def reading(logits: np.ndarray, plain: np.ndarray, expected: np.ndarray) -> dict[str, float]:

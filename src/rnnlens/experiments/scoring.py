@@ -36,15 +36,29 @@ def average_precision(size: np.ndarray, positive: np.ndarray, weight: np.ndarray
 def ranking(size: np.ndarray, positive: np.ndarray, seed: int = 0, draws: int = DRAWS) -> dict[str, Any]:
     """How well a size ranks modifiers before other words: average precision with its interval, and the share of the M
     modifiers that are among the first M words."""
-    size, M = np.abs(size), int(positive.sum())
+    order, M = np.argsort(-np.abs(size), kind="stable"), int(positive.sum())
+    size, positive = np.abs(size)[order], positive[order]  # what is sorted is soon sorted again
     generator = np.random.default_rng(seed)
     drawn = [average_precision(size, positive, generator.poisson(1.0, len(size)).astype(float)) for _ in range(draws)]
-    first = np.argsort(-size, kind="stable")[:M]
     return {
         "average_precision": average_precision(size, positive),
         "interval": np.quantile(drawn, [0.025, 0.975]).tolist(),
-        "recall_at_m": float(positive[first].mean()),
+        "recall_at_m": float(positive[:M].mean()),
     }
+
+
+def above(size: np.ndarray, other: np.ndarray, positive: np.ndarray, seed: int = 0) -> dict[str, Any]:
+    """By how much one size ranks better than another, in average precision, over the same words drawn again."""
+    generator = np.random.default_rng(seed)
+    weights = [np.ones(len(size)), *generator.poisson(1.0, (DRAWS, len(size))).astype(float)]
+
+    def precisions(values: np.ndarray) -> np.ndarray:
+        order = np.argsort(-np.abs(values), kind="stable")
+        values, hits = np.abs(values)[order], positive[order]
+        return np.array([average_precision(values, hits, weight[order]) for weight in weights])
+
+    differences = precisions(size) - precisions(other)
+    return {"difference": float(differences[0]), "interval": np.quantile(differences[1:], [0.025, 0.975]).tolist()}
 
 
 def among_first(size: np.ndarray, positive: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ from rnnlens.experiments.alternatives import alternatives, mean_valence, recomme
 from rnnlens.experiments.ceiling import known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.recipe import RECIPE, Settings
-from rnnlens.experiments.scoring import LEARNABLE, agreement, kinds, reaches, score_words
+from rnnlens.experiments.scoring import LEARNABLE, above, agreement, kinds, reaches, score_words
 from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.training.__main__ import config_flags
@@ -75,10 +75,10 @@ def validate(
         "network": {key: value for key, value in vars(settings).items() if key != "config"},
         "config": dataclasses.asdict(settings.config), "seeds": seeds,
         "truth": {"bayes": truth.bayes, "reader": truth.reader, "plain": _plain_accuracy(corpus, truth)},
-        "networks": [{**_scored(corpus, truth, [one], data, valences), **one["results"]} for one in measured],
+        "networks": [{**scored(corpus, truth, [one], data, valences), **one["results"]} for one in measured],
     }  # fmt: skip
     if seeds > 1:
-        found["consensus"] = _scored(corpus, truth, measured, data, valences)
+        found["consensus"] = scored(corpus, truth, measured, data, valences)
     found["ceiling"] = _regressed(corpus, truth, out, measured[0]["ids"], known=True)
     found["regressions"] = _regressed(corpus, truth, out, measured[0]["ids"], known=False)
     if convolution:
@@ -99,7 +99,7 @@ def _measured(subject: Subject) -> dict[str, Any]:
     return {**arrays, "results": results}
 
 
-def _scored(
+def scored(
     corpus: Corpus, truth: Truth, measured: list[dict[str, Any]], data: dict[str, np.ndarray], valences: np.ndarray
 ) -> dict[str, Any]:
     """One network, or the mean of several, against the truth; valences (W,): a sparse regression's."""
@@ -141,7 +141,10 @@ def _scored(
              for name in ("sure", "documents")}  # fmt: skip
     return {
         **found,
-        "documents": _borne_out(truth, borne, counts, taus["documents"]),
+        "documents": {
+            **_borne_out(truth, borne, counts, taus["documents"]),
+            "above_norm": above(sizes["documents"], sizes["norm_fixed"], positives),
+        },
         "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")},
         "found": {
             "kind": [truth.kinds[i] for i in ids[rows]], "called": [kind[i] for i in rows],
