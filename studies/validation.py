@@ -16,7 +16,7 @@ from studies.validation_figures import figures
 from studies.validation_imdb import imdb, imdb_lists
 from studies.validation_tables import (
     MAIN,
-    SCORES,
+    again,
     causes,
     edges,
     explained,
@@ -54,7 +54,7 @@ def main() -> None:
         for path in (DOCS / "results" / f"validation-{name}.json" for name in ("reach", "chosen"))
     )
     searched, earlier = (DOCS / "results" / f"validation-search{name}.jsonl" for name in ("", "-earlier"))
-    for name, figure in figures(found, SCORES, MAIN).items():
+    for name, figure in figures(found, MAIN).items():
         write_figure(figure, DOCS / "images" / f"validation-{name}.svg")
     with atomic_file(DOCS / "validation.md") as temporary:
         told = read_json(lists) if lists.exists() else None
@@ -119,7 +119,7 @@ def page(
         "",
         "The last three know the form of the language: that some words multiply what follows, fading. `two",
         "regressions` knows nothing else: valences by a sparse logistic regression, then strengths by another on what",
-        "follows each word. `valences known` is the ceiling: the same by someone who knows all valences and the mean",
+        "follows each word. `valences known` is meant as a ceiling: the same by who knows all valences and the mean",
         "reach. For these, the better of strengths as they are and shrunk by frequency.",
         "",
         "## Where scores fail",
@@ -148,6 +148,7 @@ def page(
         *edges(found),
         "",
         *sizes(every),
+        *again(every),
         *recipe(searched, earlier),
         *([] if lists is None else imdb(lists, table)),
     ]

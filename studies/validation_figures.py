@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.figures.style import BLUE, COLOURS, FAINT, GREY, ORANGE, look_of_kind, panels, styled
+from rnnlens.figures.style import BLUE, FAINT, GREY, ORANGE, look_of_kind, panels, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 Results = dict[str, Any]
-SHOWN = ("norm_fixed", "interaction", "sure", "documents", "bigram contrast")
-GREEN = "#009e73"
+GREEN, SKY, YELLOW = "#009e73", "#56b4e9", "#e69f00"
+SHOWN = {  # as they are named, and drawn
+    "norm_fixed": ("‖ΔJ‖, the paper's", GREY), "interaction": ("interaction", ORANGE), "score": ("score", YELLOW),
+    "sure": ("networks alone (sure)", SKY), "documents": ("in documents (recommended)", BLUE),
+    "frequency": ("data: frequency", "#cc79a7"), "bigram contrast": ("data: bigram contrast", GREEN),
+}  # fmt: skip
+LINES = ("norm_fixed", "interaction", "sure", "documents", "bigram contrast")
 
 
-def figures(every: dict[str, Results], names: dict[str, str], main: tuple[str, ...]) -> dict[str, Figure]:
+def figures(every: dict[str, Results], main: tuple[str, ...]) -> dict[str, Figure]:
     """By name; each from what is stored and nothing else."""
     found = {name: one for name, one in every.items() if name in main}
-    drawn = {"scores": scores(found, names), "frequency": frequency(found, names), "strength": strength(found)}
+    drawn = {"scores": scores(found), "frequency": frequency(found), "strength": strength(found)}
     sized = documents(every)
     return drawn if sized is None else {**drawn, "documents": sized}
 
@@ -31,19 +36,17 @@ def precision(one: Results) -> float:
     return max(score["average_precision"] for score in one["scores"].values())
 
 
-def scores(found: dict[str, Results], names: dict[str, str]) -> Figure:
-    """Average precision of each score in each language, with every network as a dot."""
+def scores(found: dict[str, Results]) -> Figure:
+    """Average precision of each score in each language."""
     from plotly.graph_objects import Figure
 
     figure = Figure()
-    keys = [key for key in names if any(key in best(one)["scores"] for one in found.values())]
-    colours = {key: COLOURS[place % len(COLOURS)] for place, key in enumerate(keys)}
-    for key in keys:
+    for key, (told, colour) in SHOWN.items():
         rows = {name: best(one)["scores"].get(key) for name, one in found.items()}
         known = {name: score for name, score in rows.items() if score is not None}
         value = [score["average_precision"] for score in known.values()]
         figure.add_bar(
-            x=list(known), y=value, name=names[key], marker={"color": colours[key]},
+            x=list(known), y=value, name=told, marker={"color": colour},
             error_y={
                 "type": "data", "symmetric": False, "thickness": 1,
                 "array": [score["interval"][1] - v for score, v in zip(known.values(), value, strict=True)],
@@ -62,15 +65,16 @@ def scores(found: dict[str, Results], names: dict[str, str]) -> Figure:
     return figure.update_layout(barmode="group", legend={"y": -0.12, "yanchor": "top"}, margin={"b": 150})
 
 
-def frequency(found: dict[str, Results], names: dict[str, str]) -> Figure:
+def frequency(found: dict[str, Results]) -> Figure:
     """The share of modifiers of each frequency that are among the first M words."""
     figure = panels(list(found), shared_yaxes=True, horizontal_spacing=0.02)
     for column, one in enumerate(found.values(), start=1):
-        for key, colour in zip(SHOWN, (GREY, ORANGE, "#56b4e9", BLUE, GREEN), strict=True):
+        for key in LINES:
+            told, colour = SHOWN[key]
             bins = [part for part in best(one)["scores"][key]["by_frequency"] if part["n"]]
             figure.add_scatter(
                 x=[f"{part['from']}+" for part in bins], y=[part["recall"] for part in bins], mode="lines+markers",
-                name=names[key], line={"color": colour}, showlegend=column == 1, row=1, col=column,
+                name=told, line={"color": colour}, showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
     figure = styled(
         figure, "Rare modifiers are missed", "", "recall among the first M words",
@@ -111,7 +115,8 @@ def documents(found: dict[str, Results]) -> Figure | None:
     """How average precision and strengths rise with the number of training documents."""
     groups: dict[str, list[Results]] = {}
     for name, one in found.items():
-        groups.setdefault(name.split("-")[0], []).append(one)
+        if one["language_seed"] == 0 and one["network"]["arch"] == "gru":
+            groups.setdefault(name.split("-")[0], []).append(one)
     groups = {
         name: sorted(runs, key=lambda one: one["language"]["train"]) for name, runs in groups.items() if len(runs) > 1
     }
@@ -121,7 +126,7 @@ def documents(found: dict[str, Results]) -> Figure | None:
     for name, runs in groups.items():
         x = [one["language"]["train"] for one in runs]
         for key, colour, told in (
-            ("documents", BLUE, "recommended"), ("sure", "#56b4e9", "networks alone"),
+            ("documents", BLUE, "recommended"), ("sure", SKY, "networks alone"),
             ("norm_fixed", GREY, "the paper's norm"),
         ):  # fmt: skip
             figure.add_scatter(
@@ -139,7 +144,7 @@ def documents(found: dict[str, Results]) -> Figure | None:
                     mode="lines+markers", name=f"{name}: {told}", line={"color": colour, "dash": "dot"},
                     showlegend=column == 1, row=1, col=column,
                 )  # fmt: skip
-        for colour, of in ((BLUE, lambda one: one["documents"]), ("#56b4e9", lambda one: one)):
+        for colour, of in ((BLUE, lambda one: one["documents"]), (SKY, lambda one: one)):
             figure.add_scatter(
                 x=x, y=[of(best(one))["strength"]["learnable"]["pearson"] for one in runs], mode="lines+markers",
                 line={"color": colour}, showlegend=False, row=1, col=2,

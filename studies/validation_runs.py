@@ -47,9 +47,13 @@ class Study:
     language: Language
     settings: Settings
     seeds: int
+    language_seed: int = 0
 
     def subjects(self, out: Path) -> list[Subject]:
-        return [Subject(self.language, 0, self.settings, seed, out / self.name) for seed in range(self.seeds)]
+        return [
+            Subject(self.language, self.language_seed, self.settings, seed, out / self.name)
+            for seed in range(self.seeds)
+        ]
 
 
 def studies(settings: Settings) -> list[Study]:
@@ -69,6 +73,7 @@ def studies(settings: Settings) -> list[Study]:
         Study("medium", "medium", preset("medium"), settings, 2),
         Study("mixed", "mixed", preset("mixed"), settings, 2),
         *(Study(f"hard-{arch}", "hard", hard, some, 2) for arch, some in other.items()),
+        *(Study(f"again-{seed}", "hard", hard, settings, 5, seed) for seed in (1, 2)),
     ]  # fmt: skip
 
 
@@ -115,7 +120,7 @@ def do(job: Job, out: Path, device: str | None) -> tuple[float, str]:
         elif job.study is None:
             time.sleep(0.5)
         elif job.what == "prepare":
-            prepare(job.study.language, 0, out / job.study.name)
+            prepare(job.study.language, job.study.language_seed, out / job.study.name)
         else:
             convolution_of(opened(out / job.study.name)[0], out / job.study.name, device)
     except (RnnlensError, RuntimeError) as error:  # a network that diverges, or a GPU whose memory is full
@@ -124,7 +129,7 @@ def do(job: Job, out: Path, device: str | None) -> tuple[float, str]:
 
 
 def jobs_of(
-    chosen: list[Study], out: Path, took: dict[str, tuple[float, float]], failed: set[str], ends: float
+    chosen: list[Study], out: Path, took: dict[str, tuple[float, float]], failed: set[str], ends: float, measure: bool
 ) -> Iterator[Job]:
     """Jobs in the order of their importance, each as soon as what it needs is in `took`, which has the seconds and the
     size of each that is done; none that would end too late, or that needs one that failed."""
@@ -136,7 +141,7 @@ def jobs_of(
     needs |= {job.key: Job("prepare", job.study).key for job in [*trained, *fitted]}
     needs |= {late.key: early.key for late, early in zip(measured, trained, strict=True)}
     # The first study's networks are measured before others are trained: they are what is asked for.
-    rest = [*trained, *measured, *fitted]
+    rest = [*trained, *measured, *fitted] if measure else trained
     waiting = [*prepared, *(j for j in rest if j.study is chosen[0]), *(j for j in rest if j.study is not chosen[0])]
     while waiting:
         waiting = [job for job in waiting if needs[job.key] not in failed]
@@ -185,6 +190,7 @@ def score(chosen: list[Study], out: Path, device: str | None) -> None:
     for study in chosen:
         print(f"--- {study.name}", flush=True)
         validate(study.language, out / study.name, study.settings, seeds=study.seeds, device=device, name=study.preset,
+                 language_seed=study.language_seed,
                  convolution=study.name == study.preset, told=print)  # fmt: skip
 
 
@@ -195,9 +201,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=12)
     parser.add_argument("--search", type=float, default=0, help="seconds for looking for the recipe")
     parser.add_argument("--device", choices=["cpu", "cuda"])
-    parser.add_argument("--only", help="names of studies, with commas between them")
+    parser.add_argument("--only", help="names of studies, the most important first, with commas between them")
     parser.add_argument("--unpack", help="packs to unpack into OUT, as a pattern")
     parser.add_argument("--score", action="store_true", help="score what was trained")
+    parser.add_argument("--train-only", action="store_true", help="leave measuring to another machine")
     asked = parser.parse_args()
     began, recipe = time.monotonic(), asked.out / "recipe.json"
     if asked.search:
@@ -209,7 +216,8 @@ def main() -> None:
         making.join()
         write_json(recipe, {"trial": best["trial"], "settings": best["settings"]})
     settings = settings_of(read_json(recipe)["settings"]) if recipe.exists() else Settings()
-    chosen = [study for study in studies(settings) if asked.only is None or study.name in asked.only.split(",")]
+    known = {study.name: study for study in studies(settings)}
+    chosen = list(known.values()) if asked.only is None else [known[name] for name in asked.only.split(",")]
     if asked.unpack:
         for path in sorted(glob.glob(asked.unpack)):
             with tarfile.open(path) as file:
@@ -217,14 +225,17 @@ def main() -> None:
     elif asked.score:
         score(chosen, asked.out, asked.device)
     else:
-        train_all(chosen, asked.out, asked.seconds - (time.monotonic() - began), asked.jobs, asked.device)
+        train_all(chosen, asked.out, asked.seconds - (time.monotonic() - began), asked.jobs, asked.device,
+                  not asked.train_only)  # fmt: skip
 
 
-def train_all(chosen: list[Study], out: Path, seconds: float, jobs: int, device: str | None) -> None:
+def train_all(
+    chosen: list[Study], out: Path, seconds: float, jobs: int, device: str | None, measure: bool = True
+) -> None:
     began, took, failed = time.monotonic(), dict[str, tuple[float, float]](), set[str]()
     out.mkdir(parents=True, exist_ok=True)
     for job, (spent, wrong) in run_jobs(
-        do, jobs_of(chosen, out, took, failed, began + seconds - 15), jobs, (out, device)
+        do, jobs_of(chosen, out, took, failed, began + seconds - 15, measure), jobs, (out, device)
     ):
         if job.study is not None:
             if wrong:
