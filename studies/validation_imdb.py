@@ -4,6 +4,7 @@ that any grammar calls modifiers are counted."""
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -89,18 +90,18 @@ def judgement(lists: Results) -> list[str]:
     norm, _, _, sure, documents = (sum(word in known for word in words) for words in lists["lists"].values())
     strengths = {word: value for word, value in lists["strengths"].items() if word in known}
     less, more = (", ".join(w for w, v in strengths.items() if sign * v > 0) for sign in (-1, 1))
-    return [
+    text = [
         f"Read side by side, the paper's norm lists strong valence words and rare names ({norm} of 50 are known",
         f"modifiers). The networks' consensus (`sure`) lists {sure}, the documents {documents}:",
-        "here, documents find no",
-        "more than networks do, unlike in the synthetic languages, where the form of modification is known to be what",
-        f"the regression supposes. What they add is the sense: less counts after {_plain(less)}; more after",
-        f"{_plain(more)}. What else both list is of three kinds: words that stand before a judgement (`this`, `was`,",
-        "`acting`, `story`), after which the next word counts more than elsewhere; numerals and signs of ratings; and",
-        "words of topics, whose valence words are used in their own way. The first are modifiers",
-        "to the network, if not",
-        "to a grammar. No list is fit to be used unread.",
+        "documents find about as many as networks do, and not more, unlike in the hard synthetic language, whose form",
+        f"is what the regression supposes. What they add is the sense: less counts after {_plain(less)};",
+        f"more after {_plain(more)}. What else both list is of three kinds: words that stand before",
+        "a judgement (`this`,",
+        "`was`, `acting`, `story`), after which the next word counts more than elsewhere; numerals and signs of",
+        "ratings; and words of topics, whose valence words are used in their own way. The first are modifiers to the",
+        "network, if not to a grammar. No list is fit to be used unread.",
     ]
+    return wrap(" ".join(text), 118)
 
 
 def _plain(word: str) -> str:

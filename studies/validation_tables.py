@@ -7,6 +7,8 @@ from statistics import mean
 from textwrap import wrap
 from typing import Any
 
+from studies.validation_search import ranked
+
 Results = dict[str, Any]
 SCORES = {  # as they are stored, and as they are told
     "norm_fixed": "‖ΔJ‖, fixed (the paper's)", "norm_nearest": "‖ΔJ‖, nearest", "interaction": "interaction",
@@ -173,7 +175,9 @@ def explained(found: dict[str, Results], reach: Results | None, chosen: Results 
             f"{number(tau['reachable']['within'])} of the {tau['reachable']['n']} seen 1,200 times and for",
             f"{number(tau['learnable']['within'])} of those seen 500 times. So few modifiers are that",
             "frequent that the",
-            "share of reaches found varies widely from language to language: of all claims it is the least certain.",
+            "share of reaches found varies widely, from language to language and from network to network (on `hard`",
+            of_networks(one, lambda n: n["documents"]["reach"]["reachable"]["within"]) + "): of all claims it is the",
+            "least certain.",
         ]
     paragraphs = " ".join(text).split("\n\n")
     return [line for part in paragraphs for line in (*wrap(part.strip(), 118), "")][:-1]
@@ -237,8 +241,8 @@ def failures(found: dict[str, Results]) -> list[str]:
     return [
         "Among the first M words of a ranking, M being the number of modifiers: rare modifiers are missed by all, and",
         "intensifiers, which change less than negators, more often than these. The norm takes valence words for",
-        "modifiers; what is left to the recommended score's errors is rare words. Modifiers that reach far are found",
-        "more often than those that do not.",
+        "modifiers; what is left to the recommended score's errors is rare words, mostly. On `hard` modifiers that",
+        "reach far are found more often than those that do not.",
         "",
         *table(head, rows),
     ]
@@ -408,7 +412,7 @@ def recipe(searched: list[Results], earlier: list[Results], most: int = 8) -> li
         if row["loss"] is not None:
             groups.setdefault(row["trial"], []).append(row)
     shown = sorted(groups.values(), key=lambda rows: -mean(r["modifiers"]["score, precision"] for r in rows))[:most]
-    usual = shown[0][0]["settings"]
+    usual = ranked(searched)[0]["settings"]
     rows = []
     for group in shown:
         asked = group[0]["settings"]
