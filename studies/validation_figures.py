@@ -150,4 +150,6 @@ def documents(found: dict[str, Results]) -> Figure | None:
                 line={"color": colour}, showlegend=False, row=1, col=2,
             )  # fmt: skip
     figure = styled(figure, "With more documents", "training documents", "", height=440)
-    return figure.update_xaxes(type="log").update_layout(margin={"t": 90})
+    at = sorted({one["language"]["train"] for runs in groups.values() for one in runs})
+    figure.update_xaxes(type="log", tickvals=at, ticktext=[f"{n:,}" for n in at])
+    return figure.update_layout(margin={"t": 90})
