@@ -12,14 +12,13 @@ from typing import Any
 from rnnlens.artifacts import atomic_file, read_json, read_lines, write_json
 from rnnlens.corpora import load_corpus
 from rnnlens.figures.style import write_figure
+from studies.validation_claims import again, explained, verdicts
 from studies.validation_figures import figures
 from studies.validation_imdb import imdb, imdb_lists
 from studies.validation_tables import (
     MAIN,
-    again,
     causes,
     edges,
-    explained,
     failures,
     languages,
     measures,
@@ -27,7 +26,6 @@ from studies.validation_tables import (
     recipe,
     sizes,
     table,
-    verdicts,
 )  # fmt: skip
 
 DOCS = Path(__file__).parent.parent / "docs"

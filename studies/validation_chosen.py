@@ -15,9 +15,10 @@ import torch
 
 from rnnlens.artifacts import read_json, write_json
 from rnnlens.context.documents import sparse_valences
+from rnnlens.experiments.against_truth import scored
 from rnnlens.experiments.measuring import measure_words, take_apart
 from rnnlens.experiments.subjects import TOP
-from rnnlens.experiments.validate import _finite, scored
+from rnnlens.experiments.validate import _finite
 from rnnlens.networks import Network
 from studies.validation_search import opened, prepare
 

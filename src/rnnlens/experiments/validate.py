@@ -22,19 +22,18 @@ import torch
 
 from rnnlens.artifacts import read_tensors, write_json, write_tensors
 from rnnlens.baselines import ModifierConvolution
-from rnnlens.context.documents import Borne, in_documents, sparse_valences
+from rnnlens.context.documents import sparse_valences
 from rnnlens.context.modifiers import kind_of
-from rnnlens.context.scope import falls_to, fitted
 from rnnlens.context.strength import PRIOR
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, preset
 from rnnlens.corpora.truth import Truth
 from rnnlens.errors import RnnlensError, exit_code_of
-from rnnlens.experiments.alternatives import alternatives, mean_valence, recommended
+from rnnlens.experiments.against_truth import scored
 from rnnlens.experiments.ceiling import known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.recipe import RECIPE, Settings
-from rnnlens.experiments.scoring import LEARNABLE, above, agreement, kinds, reaches, score_words
+from rnnlens.experiments.scoring import score_words
 from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.training.__main__ import config_flags
@@ -97,88 +96,6 @@ def _measured(subject: Subject) -> dict[str, Any]:
         "line": results["line_attractor"], "pad_drift": results["pad_drift"], **results["validation"],
     }  # fmt: skip
     return {**arrays, "results": results}
-
-
-def scored(
-    corpus: Corpus, truth: Truth, measured: list[dict[str, Any]], data: dict[str, np.ndarray], valences: np.ndarray
-) -> dict[str, Any]:
-    """One network, or the mean of several, against the truth; valences (W,): a sparse regression's."""
-
-    def mean(name: str) -> np.ndarray:
-        return np.mean([one[name] for one in measured], 0)
-
-    ids, reaching = measured[0]["ids"], measured[0]["reaching"]
-    assert corpus.vocab.counts is not None
-    counts = corpus.vocab.counts[ids]
-    strengths, lasting = (np.stack([one[name] for one in measured]) for name in ("strength", "lasting"))
-    sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction", "score")}
-    sizes |= {"sure": recommended(strengths, lasting, counts), **alternatives(strengths, lasting, counts)}
-    borne = in_documents(
-        corpus, ids, mean_valence(lasting), sizes["sure"], float(fitted(torch.from_numpy(mean("usual")))), valences
-    )
-    sizes["documents"] = borne.strength
-    strength, share, positive, negative = mean("strength"), mean("share"), mean("positive"), mean("negative")
-    kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
-    reach = torch.from_numpy(mean("reach"))
-
-    def of_words(tau: np.ndarray) -> np.ndarray:
-        found = np.full(len(corpus.vocab), np.nan)
-        found[reaching] = tau
-        return found[ids]
-
-    taus = {
-        "reach": of_words(falls_to(reach).numpy()), "reach_fitted": of_words(fitted(reach).numpy()),
-        "reach_over_pads": of_words(falls_to(torch.from_numpy(mean("reach_over_pads"))).numpy()),
-        "documents": of_words(borne.reaches(reaching, fitted(reach).numpy())),
-    }  # fmt: skip
-    found = score_words(truth, ids, counts, {**sizes, **data}, strength, kind, taus["reach"])
-    positives = np.isin(ids, truth.modifiers)
-    rows, factors = np.flatnonzero(positives), positives & (truth.shift[ids] == 0)
-    found["barcode"] = agreement(share[factors], truth.share[ids[factors]], counts[factors])
-    for name in ("reach_fitted", "reach_over_pads"):
-        found[name] = reaches(taus[name][rows], truth.tau[ids[rows]], counts[rows])
-    ranks = {name: np.argsort(np.argsort(-np.abs(sizes[name]), kind="stable"), kind="stable") + 1
-             for name in ("sure", "documents")}  # fmt: skip
-    return {
-        **found,
-        "documents": {
-            **_borne_out(truth, borne, counts, taus["documents"]),
-            "above_norm": above(sizes["documents"], sizes["norm_fixed"], positives),
-        },
-        "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")},
-        "found": {
-            "kind": [truth.kinds[i] for i in ids[rows]], "called": [kind[i] for i in rows],
-            "count": counts[rows].tolist(), "rank": ranks["sure"][rows].tolist(),
-            "rank_in_documents": ranks["documents"][rows].tolist(),
-            "share": truth.share[ids[rows]].tolist(), "found_share": strength[rows].tolist(),
-            "share_in_documents": borne.strength[rows].tolist(),
-            "tau": truth.tau[ids[rows]].tolist(), "found_tau": taus["reach"][rows].tolist(),
-            "tau_in_documents": taus["documents"][rows].tolist(),
-        },
-    }  # fmt: skip
-
-
-def _borne_out(truth: Truth, borne: Borne, counts: np.ndarray, tau: np.ndarray) -> dict[str, Any]:
-    """What documents bear out of the networks' findings, against the truth."""
-    ids, strength = borne.ids, borne.strength
-    positive = np.isin(ids, truth.modifiers)
-    factors = positive & (truth.shift[ids] == 0)
-    called = [kind_of(s, s, -s) for s in strength[factors].tolist()]
-    return {
-        "share": borne.share, "fade": borne.fade,
-        "strength": agreement(strength[factors], truth.share[ids[factors]], counts[factors]),
-        "kinds": kinds(called, [truth.kinds[i] for i in ids[factors]], counts[factors] >= LEARNABLE),
-        "reach": reaches(tau[positive], truth.tau[ids[positive]], counts[positive]),
-    }  # fmt: skip
-
-
-def _edge(gain: np.ndarray, edge: np.ndarray) -> dict[str, Any]:
-    """The gain of words at an edge against the truth's weights."""
-    true = np.append(edge, np.ones(max(0, len(gain) - len(edge))))[: len(gain)]
-    return {
-        "gain": gain.tolist(), "true": true.tolist(), "error": float(np.abs(gain - true).mean()),
-        "correlation": float(np.corrcoef(gain, true)[0, 1]),
-    }  # fmt: skip
 
 
 def _regressed(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray, known: bool) -> dict[str, Any]:
