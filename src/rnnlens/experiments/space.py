@@ -46,25 +46,18 @@ class Choice:
 Space = dict[str, Uniform | Log | Choice]
 
 WORDS: Space = {
-    "learning_rate": Log(1e-3, 3e-2),
+    "learning_rate": Log(1e-3, 1e-2),
     "decay": Log(1e-3, 0.5),
     "momentum": Uniform(0.8, 0.95),
-    "l2": Log(3e-7, 3e-5),
-    "word_dropout": Uniform(0.0, 0.7),
+    "l1": Choice(0.0, 0.01, 0.03, 0.1),
+    "l2": Log(1e-7, 1e-5),
+    "word_dropout": Uniform(0.0, 0.6),
     "epochs": Choice(4, 6, 8, 12, 16),
     "batch": Choice(32, 64, 128),
     "max_words": Choice(800, None),
 }
-# Three times the weights, most of them learnt from the few words at the edges: gently, or they learn single reviews.
-EDGES: Space = {
-    **WORDS,
-    "learning_rate": Log(1e-3, 1e-2),
-    "l2": Log(3e-6, 1e-4),
-    "word_dropout": Uniform(0.2, 0.7),
-}
 MODIFIED: Space = {**WORDS, "first_lag": Choice(0, 1)}
 OWN_WEIGHTS: Space = {**MODIFIED, "factored": Choice(False, True)}
-ALL: Space = {**OWN_WEIGHTS, **EDGES}
 
 # Words must earn their place: small at the start, moved by what they bring (`word_epsilon`) and pulled back
 # (`sparsity`), so that those seldom seen add no noise. Words may drop in runs, which leaves phrases whole. Networks
@@ -109,10 +102,10 @@ VANILLA: Space = {
 SPACES: dict[str, Space] = {
     "bow": WORDS,
     "bod+eod": WORDS,
-    "bod+eod+beta_bod+beta_eod": EDGES,
+    "bod+eod+beta_bod+beta_eod": WORDS,
     "comw": MODIFIED,
     "comw+beta_mod": OWN_WEIGHTS,
-    "comw+beta_mod+beta_bod+beta_eod": ALL,
+    "comw+beta_mod+beta_bod+beta_eod": OWN_WEIGHTS,
     "gru": GATED,
     "lstm": GATED,
     "ugrnn": GATED,
