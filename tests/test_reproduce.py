@@ -50,6 +50,9 @@ def test_the_papers_numbers_are_the_papers():
     bow, best, rnn = (PAPER["yelp"][model] for model in ("bow", FULL, "gru"))
     assert 0.9 <= (best - bow) / (rnn - bow) < 0.91  # "90 % of the difference"
     assert paper_column({"source": "../data/IMDB"}) == "imdb" and paper_column({"source": "mine.csv"}) is None
+    assert (
+        paper_column({"source": "fancyzhx/yelp_polarity"}) == "yelp" and paper_column({"source": "data/yelp"}) is None
+    )
 
 
 def test_the_bootstrap_is_that_of_reviews_and_seeds():
