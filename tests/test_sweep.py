@@ -77,7 +77,8 @@ def test_parameters_follow_from_model_seed_and_number_and_stay_in_their_space():
                     name,
                 )
     rates = [parameters("bow", 0, k)["learning_rate"] for k in range(400)]
-    assert np.median(rates) == pytest.approx(np.sqrt(1e-3 * 3e-2), rel=0.2)  # log-uniform
+    space = SPACES["bow"]["learning_rate"]
+    assert np.median(rates) == pytest.approx(np.sqrt(space.low * space.high), rel=0.2)  # log-uniform
     assert set(BASELINES) < set(SPACES) and len(SPACES) == 10
     with pytest.raises(RnnlensError, match="unknown model 'bag'"):
         parameters("bag", 0, 0)
