@@ -97,7 +97,8 @@ def in_words(about: Mapping[str, Any]) -> str:
     ]
     busy = "the machine was quiet"
     if about["load"] >= 0.5:
-        busy = f"others at work (load {about['load']} when it began; by {about['clock']} clock)"
+        clock = about.get("clock", "the wall's")
+        busy = f"others at work (load {about['load']} when it began; by {clock} clock)"
     return ", ".join([*parts, busy])
 
 
