@@ -18,6 +18,7 @@ import torch
 
 from benchmarks.page import RECORDS, write_page
 from benchmarks.table import HEAD, Row, Skipped, in_words, line, machine, record, rows_of
+from benchmarks.timing import of_the_cpu
 
 PARTS = ("toy", "prepare", "networks", "training", "fixed_points", "context", "baselines", "gpu")
 
@@ -44,9 +45,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, help="of torch (default: its own choice; one where the machine is busy)")
     parser.add_argument("--small", action="store_true", help="the GPU's part on a CPU, tiny: to try its lines out")
     arguments = parser.parse_args()
-    if arguments.threads or os.getloadavg()[0] > 0.5 * len(os.sched_getaffinity(0)):
+    busy = os.getloadavg()[0] > 0.5 * len(os.sched_getaffinity(0))
+    if arguments.threads or busy:
         torch.set_num_threads(arguments.threads or 1)  # threads that wait for each other measure only who else is here
     name = "gpu" if "gpu" in arguments.only and torch.cuda.is_available() else "cpu"
+    if busy and name == "cpu" and torch.get_num_threads() == 1:
+        of_the_cpu()
     about, committed = machine("cuda" if name == "gpu" else "cpu"), RECORDS / f"{name}.json"
     before = rows_of(json.loads(committed.read_text(encoding="utf-8"))) if committed.exists() else []
     last = {row.key: row.ratio for row in before if isinstance(row, Row)}

@@ -40,6 +40,7 @@ def rows(imdb: Path | None) -> Iterator[Row]:
             },
             rounds=2,
             warm=True,
+            wall=True,
         )
         yield Row(what, best["ours"], "plain Python: same rules, re.findall, Counter, dict", best["normal"])
         yield Row(what, best["ours"], "plain Python: bare re.findall, Counter, dict", best["bare"])

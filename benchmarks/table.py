@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from benchmarks import timing
 
 HERE = "in this repository"
 
@@ -65,13 +68,14 @@ class Skipped:
 
 
 def machine(device: str) -> dict[str, Any]:
-    """Where and when, in words; `load`: how many other processes wanted a core when we began."""
+    """Where and when, in words; `load`: how many processes wanted a core when we began; `clock`: whose seconds."""
     gpu = torch.cuda.get_device_name() if device == "cuda" else None
     return {
         "cpu": f"{len(os.sched_getaffinity(0))} cores of {_processor()}",
         "gpu": gpu,
         "threads": torch.get_num_threads(),
         "load": round(os.getloadavg()[0], 2),
+        "clock": "the CPU's" if timing._clock is time.process_time else "the wall's",
         "torch": torch.__version__,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
@@ -91,7 +95,10 @@ def in_words(about: Mapping[str, Any]) -> str:
         f"torch {about['torch']}",
         about["date"],
     ]
-    busy = f"load {about['load']} when it began" if about["load"] >= 0.5 else "the machine was quiet"
+    busy = "the machine was quiet"
+    if about["load"] >= 0.5:
+        clock = about.get("clock", "the wall's")
+        busy = f"others at work (load {about['load']} when it began; by {clock} clock)"
     return ", ".join([*parts, busy])
 
 

@@ -1,4 +1,8 @@
-"""Side-by-side timing: the contenders take turns, so that whatever else the machine does falls on all of them."""
+"""Side-by-side timing: the contenders take turns, so that whatever else the machine does falls on all of them.
+
+Where others are at work on the same cores, and one thread of ours, seconds are those of the CPU (`of_the_cpu`): what
+the clock on the wall then says is mostly theirs.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,17 @@ import torch
 
 
 def side_by_side(
-    contenders: Mapping[str, Callable[[], object]], rounds: int = 7, budget: float = float("inf"), warm: bool = False
-) -> dict[str, float]:
+    contenders: Mapping[str, Callable[[], object]], rounds: int = 7, budget: float = float("inf"), warm: bool = False,
+    wall: bool = False,
+) -> dict[str, float]:  # fmt: skip
     """Best seconds of each contender over as many rounds for all, one call of each a round, after one call to warm up
-    (unless all are `warm`); fewer rounds, but at least one, where they would take longer than `budget` seconds."""
+    (unless all are `warm`); fewer rounds, but at least one, where they would take longer than `budget` seconds. `wall`:
+    by the clock on the wall in any case, for contenders with threads of their own."""
     best = dict.fromkeys(contenders, float("inf"))
     begun = time.perf_counter()
     for turn in range(1 if warm else 0, rounds + 1):
         for name, contender in contenders.items():
-            taken = once(contender)
+            taken = once(contender, wall)
             if turn:
                 best[name] = min(best[name], taken)
         if turn and time.perf_counter() - begun > budget:
@@ -25,13 +31,23 @@ def side_by_side(
     return best
 
 
-def once(contender: Callable[[], object]) -> float:
+def once(contender: Callable[[], object], wall: bool = False) -> float:
     """Seconds of one call."""
+    clock = time.perf_counter if wall else _clock
     _wait()
-    start = time.perf_counter()
+    start = clock()
     contender()
     _wait()
-    return time.perf_counter() - start
+    return clock() - start
+
+
+def of_the_cpu() -> None:
+    """From now on count the seconds that this process has a core."""
+    global _clock
+    _clock = time.process_time
+
+
+_clock: Callable[[], float] = time.perf_counter
 
 
 def _wait() -> None:

@@ -71,6 +71,19 @@ def test_the_fast_pass_is_the_papers_equation(name):
     logits = model(ids, lengths)
     truth = [literal(model, row[:n].tolist()) for row, n in zip(ids, lengths.tolist(), strict=True)]
     torch.testing.assert_close(logits, torch.tensor(truth, dtype=torch.float64), atol=1e-9, rtol=1e-9)
+    with torch.no_grad():  # reading goes another way than training
+        torch.testing.assert_close(model(ids, lengths), logits, atol=1e-12, rtol=1e-12)
+
+
+def test_words_that_push_both_ways_end_at_or_near_zero():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 2, 400)
+    texts = [f"{('bad', 'good')[y]} w{generator.integers(20)} w{generator.integers(20)}" for y in labels]
+    dense, sparse = (BagOfWords(l1=l1, l2=0.0, word_dropout=0.2, epochs=30).fit(texts, labels) for l1 in (0.0, 0.6))
+    weights = [dict(zip(model.vocab_.words, model.model_.beta.tolist(), strict=True)) for model in (dense, sparse)]
+    assert sum(weight == 0 for weight in weights[0].values()) <= 1  # <unk>, which was never read
+    assert all(abs(weights[1][f"w{k}"]) < 1e-3 for k in range(20))
+    assert weights[1]["good"] > 0.1 and weights[1]["bad"] < -0.1
 
 
 def test_parameters_are_as_many_as_the_paper_counts():

@@ -9,7 +9,9 @@ from benchmarks.table import Row, Skipped, line, markdown, record, rows_of
 from benchmarks.timing import side_by_side
 
 ROOT = Path(__file__).parents[1]
-ABOUT = {"cpu": "2 cores", "gpu": None, "threads": 1, "load": 0.0, "torch": "2", "date": "2026-01-01"}
+ABOUT = {
+    "cpu": "2 cores", "gpu": None, "threads": 1, "load": 0.0, "clock": "the wall's", "torch": "2", "date": "2026-01-01",
+}  # fmt: skip
 
 
 def test_what_is_recorded_is_read_back_and_what_is_slower_is_marked():

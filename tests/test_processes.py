@@ -67,8 +67,9 @@ def test_two_processes_do_what_one_does_killed_or_not(tmp_path):
     assert [load(tmp_path / name).about["processes"] for name in ("one", "two", "then-one")] == [1, 2, 1]
 
 
-def test_the_same_words_drop_however_a_batch_is_shared():
-    config = TrainConfig(word_dropout=0.3, embedding_dropout=0.5)
+@pytest.mark.parametrize("run", [1, 3])
+def test_the_same_words_drop_however_a_batch_is_shared(run):
+    config = TrainConfig(word_dropout=0.3, dropout_run=run, embedding_dropout=0.5)
     ids = torch.arange(1, 36).view(5, 7)
     whole, mask = drop(ids, 3, config, torch.Generator().manual_seed(1))
     for share in (slice(0, None, 2), slice(1, None, 2)):

@@ -15,6 +15,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import rnnlens
 from rnnlens import RnnlensError
@@ -26,7 +27,7 @@ from rnnlens.experiments.settings import best, read_choice, read_settings, write
 from rnnlens.experiments.space import SPACES, Choice, parameters
 from rnnlens.experiments.sweep import sweep
 from rnnlens.experiments.sweep_view import table, watched
-from rnnlens.experiments.trials import judge, run_trial, run_trials
+from rnnlens.experiments.trials import judge, run_trial, run_trials, scaled_loss
 from rnnlens.experiments.workers import run_jobs
 
 from sweep_jobs import deadly_trial, slow_trial  # isort: skip
@@ -76,7 +77,8 @@ def test_parameters_follow_from_model_seed_and_number_and_stay_in_their_space():
                     name,
                 )
     rates = [parameters("bow", 0, k)["learning_rate"] for k in range(400)]
-    assert np.median(rates) == pytest.approx(np.sqrt(1e-3 * 3e-2), rel=0.2)  # log-uniform
+    space = SPACES["bow"]["learning_rate"]
+    assert np.median(rates) == pytest.approx(np.sqrt(space.low * space.high), rel=0.2)  # log-uniform
     assert set(BASELINES) < set(SPACES) and len(SPACES) == 10
     with pytest.raises(RnnlensError, match="unknown model 'bag'"):
         parameters("bag", 0, 0)
@@ -133,6 +135,19 @@ def test_of_trials_that_chance_cannot_tell_apart_the_one_with_the_lowest_loss_is
     assert best(rows, "bow") is rows[1]
     assert best([{**row, "reviews": 10**7} for row in rows], "bow")["accuracy"] == 0.9
     assert best(rows[3:4], "bow") is None
+    # How sure a model is does not count, where that is known of all.
+    sure = [{**row, "scaled_loss": loss} for row, loss in zip(rows[:3], (0.24, 0.25, 0.2), strict=True)]
+    assert best(sure, "bow") is sure[0]
+    assert best([*sure[:2], rows[2]], "bow") is sure[1]
+
+
+def test_a_loss_at_its_best_scale_does_not_ask_how_sure_a_model_is():
+    generator = np.random.default_rng(0)
+    logits = generator.normal(0, 2, 2_000)
+    labels = generator.random(2_000) < 1 / (1 + np.exp(-logits))
+    expected = minimize(lambda x: np.logaddexp(0, -np.exp(x[0]) * np.where(labels, logits, -logits)).mean(), [0.0]).fun
+    for scale in (0.01, 1, 30):
+        assert scaled_loss(scale * logits, labels) == pytest.approx(expected, abs=1e-6)
 
 
 def test_modifier_words_come_from_lists_and_files(tmp_path):

@@ -128,6 +128,18 @@ def test_dropped_words_become_no_input_and_embeddings_keep_their_mean():
     assert torch.equal(same_ids, ids) and none is None
 
 
+def test_words_drop_in_runs_as_often_as_one_by_one():
+    ids, mean = torch.ones(400, 300, dtype=torch.long), {}
+    for run in (1, 8):
+        config = TrainConfig(word_dropout=0.4, dropout_run=run, embedding_dropout=0)
+        gone = drop(ids, 3, config, torch.Generator().manual_seed(0))[0] == PAD
+        assert gone.float().mean() == pytest.approx(0.4, abs=0.01)
+        assert gone[:, 0].float().mean() == pytest.approx(gone[:, -1].float().mean().item(), abs=0.08)
+        mean[run] = (gone.sum() / (gone[:, 1:] & ~gone[:, :-1]).sum()).item()  # dropped words a beginning
+    # Runs that drop side by side look like one: their lengths grow by 1 / (1 − 0.4).
+    assert mean[1] == pytest.approx(1 / 0.6, rel=0.05) and mean[8] == pytest.approx(8 / 0.6, rel=0.1)
+
+
 @pytest.mark.parametrize("decoupled", [True, False])
 def test_updates_are_adams_with_clipping_decay_schedule_and_average(corpus, decoupled, tmp_path):
     """Three steps of the loop against Adam written out."""
@@ -321,6 +333,7 @@ def test_the_learning_rate_rises_then_falls(schedule):
     [
         ({"epochs": 0}, "epochs is '0'"),
         ({"word_dropout": 1.0}, "word_dropout is '1.0'"),
+        ({"dropout_run": 0.5}, "dropout_run is '0.5'"),
         ({"batch": -1}, "batch is '-1'"),
         ({"learning_rate": float("nan")}, "learning_rate is 'nan'"),
         ({"schedule": "zigzag"}, "schedule is 'zigzag'"),

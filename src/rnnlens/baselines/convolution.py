@@ -22,6 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 BLOCK = 16  # words that meet directly; what is further apart meets through the traces
+FAINT = 1e-30  # added to traces at every block: numbers that fade further take a processor ten times as long
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,15 @@ class Shape:
 class ModifierTables(NamedTuple):
     """What follows from modifiers' parameters, C words to a block, one more modifier for "none".
 
-    rate_and_alpha  (M + 1, 1 + P)    log λ, α
+    rate, alpha     (M + 1,), (M + 1, P)  log λ, α
     apart, not_yet  (C, C)  [t, s]    how far back s is; 0, or a large negative number where it is not past
     decay           (M + 1,)          over a block
     ahead           (M + 1, C · P)    what a trace at the end of a block is worth at each place of the next
     to_the_end      (C,)              words from each place to the block's last
     """
 
-    rate_and_alpha: Tensor
+    rate: Tensor
+    alpha: Tensor
     apart: Tensor
     not_yet: Tensor
     decay: Tensor
@@ -164,7 +166,8 @@ class Convolution(nn.Module):
         return Tables(
             words,
             ModifierTables(
-                torch.cat([log_decay.unsqueeze(1), alpha], 1),
+                log_decay,
+                alpha,
                 apart.clamp(min=0).to(alpha.dtype),
                 # Where s is not yet past, e^−80 stands for 0 (a true 0 would take the processor ten times as long).
                 torch.where(apart < shape.first_lag, -80.0, 0.0).to(alpha.dtype),
@@ -179,21 +182,27 @@ class Convolution(nn.Module):
         (B, T), P, blocks = ids.shape, self.alpha.shape[1], -(-ids.shape[1] // BLOCK)
         m = self.which[F.pad(ids, (0, blocks * BLOCK - T), value=-1)]
         m = m.view(B, blocks, BLOCK).transpose(0, 1).contiguous()  # (blocks, B, C)
-        here = _rows(tables.rate_and_alpha, m)
-        rate, alpha = here[..., 0].contiguous(), here[..., 1:].flatten(0, 1).contiguous()
+        rate, alpha = tables.rate.index_select(0, m.flatten()).view(m.shape), _rows(tables.alpha, m).flatten(0, 1)
         met = torch.addcmul(tables.not_yet, rate.unsqueeze(2), tables.apart).exp_()  # (blocks, B, t, s)
         # What each block leaves behind at its last word, carried on; what that is worth at each word of the next.
-        traces = _Traces.apply(m, torch.exp(rate * tables.to_the_end), tables.decay)
-        carried = (traces.flatten(0, 1) @ tables.ahead).view(-1, BLOCK, P)
-        gains = torch.bmm(met.flatten(0, 1), alpha) + carried
+        left = torch.exp(rate * tables.to_the_end)
+        gains = torch.bmm(met.flatten(0, 1), alpha)
+        if torch.is_grad_enabled():
+            carried = _Traces.apply(m, left, tables.decay).flatten(0, 1) @ tables.ahead
+            gains = gains + carried.view(-1, BLOCK, P)
+        else:  # the same, with traces that never leave the cache
+            trace, faint = left.new_zeros(B, len(tables.decay)), torch.full_like(tables.decay, FAINT)
+            for k, behind in enumerate(gains.view(blocks, B, -1)[1:]):
+                torch.addcmul(faint, trace, tables.decay, out=trace).scatter_add_(1, m[k], left[k])
+                behind.addmm_(trace, tables.ahead)
         return gains.view(blocks, B, BLOCK, P).transpose(0, 1).reshape(B, blocks * BLOCK, P)[:, :T]
 
     def edge_gains(self, lengths: Tensor, T: int) -> tuple[Tensor, Tensor]:
         """Of the token before documents, (T,), and of the one behind each, (B, T)."""
-        t = torch.arange(T, device=lengths.device, dtype=self.edge_alpha.dtype)
-        until = ((lengths - 1).to(t.dtype).unsqueeze(1) - t).clamp_(min=0)
-        (a, b), (rate, other) = self.edge_alpha, -torch.exp(-self.edge_log_tau)
-        return a * torch.exp(rate * t), b * torch.exp(other * until)
+        t = torch.arange(T, device=lengths.device)
+        until = (lengths.unsqueeze(1) - (1 + t)).clamp_(min=0)
+        first, last = (self.edge_alpha * torch.exp(-torch.exp(-self.edge_log_tau) * t.unsqueeze(1))).unbind(1)
+        return first, last.index_select(0, until.flatten()).view(-1, T)
 
 
 def _rows(table: Tensor, at: Tensor) -> Tensor:
@@ -213,7 +222,8 @@ class _Traces(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, m: Tensor, values: Tensor, decay: Tensor) -> Tensor:
-        z = values.new_zeros(*m.shape[:2], len(decay))
+        z = values.new_full((*m.shape[:2], len(decay)), FAINT)
+        z[0] = 0
         z[1:].scatter_add_(2, m[:-1], values[:-1])
         for before, behind in pairwise(z.unbind()):
             behind.addcmul_(before, decay)

@@ -56,7 +56,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     vocab_size, min_count  which words are known
     epochs          passes over the texts; None: as many as make 1,000 steps, at least six
     class_weight    "balanced": classes count the same, however many texts each has; or a dict of a weight for each
-    batch, learning_rate, decay, momentum, l2, word_dropout, max_words, seed, device  how it is trained: by
+    batch, learning_rate, decay, momentum, l1, l2, word_dropout, max_words, seed, device  how it is trained: by
                     Adam, whose learning rate falls to `decay` of what it begins with
 
     Fitted: `classes_`, `vocab_`, `model_`, and `modifiers_`, a table of word, strength and scope.
@@ -83,6 +83,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         learning_rate: float = 0.01,
         decay: float = 0.01,
         momentum: float = 0.9,
+        l1: float = 0.0,
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
@@ -108,6 +109,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.decay = decay
         self.momentum = momentum
+        self.l1 = l1
         self.l2 = l2
         self.word_dropout = word_dropout
         self.max_words = max_words
@@ -138,7 +140,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if self.class_weight is not None:
             y = self.classes_[np.asarray(split.labels).astype(int)]
             weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        train_model(model, split, self._how(len(split)), self.l2, self._sparsity if learnt else None, weights)
+        train_model(model, split, self._how(len(split)), self.l2, self._sparsity if learnt else None, weights, self.l1)
         settle(model, average)
         self.model_.requires_grad_(False)
         return self
@@ -328,6 +330,7 @@ class BagOfWords(ModifierConvolution):
         learning_rate: float = 0.01,
         decay: float = 0.01,
         momentum: float = 0.9,
+        l1: float = 0.0,
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
@@ -337,7 +340,7 @@ class BagOfWords(ModifierConvolution):
     ):
         super().__init__(
             None, vocab_size=vocab_size, min_count=min_count, epochs=epochs, batch=batch, learning_rate=learning_rate,
-            decay=decay, momentum=momentum, l2=l2, word_dropout=word_dropout, max_words=max_words,
+            decay=decay, momentum=momentum, l1=l1, l2=l2, word_dropout=word_dropout, max_words=max_words,
             class_weight=class_weight, seed=seed, device=device,
         )  # fmt: skip
 

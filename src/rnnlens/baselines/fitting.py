@@ -54,9 +54,11 @@ def train_model(
     l2: float,
     penalty: Callable[[], Tensor] | None = None,
     class_weights: np.ndarray | None = None,
+    l1: float = 0.0,
 ) -> None:
     """Adam on the cross-entropy (of classes that weigh so much), an L2 term on the words' weights, and what
-    `penalty` adds, in place."""
+    `penalty` adds, in place. Each step also takes `l1` times the learning rate from every word's weight, down to zero:
+    words stay that push one way more often than not, be they frequent or rare."""
     device = model.bias.device
     documents = Documents.of(split, device, how.max_words)
     words = [value for name, value in model.named_parameters() if name.startswith("beta")]
@@ -76,8 +78,8 @@ def train_model(
                 dropped = torch.rand(ids.shape, generator=generator, device=device) < how.word_dropout
                 ids = ids.masked_fill(dropped, PAD)
             labels = documents.labels[rows]
-            weight = None if weights is None else weights[labels.long()]
-            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), labels, weight)
+            weighed = None if weights is None else weights[labels.long()]
+            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), labels, weighed)
             if penalty is not None:
                 loss = loss + penalty()
             for group in optimizer.param_groups:
@@ -85,6 +87,9 @@ def train_model(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            if l1:
+                for weight in words:
+                    weight.data = F.softshrink(weight.data, l1 * how.rate(step, total))
             step += 1
 
 

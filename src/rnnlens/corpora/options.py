@@ -28,6 +28,9 @@ class PrepareConfig:
     """Share of all reviews held out for testing, where the source has no test split."""
     seed: int = 0
     """Seed of what is held out."""
+    neighbours: int = 1
+    """Hold out runs of so many neighbouring reviews, not single ones: where neighbours tell of each other, as IMDB's
+    reviews of one film do, single ones look easier than the test reviews are."""
     text: str | None = None
     """Column with the reviews, where it is not found by itself."""
     label: str | None = None
@@ -37,7 +40,8 @@ class PrepareConfig:
 
     def check(self) -> None:
         """Refuse values that make no corpus."""
-        for name, least in (("vocab_size", 2), ("min_count", 1), ("max_words", 1), ("limit", 2), ("seed", 0)):
+        lowest = {"vocab_size": 2, "min_count": 1, "max_words": 1, "limit": 2, "seed": 0, "neighbours": 1}
+        for name, least in lowest.items():
             value = getattr(self, name)
             if value is None and name in ("max_words", "limit"):
                 continue

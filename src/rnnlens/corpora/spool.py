@@ -97,7 +97,7 @@ def index_texts(
         spools[split].append(*_last_words(chunk.codes, chunk.lengths, config.max_words), labels)
 
     spool_texts(dictionary, chunks, spool)
-    parts = deal(spools, {"test": config.test, "validation": config.validation}, rng)
+    parts = deal(spools, {"test": config.test, "validation": config.validation}, rng, config.neighbours)
     counts = count_words(*parts["train"], dictionary.size)
     return Indexed(*build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count), parts)
 
@@ -110,12 +110,15 @@ def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tup
     return codes[left <= most], np.minimum(lengths, most)
 
 
-def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator) -> np.ndarray:
-    """A mask (n,) of `fraction` of the documents, chosen by `rng`, the same fraction of each class."""
+def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator, run: int = 1) -> np.ndarray:
+    """A mask (n,) of `fraction` of the documents, chosen by `rng` in runs of neighbours, the same fraction of each
+    class."""
     chosen = np.zeros(len(labels), dtype=bool)
     for label in (0, 1):
         members = np.flatnonzero(labels == label)
-        chosen[rng.permutation(members)[: round(fraction * len(members))]] = True
+        first = run * rng.permutation(-(-len(members) // run))  # of each run, in random order
+        order = (first[:, None] + np.arange(run)).ravel()
+        chosen[members[order[order < len(members)][: round(fraction * len(members))]]] = True
     return chosen
 
 
@@ -146,17 +149,18 @@ def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_co
 
 
 def deal(
-    spools: Mapping[str, Spool], shares: Mapping[str, float], rng: np.random.Generator
+    spools: Mapping[str, Spool], shares: Mapping[str, float], rng: np.random.Generator, run: int = 1
 ) -> dict[str, tuple[Spool, np.ndarray]]:
     """The final splits, each as a spool and a mask (n,) of its documents.
 
-    `shares` says what part of train each split that the source lacks takes out of it, class by class.
+    `shares` says what part of train each split that the source lacks takes out of it, class by class, in runs of
+    so many neighbours.
     """
     parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
     spool, train = parts["train"]
     for part in [part for part, share in shares.items() if part not in parts and share > 0]:
         members = np.flatnonzero(train)
-        held_out = members[stratified(spool.labels[members], shares[part], rng)]
+        held_out = members[stratified(spool.labels[members], shares[part], rng, run)]
         if len(held_out):
             mask = np.zeros_like(train)
             mask[held_out] = True

@@ -21,11 +21,13 @@ def best(rows: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
     """Of the trials whose validation accuracy is within a standard error of the highest, the one with the lowest loss.
 
     The highest accuracy of many trials is mostly luck (a standard error of 0.6 points with 2,500 reviews), and the
-    loss, which every review has a part in, varies less by chance."""
+    loss, which every review has a part in, varies less by chance. It is the loss at the scale that suits a model's
+    logits, where all trials have it: how sure a model is does not change what it answers."""
     of_model = [row for row in rows if row["model"] == model and row["accuracy"] is not None]
     highest = max((row["accuracy"] for row in of_model), default=0.0)
     near = [row for row in of_model if row["accuracy"] >= highest - _standard_error(highest, row["reviews"])]
-    return min(near, key=lambda row: row["loss"], default=None)
+    loss = "scaled_loss" if all("scaled_loss" in row for row in of_model) else "loss"
+    return min(near, key=lambda row: row[loss], default=None)
 
 
 def _standard_error(accuracy: float, reviews: int) -> float:

@@ -65,6 +65,20 @@ def judge(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     )
 
 
+def scaled_loss(logits: np.ndarray, labels: np.ndarray) -> float:
+    """Mean cross-entropy of the logits times whichever number above zero suits them best. Accuracy does not ask how
+    sure a model is, and a search for it should not either."""
+    from scipy.optimize import minimize_scalar
+
+    signed = np.where(np.asarray(labels) > 0, 1, -1) * logits.astype(np.float64)
+    spread = float(np.abs(signed).mean()) or 1.0
+
+    def loss(log_scale: float) -> float:
+        return float(np.logaddexp(0, -np.exp(log_scale) / spread * signed).mean())
+
+    return float(minimize_scalar(loss, bounds=(-6, 6), method="bounded").fun)
+
+
 def run_trial(
     model: str,
     corpus: Corpus,
@@ -90,6 +104,7 @@ def run_trial(
                 found["history"] = [record["validation_accuracy"] for record in run.history]
             logits = evaluate(run.network.to(device or "cpu"), corpus.validation, config.max_words).logits
         found["accuracy"], found["loss"] = judge(logits, corpus.validation.labels)
+        found["scaled_loss"] = scaled_loss(logits, corpus.validation.labels)
     except RnnlensError as error:
         if "off the scale" not in str(error) and "out of memory" not in str(error):
             raise

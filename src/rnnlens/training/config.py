@@ -46,6 +46,9 @@ class TrainConfig:
     """Largest norm of the gradient; 0 for no limit."""
     word_dropout: float = 0.3
     """Chance that a word becomes no input (x = 0). It also makes zero input familiar, which the analyses need."""
+    dropout_run: float = 1.0
+    """Mean length of a run of dropped words. With 1 each drops by itself, which parts most modifiers from what they
+    modify; with 10 or so, phrases drop and others stay whole."""
     embedding_dropout: float = 0.5
     """Chance that a component of an embedded word is zeroed."""
     average: float = 0.0
@@ -78,6 +81,7 @@ class TrainConfig:
         need(self.word_epsilon > 0 and math.isfinite(self.word_epsilon), "word_epsilon", "a number above 0")
         for name in ("clip", "weight_decay", "sparsity"):
             need(getattr(self, name) >= 0 and math.isfinite(getattr(self, name)), name, "a number of at least 0")
+        need(self.dropout_run >= 1 and math.isfinite(self.dropout_run), "dropout_run", "a number of at least 1")
         for name in ("warmup", "final_rate"):
             need(0 <= getattr(self, name) <= 1, name, "a share between 0 and 1")
         for name in ("word_dropout", "embedding_dropout", "average", "momentum", "second_momentum"):

@@ -286,8 +286,11 @@ def drop(
     Where the ids are a `share` of the rows of a larger batch, of shape `whole`, what drops is what would drop there."""
     mask, (rows, width), T = None, whole or tuple(ids.shape), ids.shape[1]
     if config.word_dropout:
-        dropped = torch.rand(rows, width, generator=generator, device=ids.device)[share, :T] < config.word_dropout
-        ids = ids.masked_fill(dropped, -1)
+        chance = torch.rand(rows, width, generator=generator, device=ids.device)
+        if config.dropout_run > 1:  # the words of a run share their chance, that of the run's number
+            starts = torch.rand(rows, width, generator=generator, device=ids.device) < 1 / config.dropout_run
+            chance = chance.gather(1, starts.cumsum(1).clamp(max=width - 1))
+        ids = ids.masked_fill(chance[share, :T] < config.word_dropout, -1)
     if config.embedding_dropout:
         keep = 1 - config.embedding_dropout
         mask = torch.empty(rows, width, inputs, device=ids.device).bernoulli_(keep, generator=generator)
