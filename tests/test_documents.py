@@ -1,12 +1,16 @@
 """What documents bear out: the parts against brute force and known truth, the whole on a small language."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
+from rnnlens import RnnlensError
 from rnnlens.context.documents import LAGS, evidence, followed, following, in_documents, likely_reach, regress
+from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.scope import fitted
-from rnnlens.corpora import Corpus, Language, synthetic_corpus
+from rnnlens.corpora import Corpus, Language, Vocab, synthetic_corpus
 from rnnlens.experiments.ceiling import known_others
 from rnnlens.experiments.scoring import average_precision
 
@@ -99,5 +103,11 @@ def test_documents_correct_what_networks_say(language):
     assert np.abs(off).mean() < 3  # errors are of the size they are said to have
     tau = found.reaches(truth.modifiers, np.full(len(truth.modifiers), 2.5))
     assert np.mean(np.abs(tau - truth.tau[truth.modifiers]) <= 0.3 * truth.tau[truth.modifiers]) >= 0.75
+    both = SimpleNamespace(network=SimpleNamespace(vocab=corpus.vocab), ids=torch.from_numpy(ids),
+                           lasting=torch.from_numpy(valence), sure=torch.from_numpy(said))  # fmt: skip
+    np.testing.assert_array_equal(Modifiers.in_documents(both, corpus, 2.5).strength, found.strength)
+    both.network.vocab = Vocab(["<unk>", "other"])
+    with pytest.raises(RnnlensError, match="different words"):
+        Modifiers.in_documents(both, corpus)
     ideal = known_others(corpus, truth, truth.modifiers, 2.5, 0.5)
     assert np.mean(np.abs(ideal - truth.tau[truth.modifiers]) <= 0.3 * truth.tau[truth.modifiers]) >= 0.75

@@ -42,6 +42,9 @@ from rnnlens.networks import Network
 if TYPE_CHECKING:
     from polars import DataFrame
 
+    from rnnlens.context.documents import Borne
+    from rnnlens.corpora.corpus import Corpus
+
 Reference = Literal["fixed", "nearest"]
 NEGATES = 0.5  # a word that takes away at least this share of valence is a negator, one that takes less a diminisher
 PRIOR = 300.0  # how many occurrences outweigh the belief that a word modifies nothing
@@ -111,7 +114,7 @@ class Modifiers(Shown):
 
     @property
     def order(self) -> Tensor:
-        """Rows by the size of the recommended score, strongest first."""
+        """Rows by the size of `score`, strongest first."""
         return self.score.abs().argsort(descending=True)
 
     @property
@@ -134,6 +137,18 @@ class Modifiers(Shown):
         """The place of a word, from 1, by the size of a measure."""
         size = getattr(self, by).abs()
         return 1 + int((size > size[self.row(word)]).sum())
+
+    def in_documents(self, corpus: Corpus, tau: float = 3.0) -> Borne:
+        """What the labelled training documents of a corpus bear out of these words: the score that finds modifiers best
+        (docs/validation.md). tau: how far they usually reach, in words."""
+        from rnnlens.context.documents import in_documents
+
+        if corpus.vocab != self.network.vocab:
+            raise RnnlensError(
+                "network and corpus have different words: give the corpus that the network was trained on"
+            )
+        ids, lasting, sure = (values.cpu().numpy() for values in (self.ids, self.lasting, self.sure))
+        return in_documents(corpus, ids, lasting, sure, tau)
 
     @cached_property
     def _rows(self) -> dict[str, int]:
