@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
     from rnnlens.context.documents import Borne
-    from rnnlens.corpora.corpus import Corpus
 
 Reference = Literal["fixed", "nearest"]
 NEGATES = 0.5  # a word that takes away at least this share of valence is a negator, one that takes less a diminisher
@@ -138,7 +137,7 @@ class Modifiers(Shown):
         size = getattr(self, by).abs()
         return 1 + int((size > size[self.row(word)]).sum())
 
-    def in_documents(self, corpus: Corpus, tau: float = 3.0) -> Borne:
+    def in_documents(self, corpus: Any, tau: float = 3.0) -> Borne:
         """What the labelled training documents of a corpus bear out of these words: the score that finds modifiers best
         (docs/validation.md). tau: how far they usually reach, in words."""
         from rnnlens.context.documents import in_documents
