@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -75,7 +74,7 @@ def machine(device: str) -> dict[str, Any]:
         "gpu": gpu,
         "threads": torch.get_num_threads(),
         "load": round(os.getloadavg()[0], 2),
-        "clock": "the CPU's" if timing._clock is time.process_time else "the wall's",
+        "clock": timing.whose_clock(),
         "torch": torch.__version__,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }

@@ -47,6 +47,10 @@ def of_the_cpu() -> None:
     _clock = time.process_time
 
 
+def whose_clock() -> str:
+    return "the CPU's" if _clock is time.process_time else "the wall's"
+
+
 _clock: Callable[[], float] = time.perf_counter
 
 

@@ -5,20 +5,21 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rnnlens
 from rnnlens import RnnlensError, figures
-from rnnlens.artifacts import read_json, read_tensors, write_json
+from rnnlens.artifacts import read_json, read_lines, read_tensors, write_json
 from rnnlens.baselines import BASELINES
 from rnnlens.cli import main
 from rnnlens.corpora import prepare
 from rnnlens.experiments import reproduce as module
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.reproduce import collect, in_disorder, reproduce
-from rnnlens.experiments.settings import PACKAGED, read_settings
+from rnnlens.experiments.settings import PACKAGED, best, read_settings
 from rnnlens.experiments.space import SPACES, parameters
 from rnnlens.experiments.table import (
     FULL,
@@ -50,9 +51,9 @@ def test_the_papers_numbers_are_the_papers():
     bow, best, rnn = (PAPER["yelp"][model] for model in ("bow", FULL, "gru"))
     assert 0.9 <= (best - bow) / (rnn - bow) < 0.91  # "90 % of the difference"
     assert paper_column({"source": "../data/IMDB"}) == "imdb" and paper_column({"source": "mine.csv"}) is None
-    assert (
-        paper_column({"source": "fancyzhx/yelp_polarity"}) == "yelp" and paper_column({"source": "data/yelp"}) is None
-    )
+    for source in ("yelp", "fancyzhx/yelp_polarity", "data/yelp_review_polarity_csv"):
+        assert paper_column({"source": source}) == "yelp"
+    assert paper_column({"source": "data/yelp"}) is None  # some other reviews
 
 
 def test_the_bootstrap_is_that_of_reviews_and_seeds():
@@ -239,6 +240,10 @@ def test_a_refit_is_the_training_and_validation_reviews(reviews):
 def test_settings_come_along_for_all_models():
     for model, space in SPACES.items():
         assert set(read_settings(PACKAGED, model)) <= set(space), model  # what is not there is as it is by default
+    rows = read_lines(Path(__file__).parent.parent / "docs/results/trials.jsonl")
+    assert {model: best(rows, model)["parameters"] for model in SPACES} == {
+        model: read_settings(PACKAGED, model) for model in SPACES
+    }
 
 
 # --- figures and commands ---------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from rnnlens import RnnlensError
 from rnnlens.artifacts import append_line
 from rnnlens.baselines import BASELINES
 from rnnlens.corpora import prepare
+from rnnlens.experiments.ledger import Ledger
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.settings import best, read_choice, read_settings, write_settings
 from rnnlens.experiments.space import SPACES, Choice, parameters
@@ -125,6 +126,22 @@ def test_a_runner_without_a_ledger_goes_on_where_it_was(corpus, log, tmp_path, c
     append_line(older, {**rows[0], "method": 1})
     with pytest.raises(RnnlensError, match="no trials"):
         sweep(corpus, ["bow"], 3, tmp_path / "more", earlier=older, modifiers=["not", "very"])
+
+
+def test_a_ledger_keeps_what_a_choice_is_made_by():
+    optuna = pytest.importorskip("optuna")
+    ledger = Ledger(optuna.storages.InMemoryStorage(), "bow", 0, "here")
+    common = {"model": "bow", "seed": 0, "accuracy": 0.9, "reviews": 2_500, "seconds": 1.0, "method": 2}
+    rows = [{**common, "trial": k, "parameters": parameters("bow", 0, k), "loss": 0.3 + k / 100} for k in range(2)]
+    rows[0]["scaled_loss"], rows[1]["scaled_loss"] = 0.29, 0.28
+    carried_over = {**rows[0], "trial": -1, "parameters": {"l2": 1}}
+    assert ledger.enter([*rows, carried_over]) == 2
+    assert [row["scaled_loss"] for row in ledger.rows()] == [0.29, 0.28]
+    assert best(ledger.rows(), "bow")["trial"] == best(rows, "bow")["trial"] == 1
+    rows = [{**row, "seed": 1, "parameters": parameters("bow", 1, k)} for k, row in enumerate(rows)]
+    without = Ledger(optuna.storages.InMemoryStorage(), "bow", 1, "here")
+    assert without.enter([{name: x for name, x in row.items() if name != "scaled_loss"} for row in rows]) == 2
+    assert best(without.rows(), "bow")["trial"] == 0
 
 
 def test_of_trials_that_chance_cannot_tell_apart_the_one_with_the_lowest_loss_is_best():

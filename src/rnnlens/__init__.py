@@ -65,10 +65,10 @@ if TYPE_CHECKING:
         find_modifiers,
         fit_bilinear,
         fit_subspace,
-        linear_quality,
-        mode_removal,
         project_out,
     )
+    from rnnlens.context.linear_quality import linear_quality
+    from rnnlens.context.mode_removal import mode_removal
     from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
     from rnnlens.dynamics import (
         FixedPoints,

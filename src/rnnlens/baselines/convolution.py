@@ -200,7 +200,7 @@ class Convolution(nn.Module):
     def edge_gains(self, lengths: Tensor, T: int) -> tuple[Tensor, Tensor]:
         """Of the token before documents, (T,), and of the one behind each, (B, T)."""
         t = torch.arange(T, device=lengths.device)
-        until = (lengths.unsqueeze(1) - (1 + t)).clamp_(min=0)
+        until = (lengths.unsqueeze(1) - (1 + t)).clamp_(0, T - 1)
         first, last = (self.edge_alpha * torch.exp(-torch.exp(-self.edge_log_tau) * t.unsqueeze(1))).unbind(1)
         return first, last.index_select(0, until.flatten()).view(-1, T)
 

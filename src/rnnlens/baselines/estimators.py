@@ -55,8 +55,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     first_lag       1: modifiers change what follows; 0: themselves too, as printed
     vocab_size, min_count  which words are known
     epochs          passes over the texts; None: as many as make 1,000 steps, at least six
+    l1, l2          penalties of words' weights: the first takes them to zero where they push both ways
     class_weight    "balanced": classes count the same, however many texts each has; or a dict of a weight for each
-    batch, learning_rate, decay, momentum, l1, l2, word_dropout, max_words, seed, device  how it is trained: by
+    batch, learning_rate, decay, momentum, word_dropout, max_words, seed, device  how it is trained: by
                     Adam, whose learning rate falls to `decay` of what it begins with
 
     Fitted: `classes_`, `vocab_`, `model_`, and `modifiers_`, a table of word, strength and scope.
@@ -127,6 +128,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Sequence[str] | Corpus, y: Any = None) -> ModifierConvolution:
         """Learn from texts (n,) and labels (n,), or from the training split of a corpus."""
+        for name in ("l1", "l2"):
+            if not getattr(self, name) >= 0:
+                raise BadInput(f"{name} is {quoted(getattr(self, name))}: expected a number of at least 0")
         split, self.vocab_, self.classes_ = self._read(X, y)
         self.model_ = Convolution(self._shape(self.vocab_, self._modifier_words(self.vocab_)), seed=self.seed).to(
             self.device or "cpu"

@@ -29,8 +29,8 @@ class PrepareConfig:
     seed: int = 0
     """Seed of what is held out."""
     neighbours: int = 1
-    """Hold out runs of so many neighbouring reviews, not single ones: where neighbours tell of each other, as IMDB's
-    reviews of one film do, single ones look easier than the test reviews are."""
+    """Hold out runs of so many neighbouring reviews of a class, not single ones: where neighbours tell of each other,
+    as IMDB's reviews of one film do, single ones look easier than the test reviews are."""
     text: str | None = None
     """Column with the reviews, where it is not found by itself."""
     label: str | None = None

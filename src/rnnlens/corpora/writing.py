@@ -26,7 +26,7 @@ def write_corpus(
     rng = np.random.Generator(np.random.PCG64(config.seed))
     spools = {split: Spool(folder / f"{split}.codes") for split in source.labels}
     dropped = {"no class": 0, "no text": 0}
-    texts = _kept_texts(source, _wanted(source, config.limit, rng), dropped, progress)
+    texts = _kept_texts(source, _wanted(source, config.limit, rng, config.neighbours), dropped, progress)
     found = index_texts(spools, texts, config, rng)
     for part, (spool, chosen) in found.parts.items():
         _write_split(folder, part, spool, chosen, found.table)
@@ -38,12 +38,12 @@ def write_corpus(
     write_about(folder, found.vocab, list(found.parts), {**about, "about": {**about["about"], **read}})
 
 
-def _wanted(source: Source, limit: int | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """A mask (rows,) for each split: the rows with a class, about `limit` of them if there are more."""
+def _wanted(source: Source, limit: int | None, rng: np.random.Generator, run: int) -> dict[str, np.ndarray]:
+    """A mask (rows,) for each split: the rows with a class, about `limit` of them if there are more, in runs."""
     wanted = {split: codes != DROPPED for split, codes in source.labels.items()}
     for split, rows in wanted.items():
         if limit is not None and (n := np.count_nonzero(rows)) > limit:
-            wanted[split] = stratified(source.labels[split], limit / n, rng)
+            wanted[split] = stratified(source.labels[split], limit / n, rng, run)
     return wanted
 
 

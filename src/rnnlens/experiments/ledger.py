@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BEAT, GRACE = 10.0, 120.0  # seconds between an owner's signs of life, and without one until its trials are given up
 
+KEPT = ("loss", "scaled_loss", "reviews", "seconds", "error")  # of a trial, besides its accuracy
+
 
 class Ledger:
     """Trials of one model under one seed, in a database that several processes and machines may share."""
@@ -74,7 +76,7 @@ class Ledger:
         try:
             for name, (value, kind) in with_distributions(row["parameters"], SPACES[self.model]).items():
                 self.storage.set_trial_param(trial, name, kind.to_internal_repr(value), kind)
-            for name in ("loss", "reviews", "seconds", "error", "history"):
+            for name in (*KEPT, "history"):
                 if row.get(name) is not None:
                     self.storage.set_trial_user_attr(trial, name, row[name])
             accuracy = row["accuracy"]
@@ -89,6 +91,7 @@ class Ledger:
         from optuna.trial import TrialState, create_trial
 
         ours = {row["trial"]: row for row in rows if row["model"] == self.model and row["seed"] == self.seed}
+        ours = {number: row for number, row in ours.items() if number >= 0}  # a choice carried over is no trial of ours
         while len(self.trials()) <= max(ours, default=-1):
             self.study.add_trial(create_trial(state=TrialState.WAITING))
         new = 0
@@ -109,7 +112,8 @@ class Ledger:
             {"model": self.model, "seed": self.seed, "trial": trial.number,
              "parameters": parameters(self.model, self.seed, trial.number),
              "accuracy": trial.value,
-             **{name: trial.user_attrs.get(name) for name in ("loss", "reviews", "seconds", "error")}}
+             **dict.fromkeys(("loss", "reviews", "seconds", "error")),
+             **{name: trial.user_attrs[name] for name in KEPT if name in trial.user_attrs}}
             for trial in self.trials() if trial.state.is_finished()
         ]  # fmt: skip
 

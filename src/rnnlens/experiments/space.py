@@ -60,8 +60,7 @@ MODIFIED: Space = {**WORDS, "first_lag": Choice(0, 1)}
 OWN_WEIGHTS: Space = {**MODIFIED, "factored": Choice(False, True)}
 
 # Words must earn their place: small at the start, moved by what they bring (`word_epsilon`) and pulled back
-# (`sparsity`), so that those seldom seen add no noise. Words may drop in runs, which leaves phrases whole. Networks
-# without these learn the names of films by heart: they read well what tells of the same films, and the test less well.
+# (`sparsity`), so that those seldom seen add no noise. Words may drop in runs, which leaves phrases whole.
 GATED: Space = {
     "hidden": Choice(64, 128),
     "embedding": Choice(64, 128),

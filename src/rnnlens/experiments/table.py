@@ -49,7 +49,9 @@ def paper_column(about: Mapping[str, Any]) -> str | None:
     """Which column of the paper a corpus is to be compared with, by the name of its source: other reviews from Yelp
     than the paper's are not."""
     source = str(about.get("source", "")).lower().replace("-", "_")
-    return next((column for name, column in {"imdb": "imdb", "yelp_polarity": "yelp"}.items() if name in source), None)
+    if source == "yelp" or "yelp_polarity" in source or "yelp_review_polarity" in source:  # as `prepare` knows it
+        return "yelp"
+    return "imdb" if "imdb" in source else None
 
 
 def table_results(answers: Answers, column: str | None = None, draws: int = 10_000, seed: int = 0) -> dict[str, Any]:

@@ -47,8 +47,8 @@ class TrainConfig:
     word_dropout: float = 0.3
     """Chance that a word becomes no input (x = 0). It also makes zero input familiar, which the analyses need."""
     dropout_run: float = 1.0
-    """Mean length of a run of dropped words. With 1 each drops by itself, which parts most modifiers from what they
-    modify; with 10 or so, phrases drop and others stay whole."""
+    """Mean length of the pieces that drop or stay as a whole. With 1 each word drops by itself, which parts most
+    modifiers from what they modify; with 10 or so phrases stay together."""
     embedding_dropout: float = 0.5
     """Chance that a component of an embedded word is zeroed."""
     average: float = 0.0
