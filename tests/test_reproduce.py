@@ -305,6 +305,13 @@ def test_train_takes_a_sweeps_settings(reviews, tmp_path, capsys):
     assert run.about["network"]["hidden"] == NETWORK["hidden"] and run.config.learning_rate == NETWORK["learning_rate"]
     assert run.config.epochs == 1 and run.config.keep == "last" and not run.results["accuracy"]
     assert len(run.history) == 1 and "validation_accuracy" not in run.history[0]
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in ("train", reviews / "corpus", "--out", tmp_path / "tuned", "--arch", "vanilla",
+                                     "--tuned", "--hidden", 8)])  # fmt: skip
+    packaged, run = read_settings(PACKAGED, "vanilla"), rnnlens.load(tmp_path / "tuned")
+    assert not stop.value.code and run.about["network"]["hidden"] == 8
+    assert run.about["network"]["scale"] == packaged["scale"] and run.config.clip == packaged["clip"]
+    assert run.config.epochs == 3 * packaged["epochs"]  # as many steps would take more epochs than that
 
 
 def test_settings_can_be_searched_for_on_the_way(reviews, tmp_path):

@@ -66,6 +66,7 @@ def train(
     embedding: int = 128,
     scale: float = 1.0,
     memory: float = 0.0,
+    tuned: bool = False,
     settings: Path | None = None,
     refit: bool = False,
     resume: bool = False,
@@ -98,6 +99,9 @@ def train(
     memory
         How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
         such as 1000.
+    tuned
+        With the settings that come along for this architecture, chosen on IMDB's validation reviews (docs/table.md),
+        for about as many steps; flags that differ from their defaults win.
     settings
         The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that differ from their
         defaults win.
@@ -115,7 +119,8 @@ def train(
     from rnnlens.training.command import train_command
 
     train_command(
-        corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings, memory
+        corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings, memory,
+        tuned,
     )  # fmt: skip
     if corpus != "toy":
         print(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")

@@ -24,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", type=float, default=1.0, help="size of the untrained embeddings")
     parser.add_argument("--memory", type=float, default=0.0, help="words that untrained units hold on to, at most")
     parser.add_argument("--refit", action="store_true", help="train on the validation reviews too, to the last epoch")
+    parser.add_argument("--tuned", action="store_true", help="with the settings that come along for Table 1")
     parser.add_argument(
         "--settings", type=Path, help="a sweep's settings.json; flags that differ from their defaults win"
     )
