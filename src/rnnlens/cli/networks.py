@@ -79,7 +79,7 @@ def train(
 
     Killed at any moment, the same command with `--resume` continues exactly where the last checkpoint stands.
 
-    Example: `rnnlens train corpora/mine --out runs/mine`. With only some thousand reviews, small networks that begin
+    Example: `rnnlens train corpora/mine --tuned --out runs/mine`. With only some thousand reviews, small networks that begin
     with a memory learn sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
 
     Parameters

@@ -83,5 +83,6 @@ def _hint(run: Run, corpus: Any) -> str | None:
         return None
     return (
         f"hint: {100 * accuracy:.1f} % is hardly better than always saying the same ({100 * same:.1f} %): train for "
-        "more epochs, or begin so that few reviews suffice: --scale 0.1 --memory 100 --learning-rate 0.01"
+        "more epochs, with the settings that come along (--tuned), or begin so that few reviews suffice: "
+        "--scale 0.1 --memory 100 --learning-rate 0.01"
     )
