@@ -11,6 +11,7 @@ from typing import Any
 
 from rnnlens.artifacts import atomic_file, read_json, read_lines, write_json
 from rnnlens.corpora import load_corpus
+from rnnlens.experiments.subjects import TOP
 from rnnlens.figures.style import write_figure
 from studies.validation_claims import again, explained, verdicts
 from studies.validation_figures import figures
@@ -107,9 +108,10 @@ def page(
         "",
         "## Which words are modifiers",
         "",
-        "Average precision of ranking all words by each score. `strength` is the lasting change of strong probe words",
-        "after a word, as a share of their valence (`context.strength`); `in documents` corrects what networks",
-        "are sure of by a regression on the training documents (`context.documents`).",
+        f"Average precision of ranking the {TOP:,} most frequent words, all modifiers among them, by each score.",
+        "`strength` is the lasting change of strong probe words after a word, as a share of their valence",
+        "(`context.strength`); `in documents` corrects what networks are sure of by a regression on the training",
+        "documents (`context.documents`).",
         "",
         *rankings(found),
         "",

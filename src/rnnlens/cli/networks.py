@@ -79,8 +79,8 @@ def train(
 
     Killed at any moment, the same command with `--resume` continues exactly where the last checkpoint stands.
 
-    Example: `rnnlens train corpora/mine --tuned --out runs/mine`. With only some thousand reviews, small networks that begin
-    with a memory learn sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
+    Example: `rnnlens train corpora/mine --tuned --out runs/mine`. With only some thousand reviews, small networks that
+    begin with a memory learn sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def train(
         such as 1000.
     tuned
         With the settings that come along for this architecture, chosen on IMDB's validation reviews (docs/table.md),
-        for about as many steps; flags that differ from their defaults win.
+        for about as many steps, but at most three times as many epochs; flags that differ from their defaults win.
     settings
         The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that differ from their
         defaults win.

@@ -139,7 +139,8 @@ class Modifiers(Shown):
 
     def in_documents(self, corpus: Any, tau: float = 3.0) -> Borne:
         """What the labelled training documents of a corpus bear out of these words: the score that finds modifiers best
-        (docs/validation.md). tau: how far they usually reach, in words."""
+        in hard languages (docs/validation.md). tau: how far they usually reach, in words. Best with all common words:
+        others count by a regression alone."""
         from rnnlens.context.documents import in_documents
 
         if corpus.vocab != self.network.vocab:

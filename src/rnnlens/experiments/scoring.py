@@ -14,7 +14,7 @@ from rnnlens.corpora.truth import Truth
 
 LEARNABLE = 500  # occurrences in training from which on a modifier is called frequent enough to be learnt
 REACHABLE = (
-    1_200  # … its reach: who knows all else tells it within 30 % in four of five cases (studies.validation_reach)
+    1_200  # … its reach: who knows all else tells it within 30 % in three of four cases (studies.validation_reach)
 )
 BINS = (0, 150, 300, 600, 1_200)  # occurrences at which frequency bins begin
 DRAWS = 1_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rnnlens.errors import RnnlensError
+from rnnlens.errors import RnnlensError, quoted
 from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def train_command(
     data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
     if refit and corpus == "toy":
         raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
+    if settings is not None and tuned:
+        raise RnnlensError(f"tuned settings come along, {quoted(str(settings))} is another choice: give one of the two")
     if settings is not None or tuned:
         from rnnlens.experiments.settings import PACKAGED, read_choice
 
