@@ -100,7 +100,7 @@ def test_documents_correct_what_networks_say(language):
     assert average_precision(np.abs(found.strength), positive) > average_precision(np.abs(said), positive) + 0.2
     assert np.corrcoef(found.strength[positive], true[positive])[0, 1] > 0.95
     off = (found.strength - true)[positive] / found.error[positive]
-    assert np.abs(off).mean() < 3  # errors are of the size they are said to have
+    assert 0.4 < np.abs(off).mean() < 1.3  # errors are of the size they are said to have; 0.8 were they exact
     tau = found.reaches(truth.modifiers, np.full(len(truth.modifiers), 2.5))
     assert np.mean(np.abs(tau - truth.tau[truth.modifiers]) <= 0.3 * truth.tau[truth.modifiers]) >= 0.75
     both = SimpleNamespace(network=SimpleNamespace(vocab=corpus.vocab), ids=torch.from_numpy(ids),

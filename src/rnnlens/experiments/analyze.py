@@ -198,7 +198,7 @@ def analyze(
         if states is None:
             states = _states(network, folder, corpus, starts, seed)
         states = states.half().float()  # as they are stored: a second analysis begins where the first did
-        points, line, settled, through = _line(network, states.to(network.h0))
+        points, line, settled, through = find_line(network, states.to(network.h0))
         drift = pad_drift(network)
         told("probe words")
         if probes is None:
@@ -237,7 +237,7 @@ def analyze(
             },
             "line_attractor": {**line.results(), "through": through, "h_star_logit": float(network.logit(line.h_star))},
             "pad_drift": drift,
-            "warnings": _warnings(drift, line, network),
+            "warnings": warnings_of(drift, line, network),
             "state_space": _state_space(network, states, points, line, readings["reviews"]),
             "probes": {**readings, "positive": list(probes.positive), "negative": list(probes.negative),
                        "source": probes.source},
@@ -299,7 +299,7 @@ def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: i
     return visited_states(network, source, n=starts, seed=seed, max_words=longest)
 
 
-def _line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int, str]:
+def find_line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int, str]:
     """Slow points and the curve through them, after as many pads as leave half of the spread along the readout, and
     half of the states in its middle.
 
@@ -384,7 +384,7 @@ def _rounded(content: Any) -> Any:
     return [_rounded(value) for value in content] if isinstance(content, list | tuple) else content
 
 
-def _warnings(drift: float, line: LineAttractor, network: Network) -> list[str]:
+def warnings_of(drift: float, line: LineAttractor, network: Network) -> list[str]:
     """What makes every analysis at zero input doubtful, in words."""
     low, high = line.range
     found = []

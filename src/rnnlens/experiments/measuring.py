@@ -20,8 +20,7 @@ from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 from rnnlens.corpora.truth import Truth
 from rnnlens.dynamics import LineAttractor, visited_states
 from rnnlens.experiments.accuracy import other_words
-from rnnlens.experiments.analyze import _line as find_line
-from rnnlens.experiments.analyze import _warnings as warnings_of
+from rnnlens.experiments.analyze import find_line, warnings_of
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 from rnnlens.training.loop import threads_for
