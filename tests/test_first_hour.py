@@ -95,9 +95,9 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments):
 
 def test_a_network_that_always_reads_the_same_is_analysed(network):
     """Without a range of readings there is nothing to divide by, and that is said."""
-    from rnnlens.experiments.analyze import _warnings
+    from rnnlens.experiments.analyze import warnings_of
 
     line = rnnlens.analyze(network).line
     flat = replace(line, logits=torch.zeros_like(line.logits))
     with torch.no_grad():
-        assert any("strays by 1.0" in told for told in _warnings(1.0, flat, network))
+        assert any("strays by 1.0" in told for told in warnings_of(1.0, flat, network))

@@ -394,11 +394,11 @@ def test_reports_of_foreign_networks_stand_alone(known, tmp_path):
 
 
 def test_doubtful_networks_are_told(known):
-    from rnnlens.experiments.analyze import _warnings
+    from rnnlens.experiments.analyze import warnings_of
 
     network, _, line, *_ = known
-    assert _warnings(0.01, line, network) == []
-    assert any("strays by 5.0" in warning for warning in _warnings(5.0, line, network))
+    assert warnings_of(0.01, line, network) == []
+    assert any("strays by 5.0" in warning for warning in warnings_of(5.0, line, network))
 
 
 def test_rising_series_have_no_timescale():
