@@ -29,7 +29,7 @@ from rnnlens.corpora.synthetic import prepared_synthetic, preset
 from rnnlens.corpora.truth import Truth
 from rnnlens.dynamics import visited_states
 from rnnlens.errors import RnnlensError
-from rnnlens.experiments.analyze import _line
+from rnnlens.experiments.analyze import find_line
 from rnnlens.experiments.measuring import reading
 from rnnlens.experiments.recipe import Settings
 from rnnlens.experiments.scoring import LEARNABLE, average_precision
@@ -119,7 +119,7 @@ def trial(
 def modifiers(network: Network, corpus: Corpus, truth: Truth, probes: Probes) -> dict[str, float]:
     """How well the network's modifiers are found, in short."""
     states = visited_states(network, corpus.validation, n=1000, seed=0, max_words=800)
-    _, line, _, _ = _line(network, states.to(network.h0))
+    _, line, _, _ = find_line(network, states.to(network.h0))
     found = find_modifiers(network, line, probes=probes)
     ids = found.ids.cpu().numpy()
     positive = np.isin(ids, truth.modifiers)
