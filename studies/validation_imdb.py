@@ -7,17 +7,10 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-import numpy as np
-import torch
-
 import rnnlens
-from rnnlens.context.documents import in_documents
 from rnnlens.context.probes import Probes
-from rnnlens.context.scope import fitted
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.dynamics import visited_states
 from rnnlens.experiments.analyze import stored_line
-from rnnlens.experiments.measuring import SUREST, reach_curves, usual_reach
 
 Results = dict[str, Any]
 KNOWN = {  # English modifiers, by any grammar
@@ -42,26 +35,19 @@ def imdb_lists(folder: Path, corpus: Corpus) -> Results:
     probes = Probes(tuple(stored["positive"]), tuple(stored["negative"]))
     first = rnnlens.find_modifiers(networks[0], lines[0], probes=probes)
     both = rnnlens.find_modifiers(networks, lines, probes=probes)
-    surest = both.ids[both.sure.abs().argsort(descending=True)[:SUREST]]
-    curves = [
-        reach_curves(network, line, probes, visited_states(network, corpus.validation, n=2_000), corpus, surest)
-        for network, line in zip(networks, lines, strict=True)
-    ]
-    tau = float(fitted(usual_reach(torch.stack(curves).mean(0))))
-    borne = in_documents(corpus, both.ids.numpy(), both.lasting.numpy(), both.sure.numpy(), tau)
-    order = np.argsort(-np.abs(borne.strength), kind="stable")[:50]
+    borne = both.in_documents(corpus)
     one, all_of_them = runs[0].path.name, f"consensus of {len(runs)} networks"
     return {
         "networks": [run.path.name for run in runs],
-        "tau": tau, "share": borne.share,
+        "fade": borne.fade, "share": borne.share,
         "lists": {
             f"the paper's norm ({one})": first.strongest(50, by="norm"),
             f"`sure` ({one})": first.strongest(50, by="sure"),
             f"`score`, {all_of_them}": both.strongest(50),
             f"`sure`, {all_of_them}": both.strongest(50, by="sure"),
-            f"in documents, {all_of_them}": [both.words[i] for i in order],
+            f"in documents, {all_of_them}": borne.strongest(50),
         },
-        "strengths": {both.words[i]: float(borne.strength[i]) for i in order},
+        "strengths": {word: borne[word]["strength"] for word in borne.strongest(50)},
     }  # fmt: skip
 
 

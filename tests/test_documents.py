@@ -7,7 +7,16 @@ import pytest
 import torch
 
 from rnnlens import RnnlensError
-from rnnlens.context.documents import LAGS, evidence, followed, following, in_documents, likely_reach, regress
+from rnnlens.context.documents import (
+    LAGS,
+    evidence,
+    followed,
+    following,
+    in_documents,
+    likely_reach,
+    regress,
+    sparse_valences,
+)
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.scope import fitted
 from rnnlens.corpora import Corpus, Language, Vocab, synthetic_corpus
@@ -89,6 +98,28 @@ def language():
     return synthetic_corpus(made, seed=3)
 
 
+def test_words_that_networks_were_not_asked_about_keep_their_value(language):
+    corpus, truth = language
+    half, sparse = np.arange(150), sparse_valences(corpus)[0]
+    found = in_documents(corpus, half, 2.5, sparse[half], np.zeros(150), sparse)  # networks that say the same
+    alone = in_documents(corpus, half, 2.5, sparse=sparse)
+    np.testing.assert_allclose(found.value, alone.value, atol=1e-9)
+    assert np.corrcoef(found.value[150:], truth.valence[150:])[0, 1] > 0.8
+    inside, outside = (np.polyfit(truth.valence[at], found.value[at], 1)[0] for at in (slice(150), slice(150, None)))
+    assert outside == pytest.approx(inside, rel=0.2)
+
+
+def test_what_was_borne_out_says_what_it_is(language):
+    corpus, truth = language
+    found = in_documents(corpus, np.arange(len(truth.words)), 2.5)
+    first = found.strongest(16)
+    assert sum(truth.words.index(word) in truth.modifiers for word in first) >= 12
+    assert found[first[0]]["score"] == pytest.approx(np.abs(found.score).max() * np.sign(found[first[0]]["score"]))
+    assert first[0] in repr(found) and len(repr(found)) < 300 and first[0] in found._repr_html_()
+    with pytest.raises(RnnlensError, match="'nowhere' is not among"):
+        found["nowhere"]
+
+
 def test_documents_correct_what_networks_say(language):
     corpus, truth = language
     chance = np.random.default_rng(0)
@@ -96,7 +127,7 @@ def test_documents_correct_what_networks_say(language):
     true, positive = truth.share[ids], np.isin(ids, truth.modifiers)
     said = 0.3 * true + 0.25 * chance.normal(size=len(ids))  # networks see some of it, with noise
     valence = truth.valence + 0.3 * truth.valence.std() * chance.normal(size=len(ids))
-    found = in_documents(corpus, ids, valence, said, 2.5)
+    found = in_documents(corpus, ids, 2.5, valence, said)
     assert average_precision(np.abs(found.strength), positive) > average_precision(np.abs(said), positive) + 0.2
     assert np.corrcoef(found.strength[positive], true[positive])[0, 1] > 0.95
     off = (found.strength - true)[positive] / found.error[positive]

@@ -6,9 +6,11 @@ counts more or less towards the label:
 
     logit = Σ value + Σ strength(word) Σₖ fade^(k−1) value(k words later)
 
-values     of words: the mean of the networks' valences and of a sparse regression's, on one scale; kept as they are
+values     of words: the mean of the networks' valences and of a sparse regression's, on one scale, less what is
+           small; kept as they are
 strengths  by a logistic regression, each with a normal prior about what the networks are sure of, times as much as the
-           documents bear out of that as a whole. This is the score to find modifiers by where labelled documents exist
+           documents bear out of that as a whole. Shrunk for words seldom seen, this is the score to find modifiers by
+           where labelled documents exist
 reaches    each word's fade by its likelihood, strength integrated out, with a log-normal prior about the networks' own
 
 The constants were chosen on synthetic languages other than those that docs/validation.md reports.
@@ -18,10 +20,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from rnnlens.display import Facts, Shown, table_html
+from rnnlens.errors import RnnlensError, quoted
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -32,29 +37,60 @@ LAGS = 30  # words after a modifier that are looked at
 PRIOR = 0.4  # standard deviation of strengths about what networks say
 WIDE = 0.8  # … about 0, where a reach is looked for
 APART = 0.5  # standard deviation of log τ about what networks say
+SEEN = 50.0  # how many occurrences outweigh the belief that a word modifies nothing
+SMALL = 0.2  # standard deviations of valences, taken from all of them: most words have none
 TAUS = np.geomspace(1.2, 12.0, 70)
 SPARSE = (0.05, 0.1, 0.2, 0.3, 0.5)  # inverse penalties to choose from
 
 
 @dataclass(frozen=True, eq=False)
-class Borne:
+class Borne(Shown):
     """What documents bear out of words (M,), given by their ids.
 
     strength, error  (M,)  the change of what follows as a share of it (−1: nothing is left), and its standard deviation
+    score            (M,)  the strength, n/(n + 50) of it for a word seen n times: what to find modifiers by
     value            (W,)  of every word of the vocabulary, in logits
     share            how much more, or less, of modification the documents show than the networks are sure of
     fade             what is left of a modification one word later, for strengths
     logits           (n,)  of documents, modifiers heeded
     """
 
-    split: Split
+    split: Split = field(repr=False)
+    words: list[str]
     ids: np.ndarray
     strength: np.ndarray
     error: np.ndarray
+    score: np.ndarray
     value: np.ndarray
     share: float
     fade: float
     logits: np.ndarray
+
+    @property
+    def order(self) -> np.ndarray:
+        """Rows by the size of `score`, strongest first."""
+        return np.argsort(-np.abs(self.score), kind="stable")
+
+    def strongest(self, n: int = 20) -> list[str]:
+        """The n words that change most what follows them."""
+        return [self.words[i] for i in self.order[:n]]
+
+    def __getitem__(self, word: str) -> dict[str, float]:
+        if word not in self.words:
+            raise RnnlensError(f"{quoted(word)} is not among the {len(self.words)} words: check its spelling")
+        row = self.words.index(word)
+        return {name: float(getattr(self, name)[row]) for name in ("strength", "error", "score")}
+
+    def _facts(self) -> Facts:
+        return [("words", len(self.words)), ("documents", len(self.split)), ("share", self.share)]
+
+    def _drawing(self) -> str:
+        rows = [[self.words[i], float(self.strength[i]), float(self.error[i])] for i in self.order[:30]]
+        return table_html(rows, ("word", "strength", "error"))
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{self.words[i]} {self.strength[i]:+.2f}" for i in self.order[:8])
+        return f"Borne({len(self.words)} words in {len(self.split)} documents: {said} …)"
 
     def reaches(self, ids: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """τ (R,) of some of the words, given what networks say of it (R,)."""
@@ -94,16 +130,25 @@ def likely_reach(follows: np.ndarray, others: np.ndarray, y: np.ndarray, tau: fl
 
 
 def in_documents(
-    corpus: Corpus, ids: np.ndarray, valence: np.ndarray, sure: np.ndarray, tau: float, sparse: np.ndarray | None = None
+    corpus: Corpus,
+    ids: np.ndarray,
+    tau: float,
+    valence: np.ndarray | None = None,
+    sure: np.ndarray | None = None,
+    sparse: np.ndarray | None = None,
+    *,
+    prior: float = PRIOR,
+    seen: float = SEEN,
+    small: float = SMALL,
 ) -> Borne:
-    """What the training documents bear out of words (M,), given by their ids: the networks' `valence` and `sure`
-    strengths (M,), and how far modifiers usually reach, τ. sparse (W,): of `sparse_valences`, if known."""
+    """What the training documents bear out of words (M,), given by their ids, if modifiers usually reach as far as τ.
+
+    valence, sure (M,): what networks say; without, the documents speak alone. sparse (W,): of `sparse_valences`, if
+    known. prior, seen, small: see the constants; chosen by `studies.validation_constants`."""
     from scipy.sparse import csr_matrix
 
     split, words = corpus.train, len(corpus.vocab)
-    value = sparse_valences(corpus)[0] if sparse is None else sparse
-    value = value / max(float(value[ids].std()), 1e-12)
-    value[ids] += valence / max(float(valence.std()), 1e-12)
+    value = _together(sparse_valences(corpus)[0] if sparse is None else sparse, ids, valence, small)
     text, row, _ = places(split)
     y = np.asarray(split.labels).astype(float)
     plain = np.bincount(row, value[text], minlength=len(split)).astype(float)
@@ -111,12 +156,24 @@ def in_documents(
     value, plain = slope * value, slope * plain + constant
     fade = float(np.exp(-1 / max(tau - 1, 0.1)))
     x = followed(split, value[text], fade, ids, words)
-    share = max(0.0, float(regress(csr_matrix((x @ sure)[:, None]), plain, y, prior=10.0)[0]))
-    strength = regress(x, plain, y, PRIOR, share * sure)
+    said, share = np.zeros(len(ids)) if sure is None else sure, 0.0
+    if said.any():
+        share = max(0.0, float(regress(csr_matrix((x @ said)[:, None]), plain, y, prior=10.0)[0]))
+    strength = regress(x, plain, y, prior, share * said)
     logits = plain + x @ strength
     p = _sigmoid(logits)
-    error = 1 / np.sqrt(np.asarray(x.multiply(x).T @ (p * (1 - p))).ravel() + 1 / PRIOR**2)
-    return Borne(split, ids, strength, error, value, share, fade, logits)
+    error = 1 / np.sqrt(np.asarray(x.multiply(x).T @ (p * (1 - p))).ravel() + 1 / prior**2)
+    counts = np.bincount(text, minlength=words)[ids]
+    score = strength * counts / (counts + seen)
+    return Borne(split, corpus.vocab.decode(ids.tolist()), ids, strength, error, score, value, share, fade, logits)
+
+
+def _together(sparse: np.ndarray, ids: np.ndarray, valence: np.ndarray | None, small: float) -> np.ndarray:
+    """Values (W,) of all words on one scale: the mean of both where networks say something, less what is small."""
+    value = sparse / max(float(sparse[ids].std()), 1e-12)
+    if valence is not None:
+        value[ids] = 0.5 * (value[ids] + valence / max(float(valence.std()), 1e-12))
+    return np.sign(value) * np.maximum(0.0, np.abs(value) - small)
 
 
 def followed(split: Split, value: np.ndarray, fade: float, ids: np.ndarray, words: int) -> csr_matrix:

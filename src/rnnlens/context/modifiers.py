@@ -137,18 +137,21 @@ class Modifiers(Shown):
         size = getattr(self, by).abs()
         return 1 + int((size > size[self.row(word)]).sum())
 
-    def in_documents(self, corpus: Any, tau: float = 3.0) -> Borne:
+    def in_documents(self, corpus: Any, tau: float | None = None) -> Borne:
         """What the labelled training documents of a corpus bear out of these words: the score that finds modifiers best
-        in hard languages (docs/validation.md). tau: how far they usually reach, in words. Best with all common words:
-        others count by a regression alone."""
+        in hard languages (docs/validation.md). tau: how far they usually reach, in words; if not given, as far as those
+        that the network is surest of. Best with all common words: others count by a regression alone."""
         from rnnlens.context.documents import in_documents
+        from rnnlens.context.scope import usual_tau
 
         if corpus.vocab != self.network.vocab:
             raise RnnlensError(
                 "network and corpus have different words: give the corpus that the network was trained on"
             )
+        if tau is None:
+            tau = usual_tau(self.network, self.line, self.probes, self.ids, self.sure, corpus)
         ids, lasting, sure = (values.cpu().numpy() for values in (self.ids, self.lasting, self.sure))
-        return in_documents(corpus, ids, lasting, sure, tau)
+        return in_documents(corpus, ids, tau, lasting, sure)
 
     @cached_property
     def _rows(self) -> dict[str, int]:

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rnnlens.context.effects import effects
 from rnnlens.context.probes import Probes
 from rnnlens.context.strength import STRONG, lasting
-from rnnlens.dynamics import LineAttractor
+from rnnlens.dynamics import LineAttractor, visited_states
 from rnnlens.networks import Network
+
+LAGS = 12
+CONTEXTS = 32  # states from which reaches are measured, each with other words behind
+SUREST = 100  # words whose reaches together are the usual one
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +81,31 @@ def fitted(curves: Tensor) -> Tensor:
     powers = fades.unsqueeze(1) ** torch.arange(curves.shape[-1], dtype=curves.dtype, device=curves.device)
     explained = (curves @ powers.t()).square() / powers.square().sum(1)
     return 1 - 1 / fades[explained.argmax(-1)].log()
+
+
+@torch.no_grad()
+def reach_curves(
+    network: Network, line: LineAttractor, probes: Probes, states: Tensor, corpus: Any, ids: Tensor, seed: int = 0
+) -> Tensor:
+    """Strengths (R, L) of words at lags 1 … L, from some of the states, with words of the training documents between
+    them and the probes."""
+    texts = np.asarray(corpus.train.ids)
+    drawn = np.random.default_rng(seed).integers(0, len(texts), (CONTEXTS, LAGS - 1))
+    between = torch.as_tensor(texts[drawn].astype(np.int64), device=line.h_star.device)
+    order = network.logit(states.to(line.h_star)).argsort()
+    places = torch.linspace(0.1, 0.9, CONTEXTS, device=order.device).mul(len(order)).long()
+    return scopes(network, line, ids, probes, LAGS, states.to(line.h_star)[order[places]], between).interaction
+
+
+def usual_reach(curves: Tensor) -> Tensor:
+    """The reach (L,) of several words together, (R, L), whatever their signs."""
+    return (curves * curves[:, :1].sign()).sum(0)
+
+
+@torch.no_grad()
+def usual_tau(network: Network, line: LineAttractor, probes: Probes, ids: Tensor, sure: Tensor, corpus: Any) -> float:
+    """How far modifiers usually reach: τ of the words (M,) that are surest, together, as the corpus' documents are
+    read."""
+    states = visited_states(network, corpus.validation or corpus.train, n=2_000)
+    surest = ids[sure.abs().argsort(descending=True)[:SUREST]]
+    return float(fitted(usual_reach(reach_curves(network, line, probes, states, corpus, surest))))

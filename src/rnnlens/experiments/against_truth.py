@@ -13,13 +13,15 @@ from rnnlens.context.scope import falls_to, fitted
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.truth import Truth
 from rnnlens.experiments.alternatives import alternatives, mean_valence, recommended
-from rnnlens.experiments.scoring import LEARNABLE, above, agreement, kinds, reaches, score_words
+from rnnlens.experiments.scoring import LEARNABLE, above, agreement, kinds, nearer, reaches, score_words
 
 
 def scored(
-    corpus: Corpus, truth: Truth, measured: list[dict[str, Any]], data: dict[str, np.ndarray], valences: np.ndarray
-) -> dict[str, Any]:
-    """One network, or the mean of several, against the truth; valences (W,): a sparse regression's."""
+    corpus: Corpus, truth: Truth, measured: list[dict[str, Any]], data: dict[str, np.ndarray], valences: np.ndarray,
+    alone: np.ndarray,
+) -> dict[str, Any]:  # fmt: skip
+    """One network, or the mean of several, against the truth; valences (W,): a sparse regression's; alone (M,): the
+    score by documents without networks."""
 
     def mean(name: str) -> np.ndarray:
         return np.mean([one[name] for one in measured], 0)
@@ -30,10 +32,9 @@ def scored(
     strengths, lasting = (np.stack([one[name] for one in measured]) for name in ("strength", "lasting"))
     sizes = {name: mean(name) for name in ("norm_fixed", "norm_nearest", "interaction", "score")}
     sizes |= {"sure": recommended(strengths, lasting, counts), **alternatives(strengths, lasting, counts)}
-    borne = in_documents(
-        corpus, ids, mean_valence(lasting), sizes["sure"], float(fitted(torch.from_numpy(mean("usual")))), valences
-    )
-    sizes["documents"] = borne.strength
+    usual = float(fitted(torch.from_numpy(mean("usual"))))
+    borne = in_documents(corpus, ids, usual, mean_valence(lasting), sizes["sure"], valences)
+    sizes["documents"] = borne.score
     strength, share, positive, negative = mean("strength"), mean("share"), mean("positive"), mean("negative")
     kind = [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
     reach = torch.from_numpy(mean("reach"))
@@ -44,7 +45,7 @@ def scored(
         return found[ids]
 
     taus = {
-        "reach": of_words(falls_to(reach).numpy()), "reach_fitted": of_words(fitted(reach).numpy()),
+        "reach": of_words(falls_to(reach).numpy()), "reach_usual": of_words(np.full(len(reaching), usual)),
         "reach_over_pads": of_words(falls_to(torch.from_numpy(mean("reach_over_pads"))).numpy()),
         "documents": of_words(borne.reaches(reaching, fitted(reach).numpy())),
     }  # fmt: skip
@@ -52,7 +53,7 @@ def scored(
     positives = np.isin(ids, truth.modifiers)
     rows, factors = np.flatnonzero(positives), positives & (truth.shift[ids] == 0)
     found["barcode"] = agreement(share[factors], truth.share[ids[factors]], counts[factors])
-    for name in ("reach_fitted", "reach_over_pads"):
+    for name in ("reach_usual", "reach_over_pads"):
         found[name] = reaches(taus[name][rows], truth.tau[ids[rows]], counts[rows])
     ranks = {name: np.argsort(np.argsort(-np.abs(sizes[name]), kind="stable"), kind="stable") + 1
              for name in ("sure", "documents")}  # fmt: skip
@@ -60,7 +61,11 @@ def scored(
         **found,
         "documents": {
             **_borne_out(truth, borne, counts, taus["documents"]),
-            "above_norm": above(sizes["documents"], sizes["norm_fixed"], positives),
+            **{f"above_{name}": above(sizes["documents"], other, positives)
+               for name, other in {"norm": sizes["norm_fixed"], "sure": sizes["sure"], "alone": alone}.items()},
+            "reach_above_usual": nearer(
+                taus["documents"][rows], taus["reach_usual"][rows], truth.tau[ids[rows]], counts[rows]
+            ),
         },
         "edges": {part: _edge(mean(part), truth.edge) for part in ("beginning", "ending")},
         "found": {

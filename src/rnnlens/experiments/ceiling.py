@@ -1,9 +1,9 @@
 """What the documents tell of modifiers who knows the form of the language: that they multiply what follows, fading.
 
 `known_valences` knows all valences, the weights of edges and how far modifiers reach on average: who must find the
-valences in the same documents should not hope to know better. `two_regressions` knows nothing but the form: valences by
-a sparse logistic regression on words, then strengths by another on what follows each word. `known_others` knows
-everything but one word's strength and reach: who must learn the rest should not hope to tell reaches better.
+valences in the same documents should not hope to know better. `two_regressions` knows nothing but the form: it is
+`in_documents` without networks. `known_others` knows everything but one word's strength and reach: who must learn the
+rest should not hope to tell reaches better.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ import numpy as np
 
 from rnnlens.context.documents import (
     LAGS,
-    PRIOR,
+    Borne,
     followed,
     following,
+    in_documents,
     likely_reach,
     logistic_line,
-    places,
     regress,
-    sparse_valences,
 )  # fmt: skip
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import edge_weights
 from rnnlens.corpora.truth import Truth
 
-FADES = 0.75  # of what a modifier does, this share is left a word later: a guess, where nothing is known
+REACH = 4.5  # how far modifiers reach: a guess, where nothing is known
 
 
 def known_valences(corpus: Corpus, truth: Truth, ids: np.ndarray, prior: float = 0.35) -> np.ndarray:
@@ -40,13 +39,9 @@ def known_valences(corpus: Corpus, truth: Truth, ids: np.ndarray, prior: float =
     return regress(x, surer * sums.plain, y, prior)
 
 
-def two_regressions(corpus: Corpus, ids: np.ndarray, prior: float = PRIOR) -> np.ndarray:
-    """The strength (M,) of each of the words as a modifier, valences estimated."""
-    weights, constant = sparse_valences(corpus)
-    text, row, _ = places(corpus.train)
-    plain = np.bincount(row, weights[text], minlength=len(corpus.train)) + constant
-    x = followed(corpus.train, weights[text], FADES, ids, len(corpus.vocab))
-    return regress(x, plain, np.asarray(corpus.train.labels).astype(float), prior)
+def two_regressions(corpus: Corpus, ids: np.ndarray, sparse: np.ndarray | None = None) -> Borne:
+    """What the documents say of the words (M,), valences estimated; sparse (W,): these, if known."""
+    return in_documents(corpus, ids, REACH, sparse=sparse)
 
 
 def known_others(corpus: Corpus, truth: Truth, ids: np.ndarray, tau: float, apart: float) -> np.ndarray:

@@ -15,7 +15,7 @@ from rnnlens.context.impulse import pad_drift
 from rnnlens.context.modifiers import Modifiers, find_modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.probes import Probes
-from rnnlens.context.scope import scopes
+from rnnlens.context.scope import LAGS, SUREST, reach_curves, scopes, usual_reach
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 from rnnlens.corpora.truth import Truth
 from rnnlens.dynamics import LineAttractor, visited_states
@@ -25,9 +25,6 @@ from rnnlens.networks import Network
 from rnnlens.runs import Run
 from rnnlens.training.loop import threads_for
 
-LAGS = 12
-CONTEXTS = 32  # states from which reaches are measured, each with other words behind
-SUREST = 100  # words whose reaches together are the usual one
 RANKS = (1, 2, 3, 5, 10)
 
 
@@ -84,25 +81,6 @@ def measure_words(analysis: Taken, corpus: Any, reaching: np.ndarray, seed: int 
         "beginning": first, "ending": last,
     }  # fmt: skip
     return {name: value.cpu().numpy() for name, value in tensors.items()}
-
-
-@torch.no_grad()
-def reach_curves(
-    network: Network, line: LineAttractor, probes: Probes, states: Tensor, corpus: Any, ids: Tensor, seed: int = 0
-) -> Tensor:
-    """Strengths (R, L) of words at lags 1 … L, from some of the states, with words of the training documents between
-    them and the probes."""
-    texts = np.asarray(corpus.train.ids)
-    drawn = np.random.default_rng(seed).integers(0, len(texts), (CONTEXTS, LAGS - 1))
-    between = torch.as_tensor(texts[drawn].astype(np.int64), device=line.h_star.device)
-    order = network.logit(states.to(line.h_star)).argsort()
-    places = torch.linspace(0.1, 0.9, CONTEXTS, device=order.device).mul(len(order)).long()
-    return scopes(network, line, ids, probes, LAGS, states.to(line.h_star)[order[places]], between).interaction
-
-
-def usual_reach(curves: Tensor) -> Tensor:
-    """The reach (L,) of several words together, (R, L), whatever their signs."""
-    return (curves * curves[:, :1].sign()).sum(0)
 
 
 def reading(logits: np.ndarray, plain: np.ndarray, expected: np.ndarray) -> dict[str, float]:

@@ -22,9 +22,8 @@ import torch
 
 from rnnlens.artifacts import read_tensors, write_json, write_tensors
 from rnnlens.baselines import ModifierConvolution
-from rnnlens.context.documents import sparse_valences
+from rnnlens.context.documents import SEEN, sparse_valences
 from rnnlens.context.modifiers import kind_of
-from rnnlens.context.strength import PRIOR
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, preset
 from rnnlens.corpora.truth import Truth
@@ -68,18 +67,21 @@ def validate(
     for subject, seconds in run_jobs(train_and_measure, subjects, jobs if jobs > 1 else 0, (device,)):
         told(f"{subject.folder.name}: trained in {seconds[0]:.0f} s, measured in {seconds[1]:.0f} s")
     measured = [_measured(subject) for subject in subjects]
-    data, valences = _data(corpus, out, measured[0]["ids"]), _valences(corpus, out)
+    ids, valences = measured[0]["ids"], _valences(corpus, out)
+    data, alone = _data(corpus, out, ids), two_regressions(corpus, ids, valences)
     found: dict[str, Any] = {
         "preset": name, "language": dataclasses.asdict(language), "language_seed": language_seed,
         "network": {key: value for key, value in vars(settings).items() if key != "config"},
         "config": dataclasses.asdict(settings.config), "seeds": seeds,
         "truth": {"bayes": truth.bayes, "reader": truth.reader, "plain": _plain_accuracy(corpus, truth)},
-        "networks": [{**scored(corpus, truth, [one], data, valences), **one["results"]} for one in measured],
+        "networks": [
+            {**scored(corpus, truth, [one], data, valences, alone.score), **one["results"]} for one in measured
+        ],
     }  # fmt: skip
     if seeds > 1:
-        found["consensus"] = scored(corpus, truth, measured, data, valences)
-    found["ceiling"] = _regressed(corpus, truth, out, measured[0]["ids"], known=True)
-    found["regressions"] = _regressed(corpus, truth, out, measured[0]["ids"], known=False)
+        found["consensus"] = scored(corpus, truth, measured, data, valences, alone.score)
+    found["ceiling"] = _regressed(corpus, truth, ids, known_valences(corpus, truth, ids))
+    found["regressions"] = _regressed(corpus, truth, ids, alone.strength)
     if convolution:
         found["convolution"] = _convolution(corpus, truth, out, device, told)
     found["seconds"] = time.monotonic() - began
@@ -98,13 +100,8 @@ def _measured(subject: Subject) -> dict[str, Any]:
     return {**arrays, "results": results}
 
 
-def _regressed(corpus: Corpus, truth: Truth, out: Path, ids: np.ndarray, known: bool) -> dict[str, Any]:
-    """What the documents tell who knows the form of the language, and perhaps all valences, against the truth."""
-    path = out / ("ceiling.safetensors" if known else "regressions.safetensors")
-    if not path.exists():
-        share = known_valences(corpus, truth, ids) if known else two_regressions(corpus, ids)
-        write_tensors(path, {"share": share}, {"what": f"strengths by regression, valences known: {known}"})
-    share = read_tensors(path)[0]["share"]
+def _regressed(corpus: Corpus, truth: Truth, ids: np.ndarray, share: np.ndarray) -> dict[str, Any]:
+    """Strengths (M,) that documents tell who knows the form of the language, against the truth."""
     kind = [kind_of(s, s, -s) for s in share.tolist()]
     counts, unknown = np.asarray(corpus.vocab.counts)[ids], np.full(len(ids), np.nan)
     found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, unknown)
@@ -140,7 +137,7 @@ def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, to
 
 def _strengths(share: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
     """Strengths as rankings: as they are, and shrunk by frequency as the recommended score is."""
-    return {"strength": share, "strength, shrunk": share * counts / (counts + PRIOR)}
+    return {"strength": share, "strength, shrunk": share * counts / (counts + SEEN)}
 
 
 def _data(corpus: Corpus, out: Path, ids: np.ndarray) -> dict[str, np.ndarray]:
