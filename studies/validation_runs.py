@@ -36,6 +36,7 @@ from studies.validation_search import ranked, search, settings_of
 
 PACKED = 15_000_000  # bytes of a file, before it is packed
 SIZES = (100_000, 50_000, 12_500, 6_250)
+AGAIN = (1, 2, 3, 4)  # seeds of hard languages that were scored when the method was done (3 and 4), or nearly so
 CHOSEN_ON = (101, 102, 103)  # seeds of hard languages that methods are chosen on; none of them is reported as a test
 
 
@@ -74,7 +75,7 @@ def studies(settings: Settings) -> list[Study]:
         Study("medium", "medium", preset("medium"), settings, 2),
         Study("mixed", "mixed", preset("mixed"), settings, 2),
         *(Study(f"hard-{arch}", "hard", hard, some, 2) for arch, some in other.items()),
-        *(Study(f"again-{seed}", "hard", hard, settings, 5, seed) for seed in (1, 2)),
+        *(Study(f"again-{seed}", "hard", hard, settings, 5, seed) for seed in AGAIN),
         *(Study(f"chosen-{seed}", "hard", hard, settings, 5, seed) for seed in CHOSEN_ON),
     ]  # fmt: skip
 
@@ -171,7 +172,8 @@ def pack(chosen: list[Study], out: Path, most: int = 5) -> None:
     for path in paths:
         if path.name == "weights.safetensors" and not path.is_relative_to(out / chosen[0].name):
             tensors, about = read_tensors(path)
-            write_tensors(path, {name: value.astype(np.float16) for name, value in tensors.items()}, about)
+            half = {name: x.astype(np.float16) if x.dtype == np.float32 else x for name, x in tensors.items()}
+            write_tensors(path, half, about)
     groups: list[list[Path]] = [[]]
     size = 0
     for path in paths:

@@ -6,8 +6,8 @@ counts more or less towards the label:
 
     logit = Σ value + Σ strength(word) Σₖ fade^(k−1) value(k words later)
 
-values     of words: the mean of the networks' valences and of a sparse regression's, on one scale, less what is
-           small; kept as they are
+values     of words: a sparse regression's, mixed with as much of the networks' valences as helps to read validation
+           documents, less what is small; kept as they are
 strengths  by a logistic regression, each with a normal prior about what the networks are sure of, times as much as the
            documents bear out of that as a whole. Shrunk for words seldom seen, this is the score to find modifiers by
            where labelled documents exist
@@ -38,6 +38,7 @@ PRIOR = 0.4  # standard deviation of strengths about what networks say
 WIDE = 0.8  # … about 0, where a reach is looked for
 APART = 0.5  # standard deviation of log τ about what networks say
 SEEN = 50.0  # how many occurrences outweigh the belief that a word modifies nothing
+MIXED = (0.0, 1 / 3, 1 / 2)  # how much of a word's value the networks may say
 SMALL = 0.2  # standard deviations of valences, taken from all of them: most words have none
 TAUS = np.geomspace(1.2, 12.0, 70)
 SPARSE = (0.05, 0.1, 0.2, 0.3, 0.5)  # inverse penalties to choose from
@@ -148,7 +149,7 @@ def in_documents(
     from scipy.sparse import csr_matrix
 
     split, words = corpus.train, len(corpus.vocab)
-    value = _together(sparse_valences(corpus)[0] if sparse is None else sparse, ids, valence, small)
+    value = _values(corpus, sparse_valences(corpus)[0] if sparse is None else sparse, ids, valence, small)
     text, row, _ = places(split)
     y = np.asarray(split.labels).astype(float)
     plain = np.bincount(row, value[text], minlength=len(split)).astype(float)
@@ -168,12 +169,37 @@ def in_documents(
     return Borne(split, corpus.vocab.decode(ids.tolist()), ids, strength, error, score, value, share, fade, logits)
 
 
-def _together(sparse: np.ndarray, ids: np.ndarray, valence: np.ndarray | None, small: float) -> np.ndarray:
-    """Values (W,) of all words on one scale: the mean of both where networks say something, less what is small."""
-    value = sparse / max(float(sparse[ids].std()), 1e-12)
-    if valence is not None:
-        value[ids] = 0.5 * (value[ids] + valence / max(float(valence.std()), 1e-12))
+def _values(
+    corpus: Corpus, sparse: np.ndarray, ids: np.ndarray, valence: np.ndarray | None, small: float
+) -> np.ndarray:
+    """Values (W,) of all words on one scale, mixed as validation documents are read best, less what is small."""
+    alone = sparse / max(float(sparse[ids].std()), 1e-12)
+    if valence is None:
+        return _without_small(alone, small)
+    judge = _judge(corpus)
+    (text, row, _), y = places(judge), np.asarray(judge.labels)
+
+    def mixed(weight: float) -> np.ndarray:
+        value = alone.copy()
+        value[ids] = (1 - weight) * alone[ids] + weight * valence / max(float(valence.std()), 1e-12)
+        return _without_small(value, small)
+
+    def loss(value: np.ndarray) -> float:
+        z = np.bincount(row, value[text], minlength=len(judge)).astype(float)
+        slope, constant = logistic_line(z, y)
+        z = slope * z + constant
+        return float(np.logaddexp(0, z).sum() - y @ z)
+
+    return min(map(mixed, MIXED), key=loss)
+
+
+def _without_small(value: np.ndarray, small: float) -> np.ndarray:
     return np.sign(value) * np.maximum(0.0, np.abs(value) - small)
+
+
+def _judge(corpus: Corpus) -> Split:
+    """Validation documents, where there are some."""
+    return corpus.validation if corpus.validation is not None and len(corpus.validation) else corpus.train
 
 
 def followed(split: Split, value: np.ndarray, fade: float, ids: np.ndarray, words: int) -> csr_matrix:
@@ -229,7 +255,7 @@ def sparse_valences(corpus: Corpus) -> tuple[np.ndarray, float]:
     from sklearn.linear_model import LogisticRegression
 
     x, y = _counts(corpus.train, len(corpus.vocab)), np.asarray(corpus.train.labels)
-    judge = corpus.validation if corpus.validation is not None and len(corpus.validation) else corpus.train
+    judge = _judge(corpus)
     penalties = SPARSE if judge is not corpus.train else SPARSE[len(SPARSE) // 2 :][:1]
     against = _counts(judge, len(corpus.vocab)), np.asarray(judge.labels)
     found = []
