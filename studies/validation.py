@@ -1,6 +1,6 @@
 """The method against known truth: reads what `rnnlens validate` stored, writes docs/validation.md, figures and data.
 
-python -m studies.validation runs/validation [--imdb runs/zoo]   # folders of `rnnlens validate`, one below the other
+python -m studies.validation runs/validation [--imdb RUN RUN …]   # folders of `rnnlens validate`, one below the other
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from rnnlens.figures.style import write_figure
 from studies.validation_claims import again, explained, verdicts
 from studies.validation_figures import figures
 from studies.validation_imdb import imdb, imdb_lists
+from studies.validation_more import architectures, constants, recipe, sizes
 from studies.validation_tables import (
     MAIN,
     causes,
+    causes_elsewhere,
     edges,
     failures,
     languages,
     measures,
     rankings,
-    recipe,
-    sizes,
     table,
 )  # fmt: skip
 
@@ -36,7 +36,7 @@ Results = dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="holds folders that `rnnlens validate` wrote")
-    parser.add_argument("--imdb", type=Path, help="analysed runs named imdb-…: lists of their modifiers are made anew")
+    parser.add_argument("--imdb", type=Path, nargs="+", help="analysed runs: lists of their modifiers are made anew")
     parser.add_argument("--corpus", type=Path, default=Path("corpora/imdb"), help="the reviews they were trained on")
     asked = parser.parse_args()
     found = {path.parent.name: read_json(path) for path in sorted(asked.folder.glob("*/validation.json"))}
@@ -48,16 +48,16 @@ def main() -> None:
     lists = DOCS / "results" / "imdb-lists.json"
     if asked.imdb is not None:
         write_json(lists, imdb_lists(asked.imdb, load_corpus(asked.corpus)))
-    reach, chosen = (
+    reach, tried = (
         read_json(path) if path.exists() else None
-        for path in (DOCS / "results" / f"validation-{name}.json" for name in ("reach", "chosen"))
+        for path in (DOCS / "results" / f"validation-{name}.json" for name in ("reach", "constants"))
     )
     searched, earlier = (DOCS / "results" / f"validation-search{name}.jsonl" for name in ("", "-earlier"))
     for name, figure in figures(found, MAIN).items():
         write_figure(figure, DOCS / "images" / f"validation-{name}.svg")
     with atomic_file(DOCS / "validation.md") as temporary:
         told = read_json(lists) if lists.exists() else None
-        text = "\n".join(page(found, told, read_lines(searched), read_lines(earlier), reach, chosen)) + "\n"
+        text = "\n".join(page(found, told, read_lines(searched), read_lines(earlier), reach, tried)) + "\n"
         temporary.write_text(text, encoding="utf-8")
     print(DOCS / "validation.md")
 
@@ -79,7 +79,7 @@ def page(
     searched: list[Results],
     earlier: list[Results],
     reach: Results | None,
-    chosen: Results | None,
+    tried: Results | None,
 ) -> list[str]:
     found = {name: one for name, one in every.items() if name in MAIN}
     return [
@@ -104,8 +104,9 @@ def page(
         "",
         *verdicts(found),
         "",
-        *explained(found, reach, chosen),
+        *explained(found, reach),
         "",
+        *again(every),
         "## Which words are modifiers",
         "",
         f"Average precision of ranking the {TOP:,} most frequent words, all modifiers among them, by each score.",
@@ -117,10 +118,11 @@ def page(
         "",
         "![average precision by score](images/validation-scores.svg)",
         "",
-        "The last three know the form of the language: that some words multiply what follows, fading. `two",
-        "regressions` knows nothing else: valences by a sparse logistic regression, then strengths by another on what",
-        "follows each word. `valences known` is meant as a ceiling: the same by who knows all valences and the mean",
-        "reach. For these, the better of strengths as they are and shrunk by frequency.",
+        "The last three know the form of the language: that some words multiply what follows, fading. `documents",
+        "alone` knows nothing else: it is the recommended method without networks, valences by a sparse logistic",
+        "regression, then strengths by another on what follows each word. `valences known` is meant as a ceiling: the",
+        "same by who knows all valences and the mean reach. For these, the better of strengths as they are and shrunk",
+        "by frequency.",
         "",
         "## Where scores fail",
         "",
@@ -139,17 +141,23 @@ def page(
         "The modifier subspace, fitted to the strongest words that the analysis found (by `score`), is projected out",
         "of the state at every step, and the test documents are read again. `modification` and `valence` are the two",
         "slopes of the logits (see above); removing exactly the modification brings the first to 0 and leaves the",
-        "second.",
+        "second. Accuracies are by the logits' median as threshold: a shift of all of them does not count.",
         "",
         *causes(found),
+        "",
+        "The same on all other languages, sizes and architectures. Warnings are what `analyze` warns of: a line that",
+        "explains little, or a network that drifts while it reads pads.",
+        "",
+        *causes_elsewhere(every),
         "",
         "## Edges of documents",
         "",
         *edges(found),
         "",
         *sizes(every),
-        *again(every),
+        *architectures(every),
         *recipe(searched, earlier),
+        *constants(tried),
         *([] if lists is None else imdb(lists, table)),
     ]
 

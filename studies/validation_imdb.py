@@ -13,7 +13,7 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.experiments.analyze import stored_line
 
 Results = dict[str, Any]
-KNOWN = {  # English modifiers, by any grammar
+KNOWN = {  # English modifiers, by our list
     "negators": "not no never nothing nobody none nor neither nowhere without cannot can't don't doesn't didn't isn't "
     "wasn't aren't weren't won't wouldn't couldn't shouldn't hasn't haven't hadn't ain't lacks lack lacking fails fail "
     "failed hardly barely scarcely rarely seldom few",
@@ -26,10 +26,9 @@ KNOWN = {  # English modifiers, by any grammar
 }
 
 
-def imdb_lists(folder: Path, corpus: Corpus) -> Results:
-    """The fifty words that each score puts first, for one network and for all of them together."""
-    runs = [rnnlens.load(path.parent) for path in sorted(folder.glob("imdb-*/run.json"))]
-    runs = [run for run in runs if "subspace" in run.results]
+def imdb_lists(folders: list[Path], corpus: Corpus) -> Results:
+    """The fifty words that each score puts first, for the first network and for all of them together."""
+    runs = [rnnlens.load(path) for path in folders]
     networks, lines = [run.network.requires_grad_(False) for run in runs], [stored_line(run) for run in runs]
     stored = runs[0].results["probes"]
     probes = Probes(tuple(stored["positive"]), tuple(stored["negative"]))
@@ -38,7 +37,7 @@ def imdb_lists(folder: Path, corpus: Corpus) -> Results:
     borne = both.in_documents(corpus)
     one, all_of_them = runs[0].path.name, f"consensus of {len(runs)} networks"
     return {
-        "networks": [run.path.name for run in runs],
+        "networks": [[run.path.name, run.results["accuracy"]["test"]] for run in runs],
         "fade": borne.fade, "share": borne.share,
         "lists": {
             f"the paper's norm ({one})": first.strongest(50, by="norm"),
@@ -52,42 +51,42 @@ def imdb_lists(folder: Path, corpus: Corpus) -> Results:
 
 
 def imdb(lists: Results, table: Any) -> list[str]:
-    text = ["## Real reviews: the first fifty words on IMDB", ""]
     known = {word for words in KNOWN.values() for word in words.split()}
     rows = []
     for name, words in lists["lists"].items():
         counts = [sum(word in some.split() for word in words) for some in KNOWN.values()]
         rows.append([name, str(sum(word in known for word in words)), *map(str, counts)])
-    text += [
-        f"Networks: {', '.join(lists['networks'])}. No truth is known here; of each list it is counted how many words",
-        "any grammar calls a modifier. Such words are in bold.",
-        "",
-        *table(["score", "modifiers by any grammar, of 50", *KNOWN], rows),
-        "",
+    networks = ", ".join(f"{name} ({100 * accuracy:.1f} %)" for name, accuracy in lists["networks"])
+    text = (
+        f"Networks, with their test accuracy: {networks}. No truth is known here. Of each list it is counted how many "
+        "words are on a list of English modifiers, made by hand (`KNOWN` of `studies/validation_imdb.py`); such "
+        "words are in bold."
+    )
+    lines = [
+        f"- **{name}**: " + ", ".join(f"**{_plain(word)}**" if word in known else _plain(word) for word in words)
+        for name, words in lists["lists"].items()
     ]
-    for name, words in lists["lists"].items():
-        text.append(f"- **{name}**: " + ", ".join(f"**{_plain(w)}**" if w in known else _plain(w) for w in words))
-    return [*text, "", *judgement(lists), ""]
+    return [
+        "## Real reviews: the first fifty words on IMDB", "", *wrap(text, 118), "",
+        *table(["score", "known modifiers, of 50", *KNOWN], rows), "", *lines, "", *judgement(lists, known), "",
+    ]  # fmt: skip
 
 
-def judgement(lists: Results) -> list[str]:
-    """What the lists say, in words that follow from their counts; read by a person when they were made."""
-    known = {word for words in KNOWN.values() for word in words.split()}
-    norm, _, _, sure, documents = (sum(word in known for word in words) for words in lists["lists"].values())
+def judgement(lists: Results, known: set[str]) -> list[str]:
+    """What the lists say: numbers from them, and how they read to a person."""
+    norm, *_, sure, documents = (sum(word in known for word in words) for words in lists["lists"].values())
     strengths = {word: value for word, value in lists["strengths"].items() if word in known}
     less, more = (", ".join(w for w, v in strengths.items() if sign * v > 0) for sign in (-1, 1))
-    text = [
-        f"Read side by side, the paper's norm lists strong valence words and rare names ({norm} of 50 are known",
-        f"modifiers). The networks' consensus (`sure`) lists {sure}, the documents {documents}:",
-        "documents find about as many as networks do, and not more, unlike in the hard synthetic language, whose form",
-        f"is what the regression supposes. What they add is the sense: less counts after {_plain(less)};",
-        f"more after {_plain(more)}. What else both list is of three kinds: words that stand before",
-        "a judgement (`this`,",
-        "`was`, `acting`, `story`), after which the next word counts more than elsewhere; numerals and signs of",
-        "ratings; and words of topics, whose valence words are used in their own way. The first are modifiers to the",
-        "network, if not to a grammar. No list is fit to be used unread.",
-    ]
-    return wrap(" ".join(text), 118)
+    text = (
+        f"Of fifty words, {norm} of the paper's norm are known modifiers, {sure} of the networks' consensus (`sure`), "
+        f"{documents} in documents. Read side by side, the norm's others are strong valence words and ratings, which "
+        "move the state far; those of `sure` and of documents are words that stand before a judgement (`this`, `is`, "
+        "`story`, `performances`), after which what follows counts more than elsewhere, signs and numerals of ratings, "
+        "and words of topics. The first are modifiers to the network, if not to a grammar. The documents give the "
+        f"sense: less of what follows counts after {_plain(less)}; more after {_plain(more)}. Not every sense is that "
+        "of a grammar, and no list is fit to be used unread."
+    )
+    return wrap(text, 118)
 
 
 def _plain(word: str) -> str:

@@ -7,8 +7,6 @@ from statistics import mean
 from textwrap import wrap
 from typing import Any
 
-from studies.validation_search import ranked
-
 Results = dict[str, Any]
 SCORES = {  # as they are stored, and as they are told
     "norm_fixed": "‖ΔJ‖, fixed (the paper's)", "norm_nearest": "‖ΔJ‖, nearest", "interaction": "interaction",
@@ -21,10 +19,10 @@ SCORES = {  # as they are stored, and as they are told
 }  # fmt: skip
 DATA = ("frequency", "valence", "bigram log-odds", "bigram contrast")
 MODELS = {  # that know the form of the language: modifiers multiply what follows, fading
-    "convolution": "a bag of words that learns its modifiers", "regressions": "two regressions",
+    "convolution": "a bag of words that learns its modifiers", "regressions": "documents alone",
     "ceiling": "valences known",
 }  # fmt: skip
-MAIN = ("tiny", "easy", "medium", "mixed", "hard")  # told in full; others are sizes and architectures
+MAIN = ("tiny", "easy", "medium", "mixed", "hard")  # told in full
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -83,7 +81,7 @@ def rankings(found: dict[str, Results]) -> list[str]:
             cells.append(text.removeprefix("–; ") if text.startswith("–; ") else text)
         rows.append([told, *cells])
     for key, told in MODELS.items():
-        rows.append([told, *(_average_precision(one.get(key)) for one in found.values())])
+        rows.append([told, *(average_precision_of(one.get(key)) for one in found.values())])
     return table(["score", *found], rows)
 
 
@@ -92,7 +90,7 @@ def precision_of(one: Results) -> float:
     return max(score["average_precision"] for score in one["scores"].values())
 
 
-def _average_precision(one: Results | None) -> str:
+def average_precision_of(one: Results | None) -> str:
     return "–" if one is None else number(precision_of(one), 3)
 
 
@@ -114,13 +112,28 @@ def failures(found: dict[str, Results]) -> list[str]:
     head = ["language", "score", "recall %", "recall % by occurrences in training", "recall % of short, long reach",
             "recall % by kind", "of the wrong ones, % with valence, % seen less than 500 times"]  # fmt: skip
     return [
-        "Among the first M words of a ranking, M being the number of modifiers: rare modifiers are missed by all, and",
-        "intensifiers, which change less than negators, more often than these. The norm takes valence words for",
-        "modifiers; what is left to the recommended score's errors is rare words, mostly. On `hard` modifiers that",
-        "reach far are found more often than those that do not.",
+        *wrap("Among the first M words of a ranking, M being the number of modifiers. " + _missed(found), 118),
         "",
         *table(head, rows),
     ]
+
+
+def _missed(found: dict[str, Results]) -> str:
+    """Whom the recommended score misses on the hard language, and whom the norm takes for modifiers, in numbers."""
+    if "hard" not in found:
+        return ""
+    scored = best(found["hard"])["scores"]
+    bins, nature = scored["documents"]["by_frequency"], scored["documents"]["by_nature"]
+    kinds = ", ".join(f"{percent(recall)} % of {kind}s" for kind, recall in nature["kinds"].items())
+    wrong = {key: scored[key]["by_nature"]["wrong"] for key in ("norm_fixed", "documents")}
+    return (
+        f"On `hard` the recommended score finds {percent(bins[0]['recall'])} % of the modifiers seen less than "
+        f"{bins[0]['to']} times and {percent(bins[-1]['recall'])} % of those seen {bins[-1]['from']:,} times; {kinds}; "
+        f"{percent(nature['short'])} % of those that reach less far than the median, {percent(nature['long'])} % of "
+        f"the others. Of the words that it takes for modifiers wrongly {percent(wrong['documents']['valence'])} % have "
+        f"valence and {percent(wrong['documents']['rare'])} % are seen less than 500 times; of the norm's wrong ones "
+        f"{percent(wrong['norm_fixed']['valence'])} % have valence."
+    )
 
 
 def percent(value: float | None) -> str:
@@ -152,6 +165,14 @@ def measures(found: dict[str, Results]) -> list[str]:
         ],
         "in documents: slope, seen at least 500 times": lambda n: n["documents"]["strength"]["learnable"]["slope"],
         "in documents: kind right, seen at least 500 times": lambda n: n["documents"]["kinds"]["accuracy_learnable"],
+        "the same τ for every word, the best in hindsight: within 30 %, seen at least 500 times": lambda n: n["reach"][
+            "learnable"
+        ]["same"],
+        "… seen at least 1,200 times": lambda n: n["reach"]["reachable"]["same"],
+        "the same τ for every word, as networks say: within 30 %, seen at least 500 times": lambda n: n["reach_usual"][
+            "learnable"
+        ]["within"],
+        "… seen at least 1,200 times (networks)": lambda n: n["reach_usual"]["reachable"]["within"],
         "τ within 30 %, seen at least 500 times": lambda n: n["reach"]["learnable"]["within"],
         "τ within 30 %, seen at least 1,200 times": lambda n: n["reach"]["reachable"]["within"],
         "τ − 1 within 30 %, seen at least 1,200 times": lambda n: n["reach"]["reachable"]["within_decay"],
@@ -194,24 +215,44 @@ def measures(found: dict[str, Results]) -> list[str]:
 def causes(found: dict[str, Results]) -> list[str]:
     rows = []
     for name, one in found.items():
-
-        def told(find: Callable[[Results], list[Results]], one: Results = one) -> list[str]:
-            cells = []
-            for key in ("modification", "valence_kept", "accuracy", "accuracy_plain"):
-                values = [x.get(key, 1.0) for network in one["networks"] for x in find(network["causes"])]
-                scale = 100 if key.startswith("accuracy") else 1
-                cells.append(spread([scale * value for value in values], 1 if scale == 100 else 2))
-            return cells
-
-        rows.append([name, "before", *told(lambda c: [c["before"]])])
-        for rank in ("1", "3", "10"):
+        rows.append([name, "before", *_caused(one, lambda c: [c["before"]])])
+        for rank in one["networks"][0]["causes"]["removed"]:
             if all(rank in network["causes"]["removed"] for network in one["networks"]):
-                rows.append([name, f"rank {rank} removed", *told(lambda c, rank=rank: [c["removed"][rank]])])
-        rows.append([name, "random rank 3 removed", *told(lambda c: c["random"])])
+                told = _caused(one, lambda c, rank=rank: [c["removed"][rank]])  # type: ignore[misc]
+                rows.append([name, f"rank {rank} removed", *told])
+        rows.append([name, "random rank 3 removed", *_caused(one, lambda c: c["random"])])
         if one["networks"][0]["causes"]["other_words"]:
-            rows.append([name, "rank 3 of other words removed", *told(lambda c: c["other_words"])])
+            rows.append([name, "rank 3 of other words removed", *_caused(one, lambda c: c["other_words"])])
     head = ["language", "", "modification", "valence, share kept", "accuracy %", "… against labels without modifiers %"]
     return table(head, rows)
+
+
+def _caused(one: Results, find: Callable[[Results], list[Results]]) -> list[str]:
+    cells = []
+    for key in ("modification", "valence_kept", "accuracy", "accuracy_plain"):
+        values = [x.get(key, 1.0) for network in one["networks"] for x in find(network["causes"])]
+        scale = 100 if key.startswith("accuracy") else 1
+        cells.append(spread([scale * value for value in values], 1 if scale == 100 else 2))
+    return cells
+
+
+def causes_elsewhere(found: dict[str, Results]) -> list[str]:
+    """Rank 3 alone, for the languages, sizes and architectures that are not told in full."""
+    rows = []
+    for name, one in found.items():
+        removed = [network["causes"]["removed"].get("3") for network in one["networks"]]
+        if name in MAIN or not all(removed):
+            continue
+        rows.append([
+            name, of_networks(one, lambda n: n["causes"]["before"]["modification"]),
+            of_networks(one, lambda n: n["causes"]["removed"]["3"]["modification"]),
+            of_networks(one, lambda n: n["causes"]["removed"]["3"]["valence_kept"]),
+            spread([x["modification"] for n in one["networks"] for x in n["causes"]["random"]]),
+            f"{sum(bool(n['warnings']) for n in one['networks'])} of {len(one['networks'])}",
+        ])  # fmt: skip
+    head = ["language", "modification before", "rank 3 removed", "… valence, share kept", "random rank 3 removed",
+            "networks with warnings"]  # fmt: skip
+    return table(head, rows) if rows else []
 
 
 def edges(found: dict[str, Results]) -> list[str]:
@@ -219,97 +260,8 @@ def edges(found: dict[str, Results]) -> list[str]:
     for name, one in found.items():
         for part in ("beginning", "ending"):
             both = best(one)["edges"][part]
-            at = [0, len(one["language"]) and one["language"]["edge_words"] // 2, one["language"]["edge_words"]]
+            at = [0, one["language"]["edge_words"] // 2, one["language"]["edge_words"]]
             shown = [f"{number(both['gain'][t])} ({number(both['true'][t])})" for t in at if t < len(both["gain"])]
             rows.append([name, part, *shown, *[""] * (3 - len(shown)), number(both["error"])])
     head = ["language", "edge", "gain of the word at the edge (true)", "half way in", "where it ends", "mean error"]
     return table(head, rows)
-
-
-def sizes(found: dict[str, Results]) -> list[str]:
-    """How results vary with the number of documents, for presets that were run with several."""
-    groups: dict[str, list[Results]] = {}
-    for name, one in found.items():
-        if one["language_seed"] == 0 and one["network"]["arch"] == "gru":
-            groups.setdefault(name.split("-")[0], []).append(one)
-    groups = {name: runs for name, runs in groups.items() if len(runs) > 1}
-    if not groups:
-        return []
-    text = ["## With more and fewer documents", ""]
-    rows = []
-    for name, runs in groups.items():
-        for one in sorted(runs, key=lambda one: one["language"]["train"]):
-            rows.append([
-                name, f"{one['language']['train']:,}", of_networks(one, lambda n: 100 * n["accuracy"]["test"], 1),
-                of_networks(one, lambda n: n["causes"]["before"]["modification"]),
-                number(best(one)["scores"]["norm_fixed"]["average_precision"], 3),
-                number(best(one)["scores"]["sure"]["average_precision"], 3),
-                number(best(one)["scores"]["documents"]["average_precision"], 3),
-                _average_precision(one.get("regressions")), _average_precision(one.get("ceiling")),
-                number(best(one)["strength"]["learnable"]["pearson"]),
-                number(best(one)["documents"]["strength"]["learnable"]["pearson"]),
-                f"{number(best(one)['documents']['reach']['reachable']['within'])} of "
-                f"{best(one)['documents']['reach']['reachable']['n']}",
-            ])  # fmt: skip
-    head = ["language", "documents", "networks' test %", "reads", "AP of the norm", "AP of `sure`",
-            "AP in documents", "AP of two regressions", "AP, valences known", "strength, r, seen at least 500 times",
-            "… in documents", "τ in documents within 30 %, seen at least 1,200 times"]  # fmt: skip
-    told = [
-        "Networks stop gaining: all were trained by the recipe that was chosen at 25,000 documents, with steps growing",
-        "as the root of the documents only, and heed no more of the modification where there are",
-        "more of them; the rarer",
-        "words that are then seen 500 times are read less well. Documents go on telling more, and",
-        "from 100,000 on hardly",
-        "need the networks' word. All sizes are of one language: the same modifiers, seen more or less often.",
-    ]
-    figure = ["![with more documents](images/validation-documents.svg)", ""]
-    return [*text, *table(head, rows), "", *wrap(" ".join(told), 118), "", *figure]
-
-
-def dense(earlier: list[Results]) -> list[str]:
-    """What networks reach whose words need not earn their place."""
-    known = [row for row in earlier if row["loss"] is not None]
-    if not known:
-        return []
-    best_of = max(known, key=lambda row: row["accuracy"])
-    return [
-        f"Without, none of {len(earlier)} trials read more than {number(100 * best_of['accuracy'], 1)} % of the",
-        "validation documents right: networks learn valences by heart before they heed modifiers.",
-    ]
-
-
-def recipe(searched: list[Results], earlier: list[Results], most: int = 8) -> list[str]:
-    """The trials of the search, the best first."""
-    if not searched:
-        return []
-    groups: dict[int, list[Results]] = {}
-    for row in searched:
-        if row["loss"] is not None:
-            groups.setdefault(row["trial"], []).append(row)
-    shown = sorted(groups.values(), key=lambda rows: -mean(r["modifiers"]["score, precision"] for r in rows))[:most]
-    usual = ranked(searched)[0]["settings"]
-    rows = []
-    for group in shown:
-        asked = group[0]["settings"]
-        rows.append([
-            ", ".join(f"{key} {value:g}" for key, value in asked.items() if usual.get(key) != value) or "the recipe",
-            str(len(group)), spread([100 * row["accuracy"] for row in group], 1),
-            spread([row["loss"] for row in group], 3), spread([row["reads"]["modification"] for row in group]),
-            spread([row["modifiers"]["norm, precision"] for row in group]),
-            spread([row["modifiers"]["score, precision"] for row in group]),
-        ])  # fmt: skip
-    head = ["settings that differ", "seeds", "validation %", "loss", "reads", "AP of the norm", "AP of `score`"]
-    return [
-        "## How the networks were trained",
-        "",
-        f"`studies.validation_search` tried {len(groups)} settings on another hard language (seed 100; those above",
-        "have seed 0) and trained the best from more seeds; what was chosen is the default of `rnnlens validate`: of",
-        "the settings whose loss is near the least, the one whose modifiers are found best. What mattered: words that",
-        "begin small, take steps as large as their gradients (`word_epsilon`), and must earn their place (`sparsity`).",
-        *dense(earlier),
-        "",
-        *table(head, rows),
-        "",
-        "The recommended score and how reaches are measured were chosen with these networks, not with those above.",
-        "",
-    ]
