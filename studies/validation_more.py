@@ -69,8 +69,7 @@ def architectures(found: dict[str, Results]) -> list[str]:
     rows = [[f"{one['network']['arch']} × {one['seeds']}", *_in_short(one)] for one in runs.values()]
     told = (
         "By the recipe that was chosen for GRUs, with half its learning rate. Where networks heed little of the "
-        "modification (`reads`), what they say of reaches misleads, and the documents alone are the better guide: "
-        "`share` of what `in_documents` returns, or a low accuracy, tells."
+        "modification (`reads`), what they say of reaches misleads, and the documents alone are the better guide."
     )
     return ["## Other architectures", "", *table(["networks", *HEAD], rows), "", *wrap(told, 118), ""]
 
