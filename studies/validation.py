@@ -42,7 +42,7 @@ def main() -> None:
     found = {path.parent.name: read_json(path) for path in sorted(asked.folder.glob("*/validation.json"))}
     if not found:
         parser.error(f"no validation.json in the folders of {asked.folder}")
-    found = dict(sorted(found.items(), key=lambda item: (ORDER.index(item[1]["preset"]), item[1]["language"]["train"])))
+    found = dict(sorted(found.items(), key=lambda item: place(item[1])))
     for name, one in found.items():
         write_json(DOCS / "results" / f"validation-{name}.json", slim(one))
     lists = DOCS / "results" / "imdb-lists.json"
@@ -63,6 +63,16 @@ def main() -> None:
 
 
 ORDER = ["tiny", "easy", "medium", "mixed", "hard", "own"]
+
+
+def place(one: Results) -> tuple[int, int, bool, int]:
+    """Where a study stands among the others: by preset, then seed, then architecture, then size."""
+    return (
+        ORDER.index(one["preset"]),
+        one["language_seed"],
+        one["network"]["arch"] != "gru",
+        one["language"]["train"],
+    )
 
 
 def slim(one: Results) -> Results:

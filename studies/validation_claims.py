@@ -120,8 +120,8 @@ def explained(found: dict[str, Results], reach: Results | None) -> list[str]:
         f"({scored['learnable']} are seen 500 times). Reading the networks alone gives {number(sure)}, the norm of the",
         f"same networks {number(norm)}. The documents know more than networks keep of them, if one knows what to ask:",
         f"begun from what the networks say, a regression on them gives {number(documents)}; begun from nothing,",
-        f"{number(precision_of(one['regressions']))}: what networks add to documents is little, and on other sizes and",
-        "architectures, below, nothing. Nobody tells the regression which words to look at, but it is told the form of",
+        f"{number(precision_of(one['regressions']))}: that is all that networks add to documents here; other sizes and",
+        "architectures are below. Nobody tells the regression which words to look at, but it is told the form of",
         "a modifier. So the recommended score says of a language, not of a network, which words modify others; `sure`",
         "says it of the network.",
     ]
@@ -159,7 +159,11 @@ def _seen(row: Results) -> str:
 def again(found: dict[str, Results]) -> list[str]:
     """The same claims on hard languages of other seeds: fresh ones, and those that the method was chosen on."""
     fresh, chosen = (
-        {f"seed {one['language_seed']}": one for name, one in found.items() if name.startswith(kind) or name == also}
+        {
+            f"seed {one['language_seed']}": one
+            for name, one in sorted(found.items(), key=lambda item: item[1]["language_seed"])
+            if name.startswith(kind) or name == also
+        }
         for kind, also in (("again", "hard"), ("chosen", ""))
     )
     text: list[str] = []

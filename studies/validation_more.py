@@ -86,7 +86,7 @@ def constants(tried: Results | None) -> list[str]:
     ]
     text = (
         "`studies.validation_constants`: average precision in documents, alone and with networks, the mean over the "
-        f"languages of seeds {', '.join(map(str, tried['languages']))}, which are reported nowhere else but below. "
+        f"languages of seeds {', '.join(map(str, tried['languages']))}, which are not among the fresh ones. "
         "`prior`: the standard deviation of strengths about what was said; `seen`: occurrences that outweigh the "
         "belief that a word modifies nothing; `small`: what is taken from valences. What was chosen is a compromise: "
         "no one setting is the best of every language."
