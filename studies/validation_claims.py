@@ -174,7 +174,8 @@ def again(found: dict[str, Results]) -> list[str]:
             "and was changed because that is too much for bad networks, not for what these showed. Seeds 3 and 4 were "
             "scored once, by the method as it is. The mean is over languages, with its interval by Student's t."
         )
-        text += ["## On fresh languages", "", *wrap(told, 118), "", *verdicts(fresh, together=True), ""]
+        figure = ["![average precision on every hard language](images/validation-fresh.svg)", ""]
+        text += ["## On fresh languages", "", *wrap(told, 118), "", *verdicts(fresh, together=True), "", *figure]
     if len(chosen) > 1:
         text += ["The languages that the method was chosen on:", "", *verdicts(chosen, together=True), ""]
     return text

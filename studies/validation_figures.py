@@ -14,8 +14,9 @@ GREEN, SKY, YELLOW = "#009e73", "#56b4e9", "#e69f00"
 SHOWN = {  # as they are named, and drawn
     "norm_fixed": ("‖ΔJ‖, the paper's", GREY), "interaction": ("interaction", ORANGE), "score": ("score", YELLOW),
     "sure": ("networks alone (sure)", SKY), "documents": ("in documents (recommended)", BLUE),
-    "frequency": ("data: frequency", "#cc79a7"), "bigram contrast": ("data: bigram contrast", GREEN),
+    "frequency": ("data: frequency", "#cc79a7"), "bigram contrast": ("data: bigram contrast", "#8c564b"),
 }  # fmt: skip
+KNOWING = (("regressions", GREEN, "documents alone"), ("ceiling", "#000", "valences known"))  # … the form
 LINES = ("norm_fixed", "interaction", "sure", "documents", "bigram contrast")
 
 
@@ -23,8 +24,8 @@ def figures(every: dict[str, Results], main: tuple[str, ...]) -> dict[str, Figur
     """By name; each from what is stored and nothing else."""
     found = {name: one for name, one in every.items() if name in main}
     drawn = {"scores": scores(found), "frequency": frequency(found), "strength": strength(found)}
-    sized = documents(every)
-    return drawn if sized is None else {**drawn, "documents": sized}
+    more = {"documents": documents(every), "fresh": fresh(every)}
+    return {**drawn, **{name: figure for name, figure in more.items() if figure is not None}}
 
 
 def best(one: Results) -> Results:
@@ -53,14 +54,15 @@ def scores(found: dict[str, Results]) -> Figure:
                 "arrayminus": [v - score["interval"][0] for score, v in zip(known.values(), value, strict=True)],
             },
         )  # fmt: skip
-    top = [precision(one["ceiling"]) for one in found.values()]
-    figure.add_scatter(
-        x=list(found), y=top, mode="markers", name="valences known",
-        marker={"symbol": "line-ew", "size": 60, "line": {"width": 2, "color": "#000"}},
-    )  # fmt: skip
+    for key, colour, told in KNOWING:
+        figure.add_scatter(
+            x=list(found), y=[precision(one[key]) for one in found.values()], mode="markers", name=told,
+            marker={"symbol": "line-ew", "size": 60, "line": {"width": 2, "color": colour}},
+        )  # fmt: skip
     figure = styled(
         figure, "Which words are modifiers", "", "average precision",
-        "consensus of the networks; bars: 95 % by bootstrap over words; the stroke is who knows all valences", 520,
+        "consensus of the networks; bars: 95 % by bootstrap over words; strokes: who knows the form of the language",
+        520,
     )  # fmt: skip
     return figure.update_layout(barmode="group", legend={"y": -0.12, "yanchor": "top"}, margin={"b": 150})
 
@@ -105,51 +107,79 @@ def strength(found: dict[str, Results]) -> Figure:
                 showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
     figure = styled(
-        figure, "Strengths found and true", "true change of the next word's valence, as a share", "found",
-        "in documents, begun from networks; the larger, the more often seen in training; the line is the truth", 440,
+        figure, "Strengths found and true", "true share", "found share",
+        "change of the next word's valence as a share of it, in documents; the larger, the more often seen; "
+        "the line is the truth", 440,
     )  # fmt: skip
-    return figure.update_layout(margin={"t": 116})
+    return figure.update_layout(margin={"t": 116}).update_yaxes(matches="y")
 
 
 def documents(found: dict[str, Results]) -> Figure | None:
     """How average precision and strengths rise with the number of training documents."""
-    groups: dict[str, list[Results]] = {}
-    for name, one in found.items():
-        if one["language_seed"] == 0 and one["network"]["arch"] == "gru":
-            groups.setdefault(name.split("-")[0], []).append(one)
-    groups = {
-        name: sorted(runs, key=lambda one: one["language"]["train"]) for name, runs in groups.items() if len(runs) > 1
-    }
-    if not groups:
+    runs = [one for name, one in found.items() if name == "hard" or name.removeprefix("hard-").isdigit()]
+    if len(runs) < 2:
         return None
+    runs.sort(key=lambda one: one["language"]["train"])
+    x = [one["language"]["train"] for one in runs]
     figure = panels(["average precision", "strength: r, seen at least 500 times"])
-    for name, runs in groups.items():
-        x = [one["language"]["train"] for one in runs]
-        for key, colour, told in (
-            ("documents", BLUE, "recommended"), ("sure", SKY, "networks alone"),
-            ("norm_fixed", GREY, "the paper's norm"),
-        ):  # fmt: skip
-            figure.add_scatter(
-                x=x, y=[best(one)["scores"][key]["average_precision"] for one in runs], mode="lines+markers",
-                name=f"{name}: {told}", line={"color": colour}, row=1, col=1,
-            )  # fmt: skip
-        for key, colour, told in (("regressions", GREEN, "two regressions"), ("ceiling", "#000", "valences known")):
-            kept = [one for one in runs if key in one]
-            for column, pick in (
-                (1, precision),
-                (2, lambda one: one["strength"]["learnable"]["pearson"]),
-            ):
-                figure.add_scatter(
-                    x=[one["language"]["train"] for one in kept], y=[pick(one[key]) for one in kept],
-                    mode="lines+markers", name=f"{name}: {told}", line={"color": colour, "dash": "dot"},
-                    showlegend=column == 1, row=1, col=column,
-                )  # fmt: skip
-        for colour, of in ((BLUE, lambda one: one["documents"]), (SKY, lambda one: one)):
-            figure.add_scatter(
-                x=x, y=[of(best(one))["strength"]["learnable"]["pearson"] for one in runs], mode="lines+markers",
-                line={"color": colour}, showlegend=False, row=1, col=2,
-            )  # fmt: skip
+
+    def line(y: list[float], column: int, name: str, colour: str, dash: str = "solid", shown: bool = True) -> None:
+        figure.add_scatter(
+            x=x, y=y, mode="lines+markers", name=name, line={"color": colour, "dash": dash}, showlegend=shown, row=1,
+            col=column,
+        )  # fmt: skip
+
+    for key, colour, told in KNOWING:
+        line([precision(one[key]) for one in runs], 1, told, colour, "dot")
+        line([one[key]["strength"]["learnable"]["pearson"] for one in runs], 2, told, colour, "dot", False)
+    for key in ("documents", "sure", "norm_fixed"):
+        told, colour = SHOWN[key]
+        line([best(one)["scores"][key]["average_precision"] for one in runs], 1, told, colour)
+    line([best(one)["documents"]["strength"]["learnable"]["pearson"] for one in runs], 2, "", BLUE, shown=False)
+    line([best(one)["strength"]["learnable"]["pearson"] for one in runs], 2, "", SKY, shown=False)
     figure = styled(figure, "With more documents", "training documents", "", height=440)
-    at = sorted({one["language"]["train"] for runs in groups.values() for one in runs})
-    figure.update_xaxes(type="log", tickvals=at, ticktext=[f"{n:,}" for n in at])
+    figure.update_xaxes(type="log", tickvals=x, ticktext=[f"{n:,}" for n in x])
     return figure.update_layout(margin={"t": 90})
+
+
+def fresh(found: dict[str, Results]) -> Figure | None:
+    """Average precision on every hard language, each with its own words and networks."""
+    from plotly.graph_objects import Figure
+
+    runs = {name: one for name, one in found.items() if name == "hard" or name.startswith(("again", "chosen"))}
+    if len(runs) < 2:
+        return None
+    runs = dict(sorted(runs.items(), key=lambda item: item[1]["language_seed"]))
+    names = [f"{one['language_seed']}{' *' if name.startswith('chosen') else ''}" for name, one in runs.items()]
+    figure = Figure()
+    for key in ("norm_fixed", "bigram contrast", "sure", "documents"):
+        told, colour = SHOWN[key]
+        y = [best(one)["scores"][key] for one in runs.values()]
+        figure.add_scatter(
+            x=names, y=[score["average_precision"] for score in y], name=told, mode="markers",
+            marker={"color": colour, "size": 10},
+            error_y={
+                "type": "data", "symmetric": False, "thickness": 1,
+                "array": [score["interval"][1] - score["average_precision"] for score in y],
+                "arrayminus": [score["average_precision"] - score["interval"][0] for score in y],
+            },
+        )  # fmt: skip
+        single = [
+            (name, network["scores"][key]["average_precision"])
+            for name, one in zip(names, runs.values(), strict=True) for network in one["networks"]
+        ]  # fmt: skip
+        if key != "bigram contrast":
+            figure.add_scatter(
+                x=[name for name, _ in single], y=[value for _, value in single], mode="markers", showlegend=False,
+                marker={"color": colour, "size": 5, "opacity": 0.5, "symbol": "line-ew-open"}, name=f"{told}, single",
+            )  # fmt: skip
+    for key, colour, told in KNOWING:
+        figure.add_scatter(
+            x=names, y=[precision(one[key]) for one in runs.values()], name=told, mode="markers",
+            marker={"symbol": "line-ew", "size": 26, "line": {"width": 2, "color": colour}},
+        )  # fmt: skip
+    figure = styled(
+        figure, "Every hard language", "seed of the language; * the method was chosen on it", "average precision",
+        "dots: consensus of five networks, with 95 % by bootstrap over words; small strokes: each network", 480,
+    )  # fmt: skip
+    return figure.update_xaxes(type="category").update_yaxes(rangemode="tozero")
