@@ -48,16 +48,16 @@ def main() -> None:
     lists = DOCS / "results" / "imdb-lists.json"
     if asked.imdb is not None:
         write_json(lists, imdb_lists(asked.imdb, load_corpus(asked.corpus)))
-    reach, tried = (
+    reach, tried, before = (
         read_json(path) if path.exists() else None
-        for path in (DOCS / "results" / f"validation-{name}.json" for name in ("reach", "constants"))
+        for path in (DOCS / "results" / f"validation-{name}.json" for name in ("reach", "constants", "earlier"))
     )
     searched, earlier = (DOCS / "results" / f"validation-search{name}.jsonl" for name in ("", "-earlier"))
     for name, figure in figures(found, MAIN).items():
         write_figure(figure, DOCS / "images" / f"validation-{name}.svg")
     with atomic_file(DOCS / "validation.md") as temporary:
         told = read_json(lists) if lists.exists() else None
-        text = "\n".join(page(found, told, read_lines(searched), read_lines(earlier), reach, tried)) + "\n"
+        text = "\n".join(page(found, told, read_lines(searched), read_lines(earlier), reach, tried, before)) + "\n"
         temporary.write_text(text, encoding="utf-8")
     print(DOCS / "validation.md")
 
@@ -90,6 +90,7 @@ def page(
     earlier: list[Results],
     reach: Results | None,
     tried: Results | None,
+    earlier_scores: Results | None,
 ) -> list[str]:
     found = {name: one for name, one in every.items() if name in MAIN}
     return [
@@ -116,7 +117,7 @@ def page(
         "",
         *explained(found, reach),
         "",
-        *again(every),
+        *again(every, earlier_scores),
         "## Which words are modifiers",
         "",
         f"Average precision of ranking the {TOP:,} most frequent words, all modifiers among them, by each score.",
@@ -154,6 +155,9 @@ def page(
         "second. Accuracies are by the logits' median as threshold: a shift of all of them does not count.",
         "",
         *causes(found),
+        "",
+        "Subspaces of other words, which modify nothing, take some of the modification too, where networks are those",
+        "of hard languages: a subspace is no proof that its words are modifiers.",
         "",
         "The same on all other languages, sizes and architectures. Warnings are what `analyze` warns of: a line that",
         "explains little, or a network that drifts while it reads pads.",

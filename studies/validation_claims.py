@@ -49,25 +49,58 @@ CLAIMS: dict[str, tuple[float, Callable[[Results], Value]]] = {  # each with its
     "networks' strengths correlate at 0.8 or more, seen at least 500 times": (
         0.8, lambda one: _correlation(best(one)["strength"]["learnable"])
     ),
-    "… strengths in documents": (0.8, lambda one: _correlation(best(one)["documents"]["strength"]["learnable"])),
+    "… all modifiers": (0.8, lambda one: _correlation(best(one)["strength"]["all"])),
+    "… the paper's barcode, seen at least 500 times": (
+        0.8, lambda one: _correlation(best(one)["barcode"]["learnable"])
+    ),
+    "… the paper's barcode, all modifiers": (0.8, lambda one: _correlation(best(one)["barcode"]["all"])),
+    "… strengths in documents, seen at least 500 times": (
+        0.8, lambda one: _correlation(best(one)["documents"]["strength"]["learnable"])
+    ),
     "… strengths in documents, all modifiers": (
         0.8, lambda one: _correlation(best(one)["documents"]["strength"]["all"])
     ),
+    "… by documents alone, seen at least 500 times": (
+        0.8, lambda one: _correlation(one["regressions"]["strength"]["learnable"])
+    ),
+    "… by documents alone, all modifiers": (0.8, lambda one: _correlation(one["regressions"]["strength"]["all"])),
     "τ in documents within 30 % for three quarters of those seen at least 1,200 times": (
         0.75, lambda one: _within(best(one)["documents"]["reach"]["reachable"])
     ),
     "… of those seen at least 500 times": (0.75, lambda one: _within(best(one)["documents"]["reach"]["learnable"])),
     "… of networks alone, seen at least 1,200 times": (0.75, lambda one: _within(best(one)["reach"]["reachable"])),
-    "τ in documents: more than by one τ for every word, the best in hindsight, seen at least 1,200 times": (
+    "… of documents alone, seen at least 1,200 times": (
+        0.75, lambda one: _within(one["regressions"]["reach"]["reachable"])
+    ),
+    "τ in documents: more within 30 % than by the usual τ of networks for every word, seen at least 1,200 times": (
+        0.0, lambda one: _further(best(one)["documents"]["reach_above_usual"]["reachable"])
+    ),
+    "… than by one τ for every word, the best in hindsight": (
         0.0, lambda one: (_beyond_same(best(one)["documents"]["reach"]["reachable"]), None)
     ),
     "removing rank 3 takes at least nine tenths of the modification": (
         0.9, lambda one: (_removed(one, lambda a, b: 1 - abs(b["modification"]) / a["modification"]), None)
     ),
+    "… takes more of it than rank 3 of other words does": (0.0, lambda one: (_more_than_other_words(one), None)),
     "… and changes valence by at most a tenth (1 less the change)": (
         0.9, lambda one: (_removed(one, lambda _, b: 1 - abs(b["valence_kept"] - 1)), None)
     ),
 }  # fmt: skip
+
+
+def _further(found: Results) -> Value:
+    return found["difference"], found["interval"]
+
+
+def _more_than_other_words(one: Results) -> float | None:
+    """What of the modification is left when other words' subspaces are removed, less what is left after modifiers'."""
+    causes = [n["causes"] for n in one["networks"] if "3" in n["causes"]["removed"] and n["causes"]["other_words"]]
+    if not causes:
+        return None
+    return mean(
+        mean(abs(other["modification"]) for other in cause["other_words"]) - abs(cause["removed"]["3"]["modification"])
+        for cause in causes
+    )
 
 
 def _beyond_same(found: Results) -> float | None:
@@ -98,10 +131,11 @@ def _told(level: float, value: float | None, interval: list[float] | None) -> st
     if value is None:
         return "–"
     text = number(value)
-    if interval is not None and interval[0] is not None:
-        text += f" [{number(interval[0])}, {number(interval[1])}]"
-        return f"{'✗' if value < level else '✓' if interval[0] >= level else '(✓)'} {text}"
-    return f"{'✗' if value < level else '✓'} {text}"
+    missed = value < level or (level == 0 and value <= 0)
+    if interval is None or interval[0] is None:
+        return f"{'✗' if missed else '(✓)'} {text}"
+    text += f" [{number(interval[0])}, {number(interval[1])}]"
+    return f"{'✗' if missed else '✓' if interval[0] >= level else '(✓)'} {text}"
 
 
 def explained(found: dict[str, Results], reach: Results | None) -> list[str]:
@@ -113,15 +147,19 @@ def explained(found: dict[str, Results], reach: Results | None) -> list[str]:
     worth = 100 * (truth["reader"] - truth["plain"])
     documents, sure, norm = (_precision(one, name) for name in ("documents", "sure", "norm_fixed"))
     text = [
-        "✓ holds with its interval, (✓) holds but its interval reaches below the bar, ✗ does not hold.",
+        "✓ holds with its interval; (✓) holds, but its interval reaches below the bar, or it has none; ✗ does not",
+        "hold.",
         f"\n\nOn `hard` all modifiers together are worth {number(worth, 1)} points of accuracy to who knows everything",
         "else, and even who knows every valence ranks modifiers with an average precision of",
         f"{number(precision_of(one['ceiling']))} from these documents: most of the {scored['modifiers']} are too rare",
         f"({scored['learnable']} are seen 500 times). Reading the networks alone gives {number(sure)}, the norm of the",
         f"same networks {number(norm)}. The documents know more than networks keep of them, if one knows what to ask:",
         f"begun from what the networks say, a regression on them gives {number(documents)}; begun from nothing,",
-        f"{number(precision_of(one['regressions']))}: that is all that networks add to documents here; other sizes and",
-        "architectures are below. Nobody tells the regression which words to look at, but it is told the form of",
+        f"{number(precision_of(one['regressions']))}: that is all that networks add here. Where there are fewer or",
+        "more documents, or other cells, they add nothing, or take away (below); nor do they add to the strengths of",
+        f"all modifiers (r {number(scored['documents']['strength']['all']['pearson'])}, documents alone",
+        f"{number(one['regressions']['strength']['all']['pearson'])}). Nobody tells the regression which words to look",
+        "at, but it is told the form of",
         "a modifier. So the recommended score says of a language, not of a network, which words modify others; `sure`",
         "says it of the network.",
     ]
@@ -136,8 +174,9 @@ def explained(found: dict[str, Results], reach: Results | None) -> list[str]:
             "occurrences on. For reaches that is too few for anybody: an observer who knows all valences, all other",
             f"modifiers and how reaches are spread is within 30 % in {rows} of cases, on",
             f"{reach['languages']} other hard languages (`studies.validation_reach`); to say the same of every word is",
-            f"right in {number(reach['same'])}. So reaches are asked of modifiers seen 1,200 times. This was fixed",
-            "before reaches were scored on the language above; both are shown. So few modifiers are that frequent",
+            f"right in {number(reach['same'])}. So, after the networks' own reaches had failed at 500 occurrences on",
+            "`hard`, and before reaches in documents were scored there, the bar was moved: reaches are asked of",
+            "modifiers seen 1,200 times. Both are shown. So few modifiers are that frequent",
             f"({scored['documents']['reach']['reachable']['n']} on `hard`) that the share varies widely from language",
             "to language and from network to network (on `hard`",
             of_networks(one, lambda n: n["documents"]["reach"]["reachable"]["within"]) + "): of all claims it is the",
@@ -156,26 +195,52 @@ def _seen(row: Results) -> str:
     return f"seen {row['from']:,} times and more" if row["to"] is None else f"{row['from']:,}-{row['to']:,}"
 
 
-def again(found: dict[str, Results]) -> list[str]:
+def again(found: dict[str, Results], earlier: Results | None) -> list[str]:
     """The same claims on hard languages of other seeds: fresh ones, and those that the method was chosen on."""
     fresh, chosen = (
         {
             f"seed {one['language_seed']}": one
             for name, one in sorted(found.items(), key=lambda item: item[1]["language_seed"])
-            if name.startswith(kind) or name == also
+            if name.startswith(kind)
         }
-        for kind, also in (("again", "hard"), ("chosen", ""))
+        for kind in ("again", "chosen")
     )
     text: list[str] = []
     if len(fresh) > 1:
         told = (
-            "Hard languages, each with words, valences and modifiers of its own, and its own five networks. Seeds 1 "
-            "and 2 were scored once before the method was done: it took half of every value from the networks then, "
-            "and was changed because that is too much for bad networks, not for what these showed. Seeds 3 and 4 were "
-            "scored once, by the method as it is. The mean is over languages, with its interval by Student's t."
+            "Hard languages, each with words, valences and modifiers of its own, and its own five networks; none was "
+            "looked at when constants were chosen. The mean is over these four, with its interval by Student's t. "
+            f"{_before(earlier)} {_first_looks([one for one in fresh.values() if one['language_seed'] > 2])}"
         )
         figure = ["![average precision on every hard language](images/validation-fresh.svg)", ""]
         text += ["## On fresh languages", "", *wrap(told, 118), "", *verdicts(fresh, together=True), "", *figure]
     if len(chosen) > 1:
         text += ["The languages that the method was chosen on:", "", *verdicts(chosen, together=True), ""]
     return text
+
+
+def _before(earlier: Results | None) -> str:
+    """How the fresh languages that were scored twice were scored at first."""
+    if earlier is None:
+        return ""
+    scores = ", ".join(f"{number(one['above_norm'], 3)} (seed {seed})" for seed, one in earlier["seeds"].items())
+    return (
+        "Seeds 1 and 2 were scored once before the method was done, when half of every value was taken from the "
+        "networks; this was changed for what it did with LSTMs and UGRNNs. They were at first above the norm by "
+        f"{scores}."
+    )
+
+
+def _first_looks(runs: list[Results]) -> str:
+    """The languages that were scored once, by the method as it is, in words."""
+    if not runs:
+        return ""
+    score = mean(_difference(one, "above_norm")[0] or 0.0 for one in runs)
+    reach = [best(one)["documents"]["reach"]["reachable"] for one in runs]
+    right = sum(part["within"] * part["n"] for part in reach) / sum(part["n"] for part in reach)
+    seeds = " and ".join(str(one["language_seed"]) for one in runs)
+    return (
+        f"Seeds {seeds} were scored once, by the method as it is: these are the first looks. There the recommended "
+        f"score is {number(score)} above the norm on average, and τ is within 30 % for {number(right)} of the "
+        f"modifiers seen 1,200 times, which is {'enough' if right >= 0.75 else 'not enough'}."
+    )

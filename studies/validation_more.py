@@ -44,6 +44,12 @@ def sizes(found: dict[str, Results]) -> list[str]:
     rows = [[f"{one['language']['train']:,}", *_in_short(one)] for one in runs]
     usual, most = next(one for one in runs if one["language"]["train"] == 25_000), runs[-1]
 
+    added = ", ".join(
+        f"{number(above['difference'], 3)} [{number(above['interval'][0], 3)}, {number(above['interval'][1], 3)}] "
+        f"({one['language']['train']:,})"
+        for one in runs for above in [best(one)["documents"]["above_alone"]]
+    )  # fmt: skip
+
     def precision(one: Results, name: str) -> str:
         return number(best(one)["scores"][name]["average_precision"], 2)
 
@@ -53,7 +59,8 @@ def sizes(found: dict[str, Results]) -> list[str]:
         f"the documents. From 25,000 to {most['language']['train']:,} documents the average precision of `sure` goes "
         f"from {precision(usual, 'sure')} to {precision(most, 'sure')}, that in documents from "
         f"{precision(usual, 'documents')} to {precision(most, 'documents')}, that of documents alone from "
-        f"{average_precision_of(usual['regressions'])} to {average_precision_of(most['regressions'])}."
+        f"{average_precision_of(usual['regressions'])} to {average_precision_of(most['regressions'])}. What networks "
+        f"add to documents, in average precision: {added}."
     )
     figure = ["![with more documents](images/validation-documents.svg)", ""]
     text = ["## With more and fewer documents", "", *table(["documents", *HEAD], rows), "", *wrap(told, 118), ""]

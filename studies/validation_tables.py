@@ -248,10 +248,11 @@ def causes_elsewhere(found: dict[str, Results]) -> list[str]:
             of_networks(one, lambda n: n["causes"]["removed"]["3"]["modification"]),
             of_networks(one, lambda n: n["causes"]["removed"]["3"]["valence_kept"]),
             spread([x["modification"] for n in one["networks"] for x in n["causes"]["random"]]),
+            spread([x["modification"] for n in one["networks"] for x in n["causes"]["other_words"]]),
             f"{sum(bool(n['warnings']) for n in one['networks'])} of {len(one['networks'])}",
         ])  # fmt: skip
     head = ["language", "modification before", "rank 3 removed", "… valence, share kept", "random rank 3 removed",
-            "networks with warnings"]  # fmt: skip
+            "rank 3 of other words removed", "networks with warnings"]  # fmt: skip
     return table(head, rows) if rows else []
 
 

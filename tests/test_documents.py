@@ -17,11 +17,15 @@ from rnnlens.context.documents import (
     regress,
     sparse_valences,
 )
-from rnnlens.context.modifiers import Modifiers
-from rnnlens.context.scope import fitted
+from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.probes import Probes
+from rnnlens.context.scope import SUREST, fitted, reach_curves, usual_reach
 from rnnlens.corpora import Corpus, Language, Vocab, synthetic_corpus
+from rnnlens.dynamics import visited_states
+from rnnlens.experiments.analyze import find_line
 from rnnlens.experiments.ceiling import known_others
 from rnnlens.experiments.scoring import average_precision
+from rnnlens.networks import Network
 
 TEXTS = ["not good film", "good", "not not bad bad film", "film not"]
 
@@ -134,7 +138,7 @@ def test_documents_correct_what_networks_say(language):
     assert 0.4 < np.abs(off).mean() < 1.3  # errors are of the size they are said to have; 0.8 were they exact
     tau = found.reaches(truth.modifiers, np.full(len(truth.modifiers), 2.5))
     assert np.mean(np.abs(tau - truth.tau[truth.modifiers]) <= 0.3 * truth.tau[truth.modifiers]) >= 0.75
-    both = SimpleNamespace(network=SimpleNamespace(vocab=corpus.vocab), ids=torch.from_numpy(ids),
+    both = SimpleNamespace(network=SimpleNamespace(vocab=corpus.vocab), ids=torch.from_numpy(ids), members=(),
                            lasting=torch.from_numpy(valence), sure=torch.from_numpy(said))  # fmt: skip
     np.testing.assert_array_equal(Modifiers.in_documents(both, corpus, 2.5).strength, found.strength)
     both.network.vocab = Vocab(["<unk>", "other"])
@@ -142,3 +146,41 @@ def test_documents_correct_what_networks_say(language):
         Modifiers.in_documents(both, corpus)
     ideal = known_others(corpus, truth, truth.modifiers, 2.5, 0.5)
     assert np.mean(np.abs(ideal - truth.tau[truth.modifiers]) <= 0.3 * truth.tau[truth.modifiers]) >= 0.75
+
+
+def test_how_far_modifiers_usually_reach_is_asked_of_every_network(language):
+    corpus, _ = language
+    networks = [Network(corpus.vocab, "gru", 16, 8, seed=seed).requires_grad_(False) for seed in (0, 1)]
+    lines = [find_line(network, visited_states(network, corpus.train, n=300))[1] for network in networks]
+    probes = Probes.from_corpus(corpus)
+    both = find_modifiers(networks, lines, probes=probes)
+    curves = []
+    for network, line in zip(networks, lines, strict=True):
+        surest = both.ids[both.sure.abs().argsort(descending=True)[:SUREST]]
+        states = visited_states(network, corpus.validation, n=2_000)
+        curves.append(usual_reach(reach_curves(network, line, probes, states, corpus, surest)))
+    tau = float(fitted(torch.stack(curves).mean(0)))
+    np.testing.assert_array_equal(both.in_documents(corpus).strength, both.in_documents(corpus, tau).strength)
+    alone = in_documents(corpus, both.ids.numpy(), tau)
+    np.testing.assert_array_equal(both.in_documents(corpus, tau, networks=False).strength, alone.strength)
+
+
+def test_a_corpus_without_validation_documents_is_judged_by_its_own():
+    bare = Corpus.from_texts(TEXTS * 5, [0, 1, 0, 1] * 5, validation=0)
+    ids = np.arange(len(bare.vocab))
+    found = in_documents(bare, ids, 2.0, np.linspace(-1, 1, len(ids)), np.zeros(len(ids)))
+    assert np.isfinite(found.strength).all() and np.isfinite(found.error).all()
+
+
+def test_what_makes_no_sense_is_said(language):
+    corpus, _ = language
+    for ids in ([], [1, 1], [10**6], [-1]):
+        with pytest.raises(RnnlensError, match="expected ids"):
+            in_documents(corpus, np.array(ids, dtype=int), 2.5)
+    for tau in (float("nan"), 1.0, -2.0):
+        with pytest.raises(RnnlensError, match="tau is"):
+            in_documents(corpus, np.arange(3), tau)
+    with pytest.raises(RnnlensError, match="valence is not 3 finite numbers"):
+        in_documents(corpus, np.arange(3), 2.5, np.array([1.0, np.nan, 0.0]))
+    with pytest.raises(RnnlensError, match="sure is not 3 finite numbers"):
+        in_documents(corpus, [0, 1, 2], 2.5, [1.0, 2.0, 0.0], [0.0])

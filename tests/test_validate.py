@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rnnlens import RnnlensError
 from rnnlens.cli import main
 from rnnlens.corpora.synthetic import preset
 from rnnlens.experiments.recipe import Settings
@@ -111,6 +112,11 @@ def test_what_is_finished_is_used_again(validated):
     assert marks == {path: path.stat().st_mtime_ns for path in marks}
     assert summary(again) == summary(before)
     assert json.loads((folder / "validation.json").read_text())["networks"][0]["seed"] == 0
+
+
+def test_a_folder_of_other_networks_is_not_used(validated):
+    with pytest.raises(RnnlensError, match="other"):
+        validate("tiny", validated[0], Settings("gru", 24, 16, config=QUICK), seeds=1, device="cpu")
 
 
 def test_the_command_says_what_is_wrong(capsys, tmp_path):

@@ -13,7 +13,7 @@ strengths  by a logistic regression, each with a normal prior about what the net
            where labelled documents exist
 reaches    each word's fade by its likelihood, strength integrated out, with a log-normal prior about the networks' own
 
-The constants were chosen on synthetic languages other than those that docs/validation.md reports.
+The constants were chosen on synthetic languages of their own (`studies.validation_constants` has how much they matter).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,8 @@ SPARSE = (0.05, 0.1, 0.2, 0.3, 0.5)  # inverse penalties to choose from
 class Borne(Shown):
     """What documents bear out of words (M,), given by their ids.
 
-    strength, error  (M,)  the change of what follows as a share of it (−1: nothing is left), and its standard deviation
+    strength         (M,)  the change of what follows as a share of it (−1: nothing is left)
+    error            (M,)  its standard deviation were values and all other words known: the least that it may be
     score            (M,)  the strength, n/(n + 50) of it for a word seen n times: what to find modifiers by
     value            (W,)  of every word of the vocabulary, in logits
     share            how much more, or less, of modification the documents show than the networks are sure of
@@ -77,20 +79,25 @@ class Borne(Shown):
         return [self.words[i] for i in self.order[:n]]
 
     def __getitem__(self, word: str) -> dict[str, float]:
-        if word not in self.words:
+        if word not in self._rows:
             raise RnnlensError(f"{quoted(word)} is not among the {len(self.words)} words: check its spelling")
-        row = self.words.index(word)
+        row = self._rows[word]
         return {name: float(getattr(self, name)[row]) for name in ("strength", "error", "score")}
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
 
     def _facts(self) -> Facts:
         return [("words", len(self.words)), ("documents", len(self.split)), ("share", self.share)]
 
     def _drawing(self) -> str:
-        rows = [[self.words[i], float(self.strength[i]), float(self.error[i])] for i in self.order[:30]]
-        return table_html(rows, ("word", "strength", "error"))
+        names = ("score", "strength", "error")
+        rows = [[self.words[i], *(float(getattr(self, name)[i]) for name in names)] for i in self.order[:30]]
+        return table_html(rows, ("word", *names))
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{self.words[i]} {self.strength[i]:+.2f}" for i in self.order[:8])
+        said = ", ".join(f"{self.words[i]} {self.score[i]:+.2f}" for i in self.order[:8])
         return f"Borne({len(self.words)} words in {len(self.split)} documents: {said} …)"
 
     def reaches(self, ids: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -145,9 +152,10 @@ def in_documents(
     """What the training documents bear out of words (M,), given by their ids, if modifiers usually reach as far as τ.
 
     valence, sure (M,): what networks say; without, the documents speak alone. sparse (W,): of `sparse_valences`, if
-    known. prior, seen, small: see the constants; chosen by `studies.validation_constants`."""
+    known. prior, seen, small: see the constants."""
     from scipy.sparse import csr_matrix
 
+    ids, valence, sure = _checked(corpus, ids, tau, valence, sure)
     split, words = corpus.train, len(corpus.vocab)
     value = _values(corpus, sparse_valences(corpus)[0] if sparse is None else sparse, ids, valence, small)
     text, row, _ = places(split)
@@ -167,6 +175,22 @@ def in_documents(
     counts = np.bincount(text, minlength=words)[ids]
     score = strength * counts / (counts + seen)
     return Borne(split, corpus.vocab.decode(ids.tolist()), ids, strength, error, score, value, share, fade, logits)
+
+
+def _checked(
+    corpus: Corpus, ids: Any, tau: float, valence: Any, sure: Any
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """As numpy arrays, if they make sense."""
+    ids, valence, sure = (None if part is None else np.asarray(part) for part in (ids, valence, sure))
+    assert ids is not None
+    if not len(ids) or len(np.unique(ids)) < len(ids) or ids.min() < 0 or ids.max() >= len(corpus.vocab):
+        raise RnnlensError(f"expected ids of one word or more, each once and below {len(corpus.vocab)}")
+    if not tau > 1:
+        raise RnnlensError(f"tau is {tau}: expected a lag above 1, at which a modification has fallen to 1/e")
+    for name, part in (("valence", valence), ("sure", sure)):
+        if part is not None and (part.shape != ids.shape or not np.isfinite(part).all()):
+            raise RnnlensError(f"{name} is not {len(ids)} finite numbers, one for each word")
+    return ids, valence, sure
 
 
 def _values(

@@ -72,6 +72,7 @@ class Modifiers(Shown):
     sure          (M,)    the strength as far as it is sure; over several networks, that of their mean strength
     kinds                 negator, intensifier, diminisher, or other
     threshold             of `score`: modifiers are above it in size
+    members               of a consensus: each network's own
     split_half            correlation of the interactions measured with every other probe word with those of the rest:
                           how little depends on the choice of probes
     """
@@ -99,6 +100,7 @@ class Modifiers(Shown):
     threshold: float
     split_half: float | None = None
     networks: int = 1
+    members: tuple[Modifiers, ...] = field(default=(), repr=False)
 
     @property
     def norm(self) -> Tensor:
@@ -137,21 +139,24 @@ class Modifiers(Shown):
         size = getattr(self, by).abs()
         return 1 + int((size > size[self.row(word)]).sum())
 
-    def in_documents(self, corpus: Any, tau: float | None = None) -> Borne:
+    def in_documents(self, corpus: Any, tau: float | None = None, networks: bool = True) -> Borne:
         """What the labelled training documents of a corpus bear out of these words: the score that finds modifiers best
         in hard languages (docs/validation.md). tau: how far they usually reach, in words; if not given, as far as those
-        that the network is surest of. Best with all common words: others count by a regression alone."""
+        that the networks are surest of. networks: whether these say what they know, or the documents speak alone."""
         from rnnlens.context.documents import in_documents
         from rnnlens.context.scope import usual_tau
 
+        if self.network.vocab is None:
+            raise RnnlensError("the network has no vocabulary: give it that of the corpus, `Network(vocab, …)`")
         if corpus.vocab != self.network.vocab:
             raise RnnlensError(
                 "network and corpus have different words: give the corpus that the network was trained on"
             )
         if tau is None:
-            tau = usual_tau(self.network, self.line, self.probes, self.ids, self.sure, corpus)
+            members = [(one.network, one.line) for one in self.members] or [(self.network, self.line)]
+            tau = usual_tau(members, self.probes, self.ids, self.sure, corpus)
         ids, lasting, sure = (values.cpu().numpy() for values in (self.ids, self.lasting, self.sure))
-        return in_documents(corpus, ids, tau, lasting, sure)
+        return in_documents(corpus, ids, tau, lasting, sure) if networks else in_documents(corpus, ids, tau)
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -400,6 +405,6 @@ def _consensus(found: list[Modifiers], threshold: float | None) -> Modifiers:
     return replace(
         first, score=score, strength=strength, lasting=lasting, sure=sure_scores(strength, lasting, first.counts),
         share=share, positive=positive, negative=negative,
-        kinds=_kinds(share, positive, negative), networks=len(found),
+        kinds=_kinds(share, positive, negative), networks=len(found), members=tuple(found),
         threshold=_threshold(score) if threshold is None else threshold,
     )  # fmt: skip

@@ -8,6 +8,7 @@ pads; measured among words as they are read, reaches are nearer the truth of lan
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,9 +104,14 @@ def usual_reach(curves: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def usual_tau(network: Network, line: LineAttractor, probes: Probes, ids: Tensor, sure: Tensor, corpus: Any) -> float:
-    """How far modifiers usually reach: τ of the words (M,) that are surest, together, as the corpus' documents are
-    read."""
-    states = visited_states(network, corpus.validation or corpus.train, n=2_000)
-    surest = ids[sure.abs().argsort(descending=True)[:SUREST]]
-    return float(fitted(usual_reach(reach_curves(network, line, probes, states, corpus, surest))))
+def usual_tau(
+    members: Sequence[tuple[Network, LineAttractor]], probes: Probes, ids: Tensor, sure: Tensor, corpus: Any
+) -> float:
+    """How far modifiers usually reach: τ of the words (M,) that are surest, together, in networks with their lines, as
+    the corpus' documents are read."""
+    surest, split = ids[sure.abs().argsort(descending=True)[:SUREST]], corpus.validation or corpus.train
+    curves = [
+        usual_reach(reach_curves(network, line, probes, visited_states(network, split, n=2_000), corpus, surest))
+        for network, line in members
+    ]
+    return float(fitted(torch.stack([curve.cpu() for curve in curves]).mean(0)))

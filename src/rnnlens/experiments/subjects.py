@@ -88,10 +88,9 @@ def measure_subject(subject: Subject, device: str | None = None) -> tuple[dict[s
 
 
 def train_and_measure(subject: Subject, device: str | None = None) -> tuple[float, float]:
-    """Both, as one job; returns how long each took. What was measured before is not trained again."""
+    """Both, as one job; returns how long each took."""
     began = time.monotonic()
-    if not (subject.folder / "validation.safetensors").exists():
-        train_subject(subject, device)
+    train_subject(subject, device)
     trained = time.monotonic()
     measure_subject(subject, device)
     return trained - began, time.monotonic() - trained

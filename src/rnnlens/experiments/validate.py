@@ -22,14 +22,14 @@ import torch
 
 from rnnlens.artifacts import read_tensors, write_json, write_tensors
 from rnnlens.baselines import ModifierConvolution
-from rnnlens.context.documents import SEEN, sparse_valences
+from rnnlens.context.documents import SEEN, Borne, sparse_valences
 from rnnlens.context.modifiers import kind_of
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, preset
 from rnnlens.corpora.truth import Truth
 from rnnlens.errors import RnnlensError, exit_code_of
 from rnnlens.experiments.against_truth import scored
-from rnnlens.experiments.ceiling import known_valences, two_regressions
+from rnnlens.experiments.ceiling import REACH, known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
 from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.experiments.scoring import score_words
@@ -81,7 +81,7 @@ def validate(
     if seeds > 1:
         found["consensus"] = scored(corpus, truth, measured, data, valences, alone.score)
     found["ceiling"] = _regressed(corpus, truth, ids, known_valences(corpus, truth, ids))
-    found["regressions"] = _regressed(corpus, truth, ids, alone.strength)
+    found["regressions"] = _regressed(corpus, truth, ids, alone.strength, alone)
     if convolution:
         found["convolution"] = _convolution(corpus, truth, out, device, told)
     found["seconds"] = time.monotonic() - began
@@ -100,12 +100,17 @@ def _measured(subject: Subject) -> dict[str, Any]:
     return {**arrays, "results": results}
 
 
-def _regressed(corpus: Corpus, truth: Truth, ids: np.ndarray, share: np.ndarray) -> dict[str, Any]:
-    """Strengths (M,) that documents tell who knows the form of the language, against the truth."""
+def _regressed(
+    corpus: Corpus, truth: Truth, ids: np.ndarray, share: np.ndarray, borne: Borne | None = None
+) -> dict[str, Any]:
+    """Strengths (M,) that documents tell who knows the form of the language, against the truth; reaches, if given."""
     kind = [kind_of(s, s, -s) for s in share.tolist()]
-    counts, unknown = np.asarray(corpus.vocab.counts)[ids], np.full(len(ids), np.nan)
-    found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, unknown)
-    return {key: value for key, value in found.items() if key != "reach"}
+    counts, tau = np.asarray(corpus.vocab.counts)[ids], np.full(len(ids), np.nan)
+    if borne is not None:
+        positive = np.isin(ids, truth.modifiers)
+        tau[positive] = borne.reaches(ids[positive], np.full(int(positive.sum()), REACH))
+    found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, tau)
+    return found if borne is not None else {key: value for key, value in found.items() if key != "reach"}
 
 
 def convolution_of(corpus: Corpus, out: Path, device: str | None) -> ModifierConvolution:
