@@ -88,10 +88,10 @@ def judgement(lists: Results, known: set[str]) -> list[str]:
     text = (
         f"Known modifiers of fifty: {told}. Read side by side: the norm lists words of strong valence and ratings, "
         "which move the state far, with some modifiers between them; `sure` lists modifiers, with small words and "
-        "words of topics that stand before a judgement between them. The documents give each word a sense. Less of what "
-        f"follows counts after {less}; more after {more}: what a grammar says of all but a few of them. Of the others, "
-        f"less counts after {other_less}; more after {other_more}: some are parts of phrases that modify, some tell of "
-        "what a sentence is about, and some are noise. No list is fit to be used unread."
+        "words of topics that stand before a judgement between them. The documents give each word a sense. Less of "
+        f"what follows counts after {less}; more after {more}: what a grammar says of all but a few of them. Of the "
+        f"others, less counts after {other_less}; more after {other_more}: some are parts of phrases that modify, "
+        "some tell of what a sentence is about, and some are noise. No list is fit to be used unread."
     )
     return wrap(text, 118)
 

@@ -110,9 +110,9 @@ def test_who_knows_the_form_alone_finds_modifiers_by_two_regressions():
     )  # fmt: skip
     corpus, truth = synthetic_corpus(language, seed=2)
     ids = np.arange(len(truth.words))
-    share = two_regressions(corpus, ids)
-    assert np.corrcoef(share[truth.modifiers], truth.share[truth.modifiers])[0, 1] > 0.9
-    assert average_precision(np.abs(share), np.isin(ids, truth.modifiers)) > 0.8
+    found = two_regressions(corpus, ids)
+    assert np.corrcoef(found.strength[truth.modifiers], truth.share[truth.modifiers])[0, 1] > 0.9
+    assert average_precision(np.abs(found.score), np.isin(ids, truth.modifiers)) > 0.8
 
 
 def test_shrinking_by_disagreement_tells_signal_from_noise():
