@@ -13,7 +13,7 @@ from rnnlens.artifacts import atomic_file, read_json, read_lines, write_json
 from rnnlens.corpora import load_corpus
 from rnnlens.experiments.subjects import TOP
 from rnnlens.figures.style import write_figure
-from studies.validation_claims import again, explained, verdicts
+from studies.validation_claims import again, explained, in_short, verdicts
 from studies.validation_figures import figures
 from studies.validation_imdb import imdb, imdb_lists
 from studies.validation_more import architectures, constants, recipe, sizes
@@ -102,6 +102,7 @@ def page(
         "other. Single networks: mean and range over seeds; consensus: of the mean of all seeds' strengths. Intervals",
         "are 95 %, by bootstrap over words.",
         "",
+        *in_short(every),
         "## The languages",
         "",
         *languages(every),
