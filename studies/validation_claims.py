@@ -160,10 +160,10 @@ def in_short(found: dict[str, Results]) -> list[str]:
         f"{number(precision_of(one['regressions']))} by documents alone, {number(_precision(one, 'sure'))} by networks "
         f"alone (`sure`), {number(_precision(one, 'norm_fixed'))} by the paper's norm, "
         f"{number(max(_precision(one, name) for name in DATA))} by the best of frequency, valence and bigrams, "
-        f"{number(precision_of(one['ceiling']))} by who knows all valences. On {len(fresh)} fresh languages of the same "
-        f"kind the recommended score is {average(names[0])} above the norm; networks' strengths correlate with the true "
-        f"ones at {average(strength)} for modifiers seen 500 times; τ is within 30 % for {average(reach)} of those seen "
-        "1,200 times."
+        f"{number(precision_of(one['ceiling']))} by who knows all valences. On {len(fresh)} fresh languages of the "
+        f"same kind the recommended score is {average(names[0])} above the norm; networks' strengths correlate with "
+        f"the true ones at {average(strength)} for modifiers seen 500 times; τ is within 30 % for {average(reach)} of "
+        "those seen 1,200 times."
     )
     return [*wrap(text, 118), ""]
 
