@@ -203,7 +203,7 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
     }.items():
         rows.append(row(name, pick, networks))
     for name, other in (
-        ("convolution", "learns its modifiers"), ("regressions", "two regressions"), ("ceiling", "valences known"),
+        ("convolution", "learns its modifiers"), ("regressions", "documents alone"), ("ceiling", "valences known"),
     ):  # fmt: skip
         if name in found:
             one = found[name]
