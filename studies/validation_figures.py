@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rnnlens.figures.style import BLUE, FAINT, GREY, ORANGE, look_of_kind, panels, styled
+from studies.validation_tables import Results, best, precision_of, sizes_of_hard
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Results = dict[str, Any]
 GREEN, SKY, YELLOW = "#009e73", "#56b4e9", "#e69f00"
 SHOWN = {  # as they are named, and drawn
     "norm_fixed": ("‖ΔJ‖, the paper's", GREY), "interaction": ("interaction", ORANGE), "score": ("score", YELLOW),
@@ -26,15 +26,6 @@ def figures(every: dict[str, Results], main: tuple[str, ...]) -> dict[str, Figur
     drawn = {"scores": scores(found), "frequency": frequency(found), "strength": strength(found)}
     more = {"documents": documents(every), "fresh": fresh(every)}
     return {**drawn, **{name: figure for name, figure in more.items() if figure is not None}}
-
-
-def best(one: Results) -> Results:
-    return one.get("consensus") or one["networks"][0]
-
-
-def precision(one: Results) -> float:
-    """The better of strengths as they are and shrunk by frequency."""
-    return max(score["average_precision"] for score in one["scores"].values())
 
 
 def scores(found: dict[str, Results]) -> Figure:
@@ -56,7 +47,7 @@ def scores(found: dict[str, Results]) -> Figure:
         )  # fmt: skip
     for key, colour, told in KNOWING:
         figure.add_scatter(
-            x=list(found), y=[precision(one[key]) for one in found.values()], mode="markers", name=told,
+            x=list(found), y=[precision_of(one[key]) for one in found.values()], mode="markers", name=told,
             marker={"symbol": "line-ew", "size": 60, "line": {"width": 2, "color": colour}},
         )  # fmt: skip
     figure = styled(
@@ -116,10 +107,9 @@ def strength(found: dict[str, Results]) -> Figure:
 
 def documents(found: dict[str, Results]) -> Figure | None:
     """How average precision and strengths rise with the number of training documents."""
-    runs = [one for name, one in found.items() if name == "hard" or name.removeprefix("hard-").isdigit()]
+    runs = sizes_of_hard(found)
     if len(runs) < 2:
         return None
-    runs.sort(key=lambda one: one["language"]["train"])
     x = [one["language"]["train"] for one in runs]
     figure = panels(["average precision", "strength: r, seen at least 500 times"])
 
@@ -130,7 +120,7 @@ def documents(found: dict[str, Results]) -> Figure | None:
         )  # fmt: skip
 
     for key, colour, told in KNOWING:
-        line([precision(one[key]) for one in runs], 1, told, colour, "dot")
+        line([precision_of(one[key]) for one in runs], 1, told, colour, "dot")
         line([one[key]["strength"]["learnable"]["pearson"] for one in runs], 2, told, colour, "dot", False)
     for key in ("documents", "sure", "norm_fixed"):
         told, colour = SHOWN[key]
@@ -175,7 +165,7 @@ def fresh(found: dict[str, Results]) -> Figure | None:
             )  # fmt: skip
     for key, colour, told in KNOWING:
         figure.add_scatter(
-            x=names, y=[precision(one[key]) for one in runs.values()], name=told, mode="markers",
+            x=names, y=[precision_of(one[key]) for one in runs.values()], name=told, mode="markers",
             marker={"symbol": "line-ew", "size": 26, "line": {"width": 2, "color": colour}},
         )  # fmt: skip
     figure = styled(

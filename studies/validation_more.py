@@ -12,6 +12,7 @@ from studies.validation_tables import (
     best,
     number,
     of_networks,
+    sizes_of_hard,
     spread,
     table,
 )  # fmt: skip
@@ -37,10 +38,9 @@ def _in_short(one: Results) -> list[str]:
 
 def sizes(found: dict[str, Results]) -> list[str]:
     """How results vary with the number of documents."""
-    runs = [one for name, one in found.items() if name == "hard" or name.removeprefix("hard-").isdigit()]
+    runs = sizes_of_hard(found)
     if len(runs) < 2:
         return []
-    runs.sort(key=lambda one: one["language"]["train"])
     rows = [[f"{one['language']['train']:,}", *_in_short(one)] for one in runs]
     usual, most = next(one for one in runs if one["language"]["train"] == 25_000), runs[-1]
 

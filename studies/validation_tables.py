@@ -47,6 +47,12 @@ def best(one: Results) -> Results:
     return one.get("consensus") or one["networks"][0]
 
 
+def sizes_of_hard(found: dict[str, Results]) -> list[Results]:
+    """The hard language with more and fewer documents, the fewest first."""
+    runs = [one for name, one in found.items() if name == "hard" or name.removeprefix("hard-").isdigit()]
+    return sorted(runs, key=lambda one: one["language"]["train"])
+
+
 def table(head: list[str], rows: Iterable[list[str]]) -> list[str]:
     return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *("| " + " | ".join(row) + " |" for row in rows)]
 

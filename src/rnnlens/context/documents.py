@@ -163,7 +163,7 @@ def in_documents(
     plain = np.bincount(row, value[text], minlength=len(split)).astype(float)
     slope, constant = logistic_line(plain, y)
     value, plain = slope * value, slope * plain + constant
-    fade = float(np.exp(-1 / max(tau - 1, 0.1)))
+    fade = float(np.exp(-1 / (tau - 1)))
     x = followed(split, value[text], fade, ids, words)
     said, share = np.zeros(len(ids)) if sure is None else sure, 0.0
     if said.any():
