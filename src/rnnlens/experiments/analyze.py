@@ -37,6 +37,7 @@ from rnnlens.experiments.accuracy import accuracy_experiments, other_words
 from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
+from rnnlens.replacing import TENSORS, check_file, check_json
 from rnnlens.runs import Run, load
 from rnnlens.training.loop import threads_for
 
@@ -111,12 +112,16 @@ class Analysis(Shown):
         return table_html(rows, ["", "claim", "here", "paper"])
 
     def save(self, folder: Path | str | None = None) -> Path:
-        """Write results.json (merged into what a run has) and analysis.safetensors."""
+        """Write results.json (merged into what a run has), analysis.safetensors and states.safetensors; into another
+        folder than the run's own only where they replace an earlier analysis at most."""
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
         if path.resolve().is_relative_to(ZOO):
             raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
+        own = self.run is not None and path.resolve() == self.run.path.resolve()
+        if not own:
+            _check_no_other(path)
         results = _rounded(self.results)
         with exclusive(path, wait=True):  # of two processes that save here, one after the other
             mark = write_tensors(
@@ -127,12 +132,21 @@ class Analysis(Shown):
             write_tensors(
                 path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"}
             )
-            if self.run is not None and path.resolve() == self.run.path.resolve():
+            if own and self.run is not None:
                 provenance = {**self.run.results.get("provenance", {}), "analysis": mark}
                 self.run.add_results(**results, provenance=provenance)
             else:
                 write_json(path / "results.json", {**results, "provenance": {"analysis": mark}})
         return path
+
+
+def _check_no_other(folder: Path) -> None:
+    """Refuse to save an analysis into the folder of another run, or over files that are of no analysis."""
+    if (folder / "run.json").exists() or (folder / "config.json").exists():
+        raise RnnlensError(f"{quoted(str(folder))} holds another run than was analyzed: choose another folder")
+    check_json(folder / "results.json", "subspace", "a result of `rnnlens analyze`")
+    for name in ("analysis.safetensors", "states.safetensors"):
+        check_file(folder / name, TENSORS, "from an analysis of rnnlens")
 
 
 class _Steps:

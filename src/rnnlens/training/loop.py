@@ -27,6 +27,7 @@ from rnnlens.artifacts import SCHEMA, append_line, exclusive, read_lines, rewrit
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import Advance, progress_bar
+from rnnlens.replacing import FINGERPRINTED, check_file
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
@@ -335,6 +336,7 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
         ours = {"vocab.json", ".lock"}  # what a run killed at its very start leaves
         if out.exists() and (not out.is_dir() or any(p.name not in ours and p.suffix != ".tmp" for p in out.iterdir())):
             raise RnnlensError(f"{quoted(str(out))} holds something that is no run: choose another folder to write to")
+        check_file(out / "vocab.json", FINGERPRINTED, "a vocabulary that rnnlens wrote")
         return
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
