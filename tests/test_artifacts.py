@@ -213,7 +213,8 @@ with replacing.atomic_folder({str(tmp_path / "corpus")!r}, kind) as temporary:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode
     sweep_temporaries(tmp_path)
     (left,) = tmp_path.iterdir()
-    assert sorted(path.name for path in left.iterdir()) == ["mark", "old"] and (left.name == "corpus") == ("OSError" in how)
+    assert sorted(path.name for path in left.iterdir()) == ["mark", "old"]
+    assert (left.name == "corpus") == ("OSError" in how)
 
 
 def test_a_folder_is_replaced_without_an_atomic_exchange(tmp_path, monkeypatch):

@@ -35,7 +35,7 @@ _MARKS = {
 class FolderKind:
     """A kind of folder that rnnlens writes.
 
-    name   what it is called, as in "a saved estimator"
+    name   what it is called, such as "a saved estimator"
     files  every file that may be in one
     marks  file → pattern of bytes in it that rnnlens alone writes; one of these files must be there
     """
@@ -67,7 +67,7 @@ def check_folder(folder: Path | str, kind: FolderKind | None = None) -> None:
     if foreign or not marked:
         found = quoted((foreign or there)[0])
         raise RnnlensError(
-            f"{quoted(str(folder), 200)} holds {found}, which is not from {kind.name}: choose another folder"
+            f"{quoted(str(folder), 200)} holds {found}, which is not part of {kind.name}: choose another folder"
         )
 
 
@@ -150,7 +150,7 @@ def check_file(path: Path | str, mark: bytes, what: str) -> None:
             return
         ours = is_ordinary(path) and (os.path.getsize(path) == 0 or _holds(path, mark))
     if not ours:
-        raise RnnlensError(f"{quoted(str(path), 200)} is there and is not {what}: choose another name, or move it away")
+        raise RnnlensError(f"{quoted(str(path), 200)} exists and is not {what}: choose another name, or move it away")
 
 
 def check_output(path: Path | str, what: str, *suffixes: str) -> Path:
@@ -167,8 +167,14 @@ def check_output(path: Path | str, what: str, *suffixes: str) -> Path:
 
 def check_json(path: Path | str, key: str, what: str) -> None:
     """Refuse to write a JSON file, unless there is none yet, or one of rnnlens that has the entry `key`."""
-    if os.path.lexists(path) and key not in read_json(path):
-        raise RnnlensError(f"{quoted(str(path), 200)} is there and is not {what}: choose another folder")
+    if not os.path.lexists(path):
+        return
+    try:
+        ours = key in read_json(path)
+    except RnnlensError:
+        ours = False
+    if not ours:
+        raise RnnlensError(f"{quoted(str(path), 200)} exists and is not {what}: choose another folder, or move it away")
 
 
 def _holds(path: Path | str, mark: bytes) -> bool:

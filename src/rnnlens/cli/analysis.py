@@ -114,7 +114,7 @@ def analyze(
     top
         How many of the most frequent words to look at.
     table
-        Also write every word's measures, to a csv or parquet file.
+        Also write every word's measures, to a csv or parquet file; a file that is no such table is not replaced.
     seed
         Of visited states and random controls.
     device

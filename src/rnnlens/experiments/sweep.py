@@ -53,7 +53,8 @@ def sweep(
     data = load_corpus(corpus)
     about = mark(data, modifiers)
     earlier_models(out / "settings.json", data.fingerprint)  # what may not be replaced is told before the first trial
-    check_file(out / "ledger.db", rb"\ASQLite format 3\x00", "a ledger of trials")
+    if storage is None:
+        check_file(out / "ledger.db", rb"\ASQLite format 3\x00", "a ledger of trials")
     url = storage or f"sqlite:///{out / 'ledger.db'}"
     with watched(url), ExitStack() as stack:
         stack.enter_context(exclusive(out))
