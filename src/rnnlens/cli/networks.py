@@ -9,9 +9,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rnnlens.cli.printing import Arch, Device, show, table_of
+from rnnlens.cli.printing import Arch, Device
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.errors import UsageError
+from rnnlens.terminal import say, show, table_of
 from rnnlens.training.config import TrainConfig
 
 
@@ -52,8 +53,8 @@ def prepare(
             done = rows / max(1, total)
 
         corpus = prepare_corpus(source, out, overwrite=overwrite, progress=told, **asdict(config))
-    print(repr(corpus))
-    print(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
+    say(repr(corpus))
+    say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
 
 
 def train(
@@ -123,7 +124,7 @@ def train(
         tuned,
     )  # fmt: skip
     if corpus != "toy":
-        print(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
+        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
 
 
 def info(path: Path, /) -> None:
@@ -188,8 +189,8 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
             before, calmer = logit, calmer if calm is None else calm[k][1]
         show(table)
     if quiet is not None:
-        print("without modifiers: with the modifier subspace projected out of the state at every step")
+        say("without modifiers: with the modifier subspace projected out of the state at every step")
     if figure is not None:
         from rnnlens import figures
 
-        print(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
+        say(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")

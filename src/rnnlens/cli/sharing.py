@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from rnnlens.cli.printing import show_report
+from rnnlens.terminal import say
 
 
 def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -> None:
@@ -50,9 +51,9 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     with progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
         written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
     for path in written:
-        print(path)
+        say(path)
     for name, why in missing.items():
-        print(f"{name}: not drawn: {why}")
+        say(f"{name}: not drawn: {why}")
 
 
 def export(
@@ -91,4 +92,4 @@ def export(
 
     folder = write_folder(run, to, name=name, license=license, dataset=dataset, overwrite=overwrite)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    print(f"model: {folder} ({size / 1e6:.1f} MB); open it with rnnlens.load({str(folder)!r})")
+    say(f"model: {folder} ({size / 1e6:.1f} MB); open it with rnnlens.load({str(folder)!r})")

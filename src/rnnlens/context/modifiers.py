@@ -38,6 +38,7 @@ from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change, input_size
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
+from rnnlens.terminal import printable
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -222,7 +223,7 @@ class Modifiers(Shown):
         return table_html(rows, names)
 
     def __repr__(self) -> str:
-        return (
+        return printable(
             f"Modifiers({len(self.selected)} of {len(self)} words above {self.threshold:.3f}: "
             f"{', '.join(self.strongest(8))} …)"
         )

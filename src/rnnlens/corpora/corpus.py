@@ -15,6 +15,7 @@ import numpy as np
 from rnnlens import artifacts
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.terminal import printable
 
 PARTS = ("train", "validation", "test")
 ARRAYS = ("ids", "offsets", "labels")
@@ -169,7 +170,7 @@ class Corpus:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
-        return f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})"
+        return printable(f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})")
 
 
 def _split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:

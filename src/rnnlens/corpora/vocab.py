@@ -9,6 +9,7 @@ import numpy as np
 
 from rnnlens.corpora.words import split_words
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.terminal import printable
 
 PAD = -1  # the id of *no input* (x = 0) wherever ids are padded, dropped or, in the toy language, silent
 UNK = "<unk>"
@@ -77,7 +78,7 @@ class Vocab:
         return hash(self.words)
 
     def __repr__(self) -> str:
-        return f"Vocab({len(self)} words: {', '.join(self.words[:5])}{', …' if len(self) > 5 else ''})"
+        return printable(f"Vocab({len(self)} words: {', '.join(self.words[:5])}{', …' if len(self) > 5 else ''})")
 
 
 def _by_id(ids: Mapping[str, int]) -> list[str]:

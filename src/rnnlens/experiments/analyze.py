@@ -38,6 +38,7 @@ from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.runs import Run, load
+from rnnlens.terminal import say
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
@@ -417,7 +418,7 @@ def main(arguments: list[str] | None = None) -> None:
         found = analyze(asked.run, asked.corpus, top=asked.top, device=asked.device, seed=asked.seed,
                         reviews=asked.reviews, progress=True)  # fmt: skip
         found.save()
-        print(found)
+        say(found)
 
     sys.exit(exit_code_of(command))
 

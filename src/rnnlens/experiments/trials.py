@@ -27,6 +27,7 @@ from rnnlens.experiments.settings import best
 from rnnlens.experiments.space import check_model, models_of, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
+from rnnlens.terminal import say
 from rnnlens.training import TrainConfig, evaluate, train
 
 SHAPE = ("hidden", "embedding", "scale", "memory")  # what Network takes; the rest is TrainConfig's
@@ -169,7 +170,7 @@ def run_trials(
         append_line(out, row)
         before.append(row)
         accuracy = "diverged" if row["accuracy"] is None else f"{100 * row['accuracy']:.2f} %"
-        print(
+        say(
             f"{time.monotonic() - since:6.0f} s  {row['model']} {row['trial']}: {accuracy}  {row['seconds']} s",
             flush=True,
         )
@@ -200,7 +201,7 @@ def main(arguments: list[str] | None = None) -> None:
         for model in models:
             top = best(rows, model)
             if top is not None:
-                print(f"{model}: {100 * top['accuracy']:.2f} % with {top['parameters']}")
+                say(f"{model}: {100 * top['accuracy']:.2f} % with {top['parameters']}")
 
     sys.exit(exit_code_of(command))
 
