@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TextIO
 
 from rnnlens.terminal import allow_any_text, printable, say
 
@@ -69,9 +69,16 @@ def exit_code_of(command: Callable[[], object]) -> int:
 _usual_show = warnings.showwarning
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
-    """A warning of ours as one line, any other as Python shows it."""
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning of rnnlens as one line, any other as Python shows it."""
     if issubclass(category, RnnlensWarning):
         say(f"warning: {message}", error=True)
     else:
-        _usual_show(message, category, *where)
+        _usual_show(message, category, filename, lineno, file, line)

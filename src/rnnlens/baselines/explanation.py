@@ -10,7 +10,6 @@ import torch
 
 from rnnlens.baselines.convolution import Convolution
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.corpora.words import split_words
 from rnnlens.terminal import printable
 
 
@@ -97,7 +96,7 @@ def _line(word: Contribution) -> str:
 @torch.no_grad()
 def explain(model: Convolution, vocab: Vocab, text: str, max_words: int | None = None) -> Explanation:
     """Take a model's logit of one text, or its last `max_words` words, apart."""
-    words = split_words(text)
+    words = vocab.split(text)
     words = words if max_words is None else words[-max_words:]
     ids = vocab.encode(words).tolist()
     shape, T = model.shape, len(ids)

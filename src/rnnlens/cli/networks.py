@@ -27,8 +27,8 @@ def prepare(
     """Turn reviews into a vocabulary and memory-mapped ids.
 
     SOURCE is a hub name (`imdb`, `yelp`, `owner/name`), a csv, tsv, jsonl or parquet file, a folder with train and
-    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2, neg/pos
-    or 1 to 5 stars (3 dropped).
+    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2, neg/pos,
+    -1/0/1 (0 dropped) or 1 to 5 stars (3 dropped). Reviews without a word are dropped.
 
     Example: `rnnlens prepare reviews.csv --out corpora/mine --text body --label stars`
 
@@ -54,6 +54,8 @@ def prepare(
 
         corpus = prepare_corpus(source, out, overwrite=overwrite, progress=told, **asdict(config))
     say(repr(corpus))
+    if dropped := ", ".join(f"{n:,} with {why}" for why, n in corpus.about.get("dropped", {}).items() if n):
+        say(f"dropped: {dropped}")
     say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rnnlens.context.documents import Borne
 
 Reference = Literal["fixed", "nearest"]
+FORMULA = "^([=+\\-@\t\r\n＝＋－＠])"  # how a cell begins that spreadsheets run (OWASP); as in page/script/table.js
 NEGATES = 0.5  # a word that takes away at least this share of valence is a negator, one that takes less a diminisher
 PRIOR = 300.0  # how many occurrences outweigh the belief that a word modifies nothing
 CHANGES = 0.1  # a word that changes valence by less than this share is neither
@@ -203,14 +204,20 @@ class Modifiers(Shown):
         return frame[self.order.cpu().numpy()]
 
     def write(self, path: Path | str, **more: Sequence[Any]) -> Path:
-        """Save the table as .csv or .parquet."""
+        """Save the table as .csv or .parquet. In a .csv file, texts that a spreadsheet would run as a formula (they
+        begin with = + - @ or a tab) get a `'` in front."""
+        import polars
+
         path = Path(path)
         kind = path.suffix.lower()
         if kind not in (".csv", ".parquet"):
             raise RnnlensError(f"cannot save a table as {quoted(str(path))}: expected a name ending in csv or parquet")
         with atomic_file(path) as temporary:
             table = self.table(**more)
-            table.write_csv(temporary) if kind == ".csv" else table.write_parquet(temporary)
+            if kind == ".csv":
+                table.with_columns(polars.selectors.string().str.replace(FORMULA, "'$1")).write_csv(temporary)
+            else:
+                table.write_parquet(temporary)
         return path
 
     def _facts(self) -> Facts:

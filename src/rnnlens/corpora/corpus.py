@@ -130,7 +130,8 @@ class Corpus:
         min_count: int = 1,
         seed: int = 0,
     ) -> Corpus:
-        """A corpus from texts and labels (0 negative, 1 positive), wholly in memory."""
+        """A corpus from texts and labels (0 negative, 1 positive), wholly in memory. Texts without a word are left out;
+        `about["dropped"]` says how many."""
         from rnnlens.corpora.in_memory import corpus_from_texts
 
         return corpus_from_texts(texts, labels, test, validation, vocab_size, min_count, seed)

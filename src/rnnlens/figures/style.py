@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.figures.pictures import picture
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -155,9 +156,8 @@ def write_figure(figure: Figure, path: Path | str) -> Path:
         if kind == "html":
             figure.write_html(temporary, include_plotlyjs=True)
         else:
-            width, height = figure.layout.width or 900, figure.layout.height or 480
             try:
-                temporary.write_bytes(figure.to_image(format=kind, width=width, height=height, scale=2))
+                temporary.write_bytes(picture(figure, kind))
             except Exception as error:  # what draws has errors of its own kind, and so has its browser
                 raise RnnlensError(
                     f"cannot draw {quoted(str(path))}: {(str(error).strip().splitlines() or [repr(error)])[0]:.160} "
