@@ -43,12 +43,14 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     format
         What kind of file. All but html need `pip install rnnlens[images]` and a Chrome or Chromium.
     """
+    from rnnlens.artifacts import understood
     from rnnlens.figures import catalogue, write_figures
     from rnnlens.progress import progress_bar
     from rnnlens.runs import load
 
     results = load(run).results
-    with progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
+    odd = understood(run / "results.json", "result of rnnlens")
+    with odd, progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
         written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
     for path in written:
         say(path)

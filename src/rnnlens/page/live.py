@@ -60,7 +60,7 @@ def live(
         "word": WORD, "rules": RULES, "lowered": LOWERED if vocab.cased else None,
         "words": vocab.words, "unk": vocab.unk, "kinds": KINDS,
         "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []},
-        "threshold": results.get("modifiers", {}).get("threshold"),
+        "threshold": float(results["modifiers"]["threshold"]) if "modifiers" in results else None,
         "measured": _measured(arrays, vocab) or _listed(results, vocab),
         "stored": {},
     }  # fmt: skip
