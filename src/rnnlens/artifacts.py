@@ -142,7 +142,7 @@ def sweep_temporaries(folder: Path | str, name: str | None = None) -> None:
     nor a living process's."""
     for leftover in Path(folder).glob(f".{'*' if name is None else glob.escape(name)}.{HOST}-*.tmp"):
         process = leftover.name.removesuffix(".tmp").rsplit("-", 2)[1]
-        if leftover not in _ours and not (process.isdigit() and int(process) != os.getpid() and alive(int(process))):
+        if leftover not in _ours and not (process.isdecimal() and int(process) != os.getpid() and alive(int(process))):
             shutil.rmtree(leftover, ignore_errors=True)
             leftover.unlink(missing_ok=True)
 

@@ -48,16 +48,14 @@ def export(
             f"license is {quoted(license)}: expected an identifier of the hub, such as apache-2.0 or mit"
         )
     _check_free(to, overwrite)
-    with understood(run.path / "run.json", "run of rnnlens"):
-        about = {"model_type": KIND, **run.about, "corpus": {**run.about["corpus"], "source": _named(run.about)}}
-        text = card(run, name, license, dataset)
-    with atomic_folder(to, replace=overwrite) as folder:
+    about = {"model_type": KIND, **run.about, "corpus": {**run.about["corpus"], "source": _named(run.about)}}
+    with atomic_folder(to, replace=overwrite) as folder, understood(run.path / "run.json", "run of rnnlens"):
         shutil.copy(run.weights, folder / MODEL)
         for file in COPIED:
             if (run.path / file).exists():
                 shutil.copy(run.path / file, folder / file)
         write_json(folder / CONFIG, about)
-        (folder / CARD).write_text(text, encoding="utf-8")
+        (folder / CARD).write_text(card(run, name, license, dataset), encoding="utf-8")
     return to
 
 

@@ -75,7 +75,7 @@ class Run:
         """results.json, or nothing yet."""
         path = self.path / "results.json"
         found = read_json(path) if path.exists() else {}
-        for name in ("network", "accuracy", "provenance"):
+        for name in ("network", "accuracy", "loss", "provenance", "probes", "beginning", "ending"):
             if not isinstance(found.get(name, {}), dict):
                 raise RnnlensError(
                     f"{quoted(str(path))} is damaged: its {name} is {quoted(found[name])}; write it anew"

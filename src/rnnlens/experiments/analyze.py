@@ -341,8 +341,9 @@ def stored_line(run: Run) -> LineAttractor:
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
     """The probe words an analysed run stored, or else those its network reads most strongly."""
     stored = {} if run is None else run.results.get("probes", {})
-    if "positive" in stored:
-        return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
+    if run is not None and "positive" in stored:
+        with understood(run.path / "results.json", "result of rnnlens"):
+            return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
     return Probes.from_network(network, line)
 
 

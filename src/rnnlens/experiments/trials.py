@@ -193,7 +193,7 @@ def main(arguments: list[str] | None = None) -> None:
     def command() -> None:
         models = models_of(asked.model)
         first, _, last = asked.trials.partition("-")
-        if not (first.isdigit() and (last or first).isdigit()):
+        if not (first.isdecimal() and (last or first).isdecimal()):
             raise RnnlensError(f"trials is {quoted(asked.trials)}: expected a range such as 0-59")
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
         rows = run_trials(asked.corpus, models, range(int(first), int(last or first) + 1), asked.seed, words,
