@@ -118,6 +118,7 @@ def test_aclimdb_is_read_from_its_folder_or_tar_without_unpacking(tmp_path: Path
         (["False", "true", None], "label", "neg/pos", [0, 1, DROPPED]),
         (["negative", "Neutral", "positive"], "sentiment", "neg/pos", [0, DROPPED, 1]),
         ([-1, 1, None], "label", "-1/1", [0, 1, DROPPED]),
+        ([-1, 0, 1], "label", "-1/0/1", [0, DROPPED, 1]),
         ([1, 2, 3, 4, 5], "label", "stars", [0, 0, DROPPED, 1, 1]),
         ([1, 5], "stars", "stars", [0, 1]),
         ([1, 2, 5], "stars", "stars", [0, 0, 1]),
@@ -132,7 +133,7 @@ def test_labels_are_read_by_the_scheme_that_fits_all_of_them(
 
 
 @pytest.mark.parametrize(
-    "values", [[0, 1, 2], [-1, 0, 1], [1, 2, 11], ["good", "bad"], [0.5, 1], ["pos", 0], [None], [1e30], [float("nan")]]
+    "values", [[0, 1, 2], [-2, 0, 1], [1, 2, 11], ["good", "bad"], [0.5, 1], ["pos", 0], [None], [1e30], [float("nan")]]
 )
 def test_labels_out_of_range_are_refused_in_one_line(values: list[object]) -> None:
     with pytest.raises(RnnlensError, match="expected 0/1") as told:

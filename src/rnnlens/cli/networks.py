@@ -9,9 +9,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rnnlens.cli.printing import Arch, Device, show, table_of
+from rnnlens.cli.printing import Arch, Device
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.errors import UsageError
+from rnnlens.terminal import say, show, table_of
 from rnnlens.training.config import TrainConfig
 
 
@@ -26,8 +27,8 @@ def prepare(
     """Turn reviews into a vocabulary and memory-mapped ids.
 
     SOURCE is a hub name (`imdb`, `yelp`, `owner/name`), a csv, tsv, jsonl or parquet file, a folder with train and
-    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2, neg/pos
-    or 1 to 5 stars (3 dropped).
+    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2, neg/pos,
+    -1/0/1 (0 dropped) or 1 to 5 stars (3 dropped). Reviews without a word are dropped.
 
     Example: `rnnlens prepare reviews.csv --out corpora/mine --text body --label stars`
 
@@ -52,8 +53,10 @@ def prepare(
             done = rows / max(1, total)
 
         corpus = prepare_corpus(source, out, overwrite=overwrite, progress=told, **asdict(config))
-    print(repr(corpus))
-    print(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
+    say(repr(corpus))
+    if dropped := ", ".join(f"{n:,} with {why}" for why, n in corpus.about.get("dropped", {}).items() if n):
+        say(f"dropped: {dropped}")
+    say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
 
 
 def train(
@@ -123,7 +126,7 @@ def train(
         tuned,
     )  # fmt: skip
     if corpus != "toy":
-        print(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
+        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
 
 
 def info(path: Path, /) -> None:
@@ -188,8 +191,8 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
             before, calmer = logit, calmer if calm is None else calm[k][1]
         show(table)
     if quiet is not None:
-        print("without modifiers: with the modifier subspace projected out of the state at every step")
+        say("without modifiers: with the modifier subspace projected out of the state at every step")
     if figure is not None:
         from rnnlens import figures
 
-        print(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
+        say(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from rnnlens.cli.printing import Arch, Device, show, show_report, table_of
+from rnnlens.cli.printing import Arch, Device, show_report
 from rnnlens.experiments.recipe import RECIPE, Settings
+from rnnlens.terminal import say, show, table_of
 from rnnlens.training.config import TrainConfig
 
 
@@ -63,9 +64,9 @@ def baselines(
                       f"{row['loss']:.3f}")  # fmt: skip
     show(table)
     strongest = ", ".join(f"{m['word']} {m['strength']:+.2f} (τ {m['tau']:.1f})" for m in row["modifiers"][:12])
-    print(f"strongest modifiers: {strongest}")
-    print("strength: the change in the weight of the next word, as a share of it; τ: over how many words it fades")
-    print(f"saved: {out}")
+    say(f"strongest modifiers: {strongest}")
+    say("strength: the change in the weight of the next word, as a share of it; τ: over how many words it fades")
+    say(f"saved: {out}")
 
 
 def sweep(
@@ -138,8 +139,8 @@ def sweep(
     for name in models:
         if name in chosen["models"]:
             top = chosen["models"][name]
-            print(f"{name}: {100 * top['accuracy']:.2f} % on validation, trial {top['trial']} of {top['trials']}")
-    print(f"settings: {out / 'settings.json'}")
+            say(f"{name}: {100 * top['accuracy']:.2f} % on validation, trial {top['trial']} of {top['trials']}")
+    say(f"settings: {out / 'settings.json'}")
 
 
 def reproduce(
@@ -203,12 +204,12 @@ def reproduce(
     words = read_modifiers(modifiers, most) if modifiers else None
     results = run_reproduction(
         corpus, out, models=models_of(model), seeds=seeds, settings=settings, modifiers=words, most=most, trials=trials,
-        balance=balance, engine=engine, jobs=jobs, device=device, told=lambda note: print(note, flush=True),
+        balance=balance, engine=engine, jobs=jobs, device=device, told=lambda note: say(note, flush=True),
     )  # fmt: skip
-    print(table_text(results["table"]))
+    say(table_text(results["table"]), lines=True)
     for name, draw in (("table", figures.table), ("architectures", figures.architectures)):
         if results[name]:
-            print(f"figure: {figures.write_figure(draw(results), out / f'{name}.html')}")
+            say(f"figure: {figures.write_figure(draw(results), out / f'{name}.html')}")
     show_report(write_report(out))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from rnnlens import artifacts
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.terminal import printable
 
 PARTS = ("train", "validation", "test")
 ARRAYS = ("ids", "offsets", "labels")
@@ -129,7 +130,8 @@ class Corpus:
         min_count: int = 1,
         seed: int = 0,
     ) -> Corpus:
-        """A corpus from texts and labels (0 negative, 1 positive), wholly in memory."""
+        """A corpus from texts and labels (0 negative, 1 positive), wholly in memory. Texts without a word are left out;
+        `about["dropped"]` says how many."""
         from rnnlens.corpora.in_memory import corpus_from_texts
 
         return corpus_from_texts(texts, labels, test, validation, vocab_size, min_count, seed)
@@ -169,7 +171,7 @@ class Corpus:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
-        return f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})"
+        return printable(f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})")
 
 
 def _split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:

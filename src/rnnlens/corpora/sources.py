@@ -17,17 +17,23 @@ import polars as pl
 
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
 from rnnlens.corpora.labels import DROPPED, decide_scheme, looks_like_label
-from rnnlens.corpora.tables import SUFFIXES, NoSuchFileError, Table, batches, open_files, open_hub, read_column, reading
+from rnnlens.corpora.tables import (
+    LABEL_NAMES,
+    SUFFIXES,
+    TEXT_NAMES,
+    NoSuchFileError,
+    Table,
+    batches,
+    open_files,
+    open_hub,
+    read_column,
+    reading,
+)
 from rnnlens.errors import RnnlensError, quoted
 
 HUB = {"imdb": "stanfordnlp/imdb", "yelp": "fancyzhx/yelp_polarity"}
 SPLITS = {"train": ("train",), "validation": ("validation", "valid", "val", "dev"), "test": ("test",)}
 
-_TEXT_NAMES = ("text", "review", "review_text", "reviewtext", "sentence", "content", "body", "comment", "document")
-_LABEL_NAMES = (
-    "label", "labels", "sentiment", "polarity", "class", "target", "y",
-    "stars", "star_rating", "rating", "score", "overall",
-)  # fmt: skip
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _BATCH_BYTES = 8 << 20
 _SAMPLE = 1000  # rows looked at to tell columns apart
@@ -171,8 +177,8 @@ def _columns(table: Table, where: str, text: str | None, label: str | None) -> t
             raise RnnlensError(
                 f"{where} has no column {quoted(name)} (given as {flag}= / --{flag}): it has {_listed(columns)}"
             )
-    label = label or _named(_LABEL_NAMES, [name for name in columns if name != text])
-    text = text or _named(_TEXT_NAMES, [name for name in columns if name != label])
+    label = label or _named(LABEL_NAMES, [name for name in columns if name != text])
+    text = text or _named(TEXT_NAMES, [name for name in columns if name != label])
     if text is None or label is None:
         with reading(table):
             sample = table.frame.head(_SAMPLE).collect()

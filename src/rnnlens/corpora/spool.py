@@ -76,11 +76,13 @@ class Spool:
 
 @dataclass(frozen=True)
 class Indexed:
-    """Every document read: the words, the table code → id, and each final split as a spool and a mask (n,) of it."""
+    """Every document read: the words, the table code → id, each final split as a spool and a mask (n,) of it, and how
+    many documents had no words and were left out."""
 
     vocab: Vocab
     table: np.ndarray
     parts: Mapping[str, tuple[Spool, np.ndarray]]
+    wordless: int
 
 
 def index_texts(
@@ -90,16 +92,20 @@ def index_texts(
     rng: np.random.Generator,
 ) -> Indexed:
     """Split chunks of texts into `spools`, deal the documents to the final splits, count the words of train."""
-    dictionary = Dictionary()
+    dictionary, wordless = Dictionary(), 0
 
     def spool(place: Place, chunk: Codes) -> None:
+        nonlocal wordless
         split, labels = place
-        spools[split].append(*_last_words(chunk.codes, chunk.lengths, config.max_words), labels)
+        codes, lengths = _last_words(chunk.codes, chunk.lengths, config.max_words)
+        kept = lengths > 0
+        wordless += int(np.count_nonzero(~kept))
+        spools[split].append(codes, lengths[kept], labels[kept])
 
     spool_texts(dictionary, chunks, spool)
     parts = deal(spools, {"test": config.test, "validation": config.validation}, rng, config.neighbours)
     counts = count_words(*parts["train"], dictionary.size)
-    return Indexed(*build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count), parts)
+    return Indexed(*build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count), parts, wordless)
 
 
 def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -166,7 +172,12 @@ def deal(
             mask[held_out] = True
             train[held_out] = False
             parts[part] = (spool, mask)
+    for split, (held, _) in parts.items():
+        if not len(held.labels):
+            raise RnnlensError(
+                f"no review of the {split} split has words: expected reviews with words, or no such split"
+            )
     for code, name in enumerate(("negative", "positive")):
         if not np.any(spool.labels[train] == code):
-            raise RnnlensError(f"no {name} review is left to train on: expected reviews of both classes, with a text")
+            raise RnnlensError(f"no {name} review is left to train on: expected reviews of both classes, with words")
     return {part: parts[part] for part in PARTS if part in parts}

@@ -25,9 +25,10 @@ def write_corpus(
     """Write `corpus.json`, `vocab.json` and the arrays of every split into `folder`; `about` goes into the first."""
     rng = np.random.Generator(np.random.PCG64(config.seed))
     spools = {split: Spool(folder / f"{split}.codes") for split in source.labels}
-    dropped = {"no class": 0, "no text": 0}
+    dropped = {"no class": 0, "no text": 0, "no words": 0}
     texts = _kept_texts(source, _wanted(source, config.limit, rng, config.neighbours), dropped, progress)
     found = index_texts(spools, texts, config, rng)
+    dropped["no words"] = found.wordless
     for part, (spool, chosen) in found.parts.items():
         _write_split(folder, part, spool, chosen, found.table)
     for spool in spools.values():

@@ -39,6 +39,7 @@ from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.replacing import TENSORS, check_file, check_json
 from rnnlens.runs import Run, load
+from rnnlens.terminal import say
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
@@ -354,8 +355,9 @@ def stored_line(run: Run) -> LineAttractor:
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
     """The probe words an analysed run stored, or else those its network reads most strongly."""
     stored = {} if run is None else run.results.get("probes", {})
-    if "positive" in stored:
-        return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
+    if run is not None and "positive" in stored:
+        with understood(run.path / "results.json", "result of rnnlens"):
+            return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
     return Probes.from_network(network, line)
 
 
@@ -431,7 +433,7 @@ def main(arguments: list[str] | None = None) -> None:
         found = analyze(asked.run, asked.corpus, top=asked.top, device=asked.device, seed=asked.seed,
                         reviews=asked.reviews, progress=True)  # fmt: skip
         found.save()
-        print(found)
+        say(found)
 
     sys.exit(exit_code_of(command))
 

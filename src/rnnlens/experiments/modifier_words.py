@@ -14,6 +14,7 @@ from pathlib import Path
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.replacing import check_file
+from rnnlens.terminal import say
 
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
@@ -71,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
         words = read_modifiers(asked.runs, asked.most)
         with atomic_file(asked.out) as temporary:
             temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-        print(f"{len(words)} words: {', '.join(words[:30])}, …")
+        say(f"{len(words)} words: {', '.join(words[:30])}, …")
 
     sys.exit(exit_code_of(command))
 

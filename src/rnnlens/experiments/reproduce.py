@@ -37,6 +37,7 @@ from rnnlens.experiments.trials import baseline, judge, network, opened
 from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
 from rnnlens.replacing import check_folder, check_json
 from rnnlens.runs import load
+from rnnlens.terminal import say
 from rnnlens.training import train
 
 ARCHITECTURES = ("bow", "vanilla", "ugrnn", "gru", "lstm")
@@ -264,9 +265,9 @@ def main(arguments: list[str] | None = None) -> None:
         results = reproduce(
             asked.corpus, asked.out, models=models_of(asked.model), seeds=asked.seeds, settings=asked.settings,
             modifiers=words, most=asked.most, trials=asked.trials, balance=asked.balance, engine=asked.engine,
-            jobs=asked.jobs, device=asked.device, told=lambda note: print(note, flush=True),
+            jobs=asked.jobs, device=asked.device, told=lambda note: say(note, flush=True),
         )  # fmt: skip
-        print(table_text(results["table"]))
+        say(table_text(results["table"]), lines=True)
 
     sys.exit(exit_code_of(command))
 

@@ -28,6 +28,7 @@ from rnnlens.experiments.space import check_model, models_of, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
 from rnnlens.replacing import check_file
+from rnnlens.terminal import say
 from rnnlens.training import TrainConfig, evaluate, train
 
 SHAPE = ("hidden", "embedding", "scale", "memory")  # what Network takes; the rest is TrainConfig's
@@ -171,7 +172,7 @@ def run_trials(
         append_line(out, row)
         before.append(row)
         accuracy = "diverged" if row["accuracy"] is None else f"{100 * row['accuracy']:.2f} %"
-        print(
+        say(
             f"{time.monotonic() - since:6.0f} s  {row['model']} {row['trial']}: {accuracy}  {row['seconds']} s",
             flush=True,
         )
@@ -194,7 +195,7 @@ def main(arguments: list[str] | None = None) -> None:
     def command() -> None:
         models = models_of(asked.model)
         first, _, last = asked.trials.partition("-")
-        if not (first.isdigit() and (last or first).isdigit()):
+        if not (first.isdecimal() and (last or first).isdecimal()):
             raise RnnlensError(f"trials is {quoted(asked.trials)}: expected a range such as 0-59")
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
         rows = run_trials(asked.corpus, models, range(int(first), int(last or first) + 1), asked.seed, words,
@@ -202,7 +203,7 @@ def main(arguments: list[str] | None = None) -> None:
         for model in models:
             top = best(rows, model)
             if top is not None:
-                print(f"{model}: {100 * top['accuracy']:.2f} % with {top['parameters']}")
+                say(f"{model}: {100 * top['accuracy']:.2f} % with {top['parameters']}")
 
     sys.exit(exit_code_of(command))
 

@@ -37,6 +37,7 @@ from rnnlens.experiments.scoring import score_words
 from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.replacing import check_folder, check_json
+from rnnlens.terminal import say
 from rnnlens.training.__main__ import config_flags
 from rnnlens.training.config import TrainConfig
 
@@ -230,7 +231,7 @@ def validate_command(
     found = validate(
         name if documents is None else dataclasses.replace(language, train=documents), out,
         settings, seeds=seeds, language_seed=language_seed, convolution=convolution, jobs=jobs, device=device,
-        told=lambda note: print(note, flush=True),
+        told=lambda note: say(note, flush=True),
     )  # fmt: skip
     return summary(found)
 
@@ -262,7 +263,7 @@ def main(arguments: list[str] | None = None) -> None:
             not asked.no_convolution, asked.jobs, asked.device,
         )  # fmt: skip
         for name, networks, consensus in rows:
-            print(f"{name:45} {networks:28} {consensus}")
+            say(f"{name:45} {networks:28} {consensus}")
 
     sys.exit(exit_code_of(command))
 

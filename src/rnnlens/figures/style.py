@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.figures.pictures import picture
 from rnnlens.replacing import check_output
 
 if TYPE_CHECKING:
@@ -153,9 +154,8 @@ def write_figure(figure: Figure, path: Path | str) -> Path:
         if kind == "html":
             figure.write_html(temporary, include_plotlyjs=True)
         else:
-            width, height = figure.layout.width or 900, figure.layout.height or 480
             try:
-                temporary.write_bytes(figure.to_image(format=kind, width=width, height=height, scale=2))
+                temporary.write_bytes(picture(figure, kind))
             except Exception as error:  # what draws has errors of its own kind, and so has its browser
                 raise RnnlensError(
                     f"cannot draw {quoted(str(path))}: {(str(error).strip().splitlines() or [repr(error)])[0]:.160} "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.artifacts import atomic_file
+from rnnlens.artifacts import atomic_file, understood
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.page.analysis import analysis_sections, analysis_story
 from rnnlens.page.live import live, no_network, stored_arrays
@@ -46,7 +47,8 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
     if out is None and folder is None:
         raise RnnlensError("this network has no run folder: say where to write, as in report(analysis, 'report.html')")
     path = check_output(out if out is not None else folder / "report.html", "a page", "html", "htm")  # type: ignore[operator]
-    text = page(opened, words, more)
+    with nullcontext() if folder is None else understood(folder / "results.json", "result of rnnlens"):
+        text = page(opened, words, more)
     with atomic_file(path) as temporary:
         temporary.write_bytes(text.encode("utf-8", "replace"))  # (a lone surrogate is no character)
     return path

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.terminal import say
 from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -67,10 +68,10 @@ def train_command(
     if int(os.environ.get("RANK", 0)) == 0:
         for record in run.history:
             told = "  ".join(f"{key} {value:.4g}" for key, value in record.items())
-            print(told)
-        print(repr(run))
+            say(told)
+        say(repr(run))
         if hint := _hint(run, data):
-            print(hint)
+            say(hint)
     return run
 
 
