@@ -120,11 +120,14 @@ def analyze(
     device
         Where to compute.
     """
+    from rnnlens.context.modifiers import table_kind
     from rnnlens.corpora import load_corpus
     from rnnlens.runs import load
     from rnnlens.training.loop import check_device
 
     check_device(device)
+    if table is not None:
+        table_kind(table)
     _analyze(load(run), None if corpus is None else load_corpus(corpus), top, seed, device, table, reviews)
 
 

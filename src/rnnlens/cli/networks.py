@@ -9,10 +9,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from rnnlens.cli.flags import TrainFlags
 from rnnlens.cli.printing import Arch, Device, show, table_of
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.errors import UsageError
-from rnnlens.training.config import TrainConfig
 
 
 def prepare(
@@ -25,9 +25,9 @@ def prepare(
 ) -> None:
     """Turn reviews into a vocabulary and memory-mapped ids.
 
-    SOURCE is a hub name (`imdb`, `yelp`, `owner/name`), a csv, tsv, jsonl or parquet file, a folder with train and
-    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2, neg/pos
-    or 1 to 5 stars (3 dropped).
+    SOURCE is a data set of the hub (`imdb`, `yelp`, `hf:owner/name`), a csv, tsv, jsonl or parquet file, a folder with
+    train and test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2,
+    neg/pos or 1 to 5 stars (3 dropped).
 
     Example: `rnnlens prepare reviews.csv --out corpora/mine --text body --label stars`
 
@@ -62,10 +62,10 @@ def train(
     *,
     out: Path,
     arch: Arch = "gru",
-    hidden: int = 256,
-    embedding: int = 128,
-    scale: float = 1.0,
-    memory: float = 0.0,
+    hidden: Annotated[int | None, Parameter(show_default="256")] = None,
+    embedding: Annotated[int | None, Parameter(show_default="128")] = None,
+    scale: Annotated[float | None, Parameter(show_default="1.0")] = None,
+    memory: Annotated[float | None, Parameter(show_default="0.0")] = None,
     tuned: bool = False,
     settings: Path | None = None,
     refit: bool = False,
@@ -73,7 +73,7 @@ def train(
     test: bool = False,
     device: Device | None = None,
     threads: int | None = None,
-    config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = TrainConfig(),  # noqa: B008 - frozen
+    config: Annotated[TrainFlags, Parameter(name="*", group="Training")] = TrainFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Train a network on a corpus.
 
@@ -101,10 +101,10 @@ def train(
         such as 1000.
     tuned
         With the settings that come along for this architecture, chosen on IMDB's validation reviews (docs/table.md),
-        for about as many steps, but at most three times as many epochs; flags that differ from their defaults win.
+        for about as many steps, but at most three times as many epochs; flags that are given win.
     settings
-        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that differ from their
-        defaults win.
+        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that are given
+        win.
     refit
         Train on the validation reviews too, to the last epoch: once every choice is made.
     resume
@@ -118,9 +118,11 @@ def train(
     """
     from rnnlens.training.command import train_command
 
+    shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
+    given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
     train_command(
-        corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings, memory,
-        tuned,
+        corpus, out, given, arch=arch, tuned=tuned, settings=settings, refit=refit, resume=resume, test=test,
+        device=device, threads=threads,
     )  # fmt: skip
     if corpus != "toy":
         print(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
@@ -169,6 +171,10 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
     from rnnlens.training.loop import check_device
 
     check_device(device)
+    if figure is not None:
+        from rnnlens.figures.style import figure_kind
+
+        figure_kind(figure)
     opened = load(run)
     network = opened.network.to(device or "cpu")
     quiet = opened.without_subspace(network)

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from rnnlens.cli.flags import RecipeFlags
 from rnnlens.cli.printing import Arch, Device, show, show_report, table_of
-from rnnlens.experiments.recipe import RECIPE, Settings
-from rnnlens.training.config import TrainConfig
+from rnnlens.experiments.recipe import Settings, recipe
 
 
 def baselines(
@@ -153,7 +153,7 @@ def reproduce(
     modifiers: list[Path] | None = None,
     most: int = 400,
     trials: int = 0,
-    balance: bool = False,
+    balance: bool | None = None,
     engine: Literal["local", "ray"] = "local",
     jobs: int = 1,
     device: Device | None = None,
@@ -227,7 +227,7 @@ def validate(
     convolution: bool = True,
     jobs: int = 1,
     device: Device | None = None,
-    config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = RECIPE,
+    config: Annotated[RecipeFlags, Parameter(name="*", group="Training")] = RecipeFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Prove the method on a language whose truth is known.
 
@@ -268,7 +268,7 @@ def validate(
     """
     from rnnlens.experiments.validate import validate_command
 
-    settings = Settings(arch, hidden, embedding, scale, memory, config)
+    settings = Settings(arch, hidden, embedding, scale, memory, recipe(config.given))
     rows = validate_command(preset, out, settings, seeds, language_seed, documents, convolution, jobs, device)
     table = table_of("", "networks: mean (range)", "consensus", title=f"{preset}: found against the truth")
     for row in rows:

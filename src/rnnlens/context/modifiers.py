@@ -53,6 +53,14 @@ CHANGES = 0.1  # a word that changes valence by less than this share is neither
 MOST = 400
 
 
+def table_kind(path: Path | str) -> str:
+    """.csv or .parquet, by the name of the file to write; an error for any other."""
+    kind = Path(path).suffix.lower()
+    if kind not in (".csv", ".parquet"):
+        raise RnnlensError(f"cannot save a table as {quoted(str(path))}: expected a name ending in csv or parquet")
+    return kind
+
+
 @dataclass(frozen=True, eq=False)
 class Modifiers(Shown):
     """Words (M), most frequent first, with every measure.
@@ -204,9 +212,7 @@ class Modifiers(Shown):
     def write(self, path: Path | str, **more: Sequence[Any]) -> Path:
         """Save the table as .csv or .parquet."""
         path = Path(path)
-        kind = path.suffix.lower()
-        if kind not in (".csv", ".parquet"):
-            raise RnnlensError(f"cannot save a table as {quoted(str(path))}: expected a name ending in csv or parquet")
+        kind = table_kind(path)
         with atomic_file(path) as temporary:
             table = self.table(**more)
             table.write_csv(temporary) if kind == ".csv" else table.write_parquet(temporary)

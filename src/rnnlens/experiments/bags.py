@@ -14,6 +14,7 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.errors import RnnlensError
 from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.trials import baseline, judge
+from rnnlens.ranges import check_options
 
 
 def fit_baselines(
@@ -31,6 +32,7 @@ def fit_baselines(
     learnt, accuracy and loss on the validation reviews (on the test reviews with `test`), its strongest modifiers.
 
     refit: fit on training and validation reviews together. At the end `results.json` holds all records."""
+    check_options("baselines", seed=seed)
     name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
     if split is None or not len(split) or (refit and not test):
         raise RnnlensError(f"there are no {name} reviews to judge by: prepare the corpus with some, or see --test")

@@ -143,14 +143,20 @@ def legend_below(
     )  # fmt: skip
 
 
-def write_figure(figure: Figure, path: Path | str) -> Path:
-    """Save a figure by its suffix: .html stands alone; .svg, .pdf and .png need the extra `rnnlens[images]`."""
-    path = Path(path)
-    kind = path.suffix.lower().lstrip(".")
+def figure_kind(path: Path | str) -> str:
+    """html, svg, pdf or png, by the name of the file to write; an error for any other."""
+    kind = Path(path).suffix.lower().lstrip(".")
     if kind not in ("html", "svg", "pdf", "png"):
         raise RnnlensError(
             f"cannot save a figure as {quoted(str(path))}: expected a name ending in html, svg, pdf or png"
         )
+    return kind
+
+
+def write_figure(figure: Figure, path: Path | str) -> Path:
+    """Save a figure by its suffix: .html stands alone; .svg, .pdf and .png need the extra `rnnlens[images]`."""
+    path = Path(path)
+    kind = figure_kind(path)
     with atomic_file(path) as temporary:
         if kind == "html":
             figure.write_html(temporary, include_plotlyjs=True)
