@@ -133,7 +133,7 @@ def check_options(of: str, options: Mapping[str, Any] | None = None, /, **more: 
     ranges = RANGES[of]
     for name, value in {**(options or {}), **more}.items():
         if name in ranges and value not in ranges[name]:
-            raise RnnlensError(f"{name} is {_shown(value)}: expected {_expected(ranges[name], value)}")
+            raise RnnlensError(f"{name} is {shown(value)}: expected {_expected(ranges[name], value)}")
 
 
 def _expected(allowed: Range, value: object) -> str:
@@ -142,6 +142,7 @@ def _expected(allowed: Range, value: object) -> str:
     return f"a whole number, at most {LARGEST:,}" if over else allowed.what
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value as messages show it: numbers as they are, anything else in quotes."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     return quoted(value).strip("'") if number else quoted(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import check_options
+from rnnlens.ranges import check_options, shown
 
 Progress = Callable[[int, int], None]  # called with the rows read so far and the rows in all
 
@@ -44,7 +44,7 @@ class PrepareConfig:
         for name in ("text", "label"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                raise RnnlensError(f"{name} is {quoted(value)}: expected the name of a column")
+                raise RnnlensError(f"{name} is {shown(value)}: expected the name of a column")
 
 
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:
