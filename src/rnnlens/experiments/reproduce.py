@@ -229,8 +229,15 @@ def _found_here(
             told(f"{k} of {seeds} networks whose modifiers to take: {path}")
         words = read_modifiers([out / f"gru-{seed}" for seed in range(seeds)], most)
         with atomic_file(listed) as temporary:
-            temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-    return read_modifiers(listed)
+            temporary.write_text(json.dumps({"most": most, "words": words}, ensure_ascii=False), encoding="utf-8")
+    words = read_modifiers(listed)
+    before = json.loads(listed.read_text(encoding="utf-8"))
+    if isinstance(before, dict) and before.get("most", most) != most:  # a bare list is an older version's
+        raise RnnlensError(
+            f"{quoted(str(listed))} holds the {before['most']} strongest modifiers, now most is {most}: give the same "
+            "most, or choose another --out"
+        )
+    return words
 
 
 def analysed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str | None) -> str:

@@ -178,11 +178,14 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
     """A table: a row for each score and measure, with each network's range, and the consensus."""
     networks, consensus = found["networks"], found.get("consensus")
 
+    def number(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"  # too few words to measure it by
+
     def row(name: str, pick: Callable[[dict[str, Any]], float | None], of: list[dict[str, Any]]) -> list[str]:
         values = [value for value in (pick(one) for one in of) if value is not None]
         spread = "–" if not values else f"{np.mean(values):.3f} ({min(values):.3f} … {max(values):.3f})"
         both = pick(consensus) if consensus is not None else None
-        return [name, spread, "–" if both is None else f"{both:.3f}"]
+        return [name, spread, number(both)]
 
     rows = [
         row(f"average precision: {name}", lambda one, name=name: one["scores"][name]["average_precision"], networks)  # type: ignore[misc]
@@ -210,7 +213,7 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
             precision = max(score["average_precision"] for score in one["scores"].values())
             rows.append([f"{other}: average precision", f"{precision:.3f}", ""])
             for rows_of, told in (("all", "all"), ("learnable", "frequent enough")):
-                rows.append([f"{other}: strength r, {told}", f"{one['strength'][rows_of]['pearson']:.3f}", ""])
+                rows.append([f"{other}: strength r, {told}", number(one["strength"][rows_of]["pearson"]), ""])
     return rows
 
 
