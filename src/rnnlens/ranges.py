@@ -92,7 +92,7 @@ TRAINING = {  # the fields of TrainConfig
     "checkpoint_every": FROM_ZERO,
     "seed": SEED,
 }
-SEVERAL = {"jobs": whole(1, THREADS), "seeds": whole(1, 10_000), "most": COUNT}
+SEVERAL = {"jobs": whole(0, THREADS), "seeds": whole(1, 10_000), "most": COUNT}  # no jobs: in this process
 
 RANGES: dict[str, dict[str, Range]] = {
     "prepare": {

@@ -109,7 +109,7 @@ def sweep(
         URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines may share;
         by default SQLite in the folder.
     jobs
-        Trials at a time.
+        Trials at a time, each in a process of its own; 0 for this process.
     resume
         Go on with the trials that are in the folder.
     modifiers
@@ -189,7 +189,7 @@ def reproduce(
     engine
         Processes of this machine, or a Ray cluster.
     jobs
-        Models at a time.
+        Models at a time, each in a process of its own; 0 for this process.
     device
         Where to compute.
     """
