@@ -171,13 +171,13 @@ def _named(about: Mapping[str, Any]) -> str:
     source = str(about["corpus"].get("source", "unknown"))
     if source.lower() in HUB:
         return f"hf://datasets/{HUB[source.lower()]}"
-    return source if source.startswith("hf://") else source.replace("\\", "/").rstrip("/").split("/")[-1]
+    return source if source.startswith("hf:") else source.replace("\\", "/").rstrip("/").split("/")[-1]
 
 
 def _on_hub(run: Run) -> str | None:
-    """The owner/name of the corpus on the hub, where its source says so (owner/name alone might be a folder)."""
+    """The owner/name of the corpus on the hub, where its source says so."""
     source = str(run.about["corpus"].get("source", ""))
-    path = re.match(r"hf://datasets/([\w.-]+/[\w.-]+)", source)
+    path = re.match(r"hf:(?://datasets/)?([\w.-]+/[\w.-]+)", source)
     shortened = "model_type" in run.about  # an export's: where the source lay is no longer known
     return path[1] if path else None if shortened else HUB.get(source.lower())
 

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from rnnlens.cli.flags import RecipeFlags
 from rnnlens.cli.printing import Arch, Device, show_report
-from rnnlens.experiments.recipe import RECIPE, Settings
+from rnnlens.experiments.recipe import Settings, recipe
 from rnnlens.terminal import say, show, table_of
-from rnnlens.training.config import TrainConfig
 
 
 def baselines(
@@ -110,7 +110,7 @@ def sweep(
         URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines may share;
         by default SQLite in the folder.
     jobs
-        Trials at a time.
+        Trials at a time, each in a process of its own; 0 for this process.
     resume
         Go on with the trials that are in the folder.
     modifiers
@@ -154,7 +154,7 @@ def reproduce(
     modifiers: list[Path] | None = None,
     most: int = 400,
     trials: int = 0,
-    balance: bool = False,
+    balance: bool | None = None,
     engine: Literal["local", "ray"] = "local",
     jobs: int = 1,
     device: Device | None = None,
@@ -190,7 +190,7 @@ def reproduce(
     engine
         Processes of this machine, or a Ray cluster.
     jobs
-        Models at a time.
+        Models at a time, each in a process of its own; 0 for this process.
     device
         Where to compute.
     """
@@ -228,7 +228,7 @@ def validate(
     convolution: bool = True,
     jobs: int = 1,
     device: Device | None = None,
-    config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = RECIPE,
+    config: Annotated[RecipeFlags, Parameter(name="*", group="Training")] = RecipeFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Prove the method on a language whose truth is known.
 
@@ -269,7 +269,7 @@ def validate(
     """
     from rnnlens.experiments.validate import validate_command
 
-    settings = Settings(arch, hidden, embedding, scale, memory, config)
+    settings = Settings(arch, hidden, embedding, scale, memory, recipe(config.given))
     rows = validate_command(preset, out, settings, seeds, language_seed, documents, convolution, jobs, device)
     table = table_of("", "networks: mean (range)", "consensus", title=f"{preset}: found against the truth")
     for row in rows:

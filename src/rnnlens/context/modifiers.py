@@ -206,8 +206,8 @@ class Modifiers(Shown):
         return frame[self.order.cpu().numpy()]
 
     def write(self, path: Path | str, **more: Sequence[Any]) -> Path:
-        """Save the table as .csv or .parquet. A file there is replaced only if it is such a table. In a .csv file, texts
-        that a spreadsheet would run as a formula (they begin with = + - @ or a tab) get a `'` in front."""
+        """Save the table as .csv or .parquet. A file there is replaced only if it is such a table. In a .csv file,
+        texts that a spreadsheet would run as a formula (they begin with = + - @ or a tab) get a `'` in front."""
         import polars
 
         path = check_output(path, "a table", *TABLES)

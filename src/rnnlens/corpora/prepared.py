@@ -37,8 +37,8 @@ def prepare(
 ) -> Corpus:
     """Read a source, split its texts into words, count, and write a folder that `load_corpus` maps.
 
-    source      imdb, yelp or another owner/name of the hub, an hf:// path; a csv, tsv, jsonl or parquet file; a folder
-                with train (and test, validation) files; the aclImdb folder or tar
+    source      imdb, yelp or another data set of the hub, hf:owner/name, or an hf:// path; a csv, tsv, jsonl or
+                parquet file; a folder with train (and test, validation) files; the aclImdb folder or tar
     out         the folder to write. One prepared from the same source with the same options is returned as it is, or
                 prepared anew if damaged; another corpus is replaced only with `overwrite`. A folder that holds
                 anything else, such as a run, is never replaced. Of several processes that prepare it at once, one does,

@@ -1,4 +1,4 @@
-"""Where reviews come from: hub names, csv, tsv, jsonl and parquet files, folders of them, the aclImdb folder or tar.
+"""Where reviews come from: the hub, csv, tsv, jsonl and parquet files, folders of them, the aclImdb folder or tar.
 
 A `Source` knows every label at once (one byte a row) and reads its texts a batch at a time.
 """
@@ -57,8 +57,9 @@ class Source:
 def open_source(source: str | Path, text: str | None = None, label: str | None = None) -> Source:
     """Find out what `source` is, and read its labels. `text` and `label` name columns that are not to be guessed."""
     where, path = quoted(str(source), 200), Path(source).expanduser()
-    if not exists(path):
-        return _from_tables(where, str(source), _hub_tables(str(source)), text, label)
+    if (name := hub_name(source)) is not None:
+        return _from_tables(where, str(source), _hub_tables(name, str(source)), text, label)
+    _need(path, where)
     if path.is_file() and path.name.lower().endswith((".tar", ".tar.gz", ".tgz")):
         labels, read = read_aclimdb_tar(path)
     elif (folder := find_aclimdb(path)) is not None:
@@ -74,10 +75,12 @@ def open_source(source: str | Path, text: str | None = None, label: str | None =
 
 
 def local_files(source: str | Path) -> list[Path]:
-    """The local files (or folders of files) behind a source: when they change, so does the source."""
+    """The local files (or folders of files) behind a source: when they change, so does the source. None for the hub; a
+    path that is not there is an error."""
     path = Path(source).expanduser()
-    if not exists(path):
+    if hub_name(source) is not None:
         return []
+    _need(path, quoted(str(source), 200))
     if (folder := find_aclimdb(path)) is not None:
         sides = [folder / part / side for part in ("train", "test") for side in ("neg", "pos")]
         return [side for side in sides if side.is_dir()]
@@ -102,12 +105,37 @@ def file_state(file: Path) -> tuple[str, str]:
     return str(file.resolve()), digest.hexdigest()
 
 
+def hub_name(source: str | Path) -> str | None:
+    """The owner/name (or hf:// path) that a source names on the hub; None for whatever is a local path. Only what is
+    written hf:…, and the short names in `HUB` where no such file lies here, is ever asked of the hub."""
+    name = str(source)
+    if name.startswith("hf://"):
+        return name
+    if name.startswith("hf:"):
+        if not _HUB_NAME.fullmatch(name[3:]):
+            raise RnnlensError(f"{quoted(name, 200)} names no data set of the hub: expected hf:owner/name")
+        return name[3:]
+    return HUB.get(name.lower()) if not exists(Path(name).expanduser()) else None
+
+
 def exists(path: Path) -> bool:
-    """Whether there is such a file or folder; a name too long to be one is none."""
+    """Whether there is such a file or folder; a name too long to be one is none. One that may not be looked at is an
+    error of its own."""
     try:
-        return path.exists()
-    except OSError:
+        os.stat(path)
+    except PermissionError as error:
+        raise RnnlensError(f"cannot read {quoted(str(path), 200)}: {error.strerror}") from error
+    except (OSError, ValueError):
         return False
+    return True
+
+
+def _need(path: Path, where: str) -> None:
+    if not exists(path):
+        short = ", ".join(HUB)
+        raise RnnlensError(
+            f"no file or folder {where} here; a data set of the hub is written hf:owner/name (short names: {short})"
+        )
 
 
 # --- which files ------------------------------------------------------------------------------------------------------
@@ -129,13 +157,9 @@ def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
     return {split: open_files(found, f"{where} ({split})") for split, found in files.items()}
 
 
-def _hub_tables(source: str) -> dict[str, Table]:
-    if source.startswith("hf://"):
-        return {"train": open_hub(source, source)}
-    name = HUB.get(source.lower(), source)
-    if not _HUB_NAME.fullmatch(name):
-        known = f"a file, a folder, {', '.join(HUB)} or a hub owner/name"
-        raise RnnlensError(f"{quoted(source, 200)} does not exist: expected {known}")
+def _hub_tables(name: str, source: str) -> dict[str, Table]:
+    if name.startswith("hf://"):
+        return {"train": open_hub(name, source)}
     tables = {"train": open_hub(f"hf://datasets/{name}/**/train*.parquet", source)}
     for split in ("validation", "test"):
         try:

@@ -122,6 +122,7 @@ def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator, ru
     chosen = np.zeros(len(labels), dtype=bool)
     for label in (0, 1):
         members = np.flatnonzero(labels == label)
+        run = max(1, min(run, len(members)))  # a longer run is the whole class
         first = run * rng.permutation(-(-len(members) // run))  # of each run, in random order
         order = (first[:, None] + np.arange(run)).ravel()
         chosen[members[order[order < len(members)][: round(fraction * len(members))]]] = True

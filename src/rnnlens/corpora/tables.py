@@ -212,7 +212,7 @@ def _is_absence(error: BaseException, reason: str) -> bool:
 def _told(table: Table, reason: str) -> str:
     if not table.files:
         return (
-            f"{table.where} is no file or folder here, and the hub cannot give it ({reason[:160]}): "
+            f"the hub cannot give {table.where} ({reason[:160]}): "
             "if this machine is offline, give a local file or folder instead"
         )
     for file in table.files:

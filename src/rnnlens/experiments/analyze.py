@@ -37,6 +37,7 @@ from rnnlens.experiments.accuracy import accuracy_experiments, other_words
 from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
+from rnnlens.ranges import check_options
 from rnnlens.replacing import TENSORS, check_file, check_json
 from rnnlens.runs import Run, load
 from rnnlens.terminal import say
@@ -184,6 +185,7 @@ def analyze(
     by logistic regression on the corpus, or by the network's own effects. top: how many of the most frequent words to
     look at. accuracy: whether to run the accuracy experiments, with a corpus; reviews: on at most so many of a split.
     """
+    check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
     run, corpus = _opened(run, corpus)
     network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     if network.vocab is None:
@@ -198,8 +200,6 @@ def analyze(
         if states.shape[-1:] != (network.size,):
             raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
         states = states.reshape(-1, network.size)
-    if reviews is not None and reviews < 1:
-        raise RnnlensError(f"reviews is {quoted(reviews)}: expected a whole number of at least 1")
     if corpus is not None and corpus.vocab != vocab:
         raise RnnlensError(
             f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_file
 from rnnlens.terminal import say
 
@@ -20,6 +21,7 @@ from rnnlens.terminal import say
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
     """Words of a .json or .txt file (a list; a word a line), or the `most` strongest modifiers of analysed runs, by
     the mean of their scores where there are several."""
+    check_options("baselines", most=most)
     sources = [sources] if isinstance(sources, (str, Path)) else list(sources)
     if not sources:
         raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analysed runs")

@@ -35,6 +35,7 @@ from rnnlens.experiments.space import models_of
 from rnnlens.experiments.table import paper_column, table_results, table_text
 from rnnlens.experiments.trials import baseline, judge, network, opened
 from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_folder, check_json
 from rnnlens.runs import load
 from rnnlens.terminal import say
@@ -54,7 +55,7 @@ def reproduce(
     modifiers: list[str] | None = None,
     most: int = 400,
     trials: int = 0,
-    balance: bool = False,
+    balance: bool | None = None,
     engine: str = "local",
     jobs: int = 1,
     device: str | None = None,
@@ -65,8 +66,11 @@ def reproduce(
     settings   a sweep's settings.json; by default those that come along
     modifiers  the modifier words; by default the `most` strongest that networks trained here agree on
     trials     search for settings first, with so many trials a model
-    balance    weigh the classes equally, however many reviews each has
+    balance    weigh the classes equally, however many reviews each has, or not; by default as the settings say
     """
+    check_options("reproduce", seeds=seeds, most=most, trials=trials, jobs=jobs)
+    if trials and settings is not None:
+        raise RnnlensError(f"trials is {trials}, and {quoted(str(settings))} names other settings: give one of the two")
     models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
     check_json(out / "results.json", "table", "a result of `rnnlens reproduce`")
     data = load_corpus(corpus)
@@ -199,9 +203,12 @@ def in_disorder(split: Split, seed: int, max_words: int | None = None) -> Split:
 # --- what the models need ---------------------------------------------------------------------------------------------
 
 
-def _weighed(choice: dict[str, Any], model: str, balance: bool) -> dict[str, Any]:
-    equal = {"class_weight": "balanced"} if model in BASELINES else {"balance": True}
-    return {**choice, "parameters": {**choice["parameters"], **(equal if balance else {})}}
+def _weighed(choice: dict[str, Any], model: str, balance: bool | None) -> dict[str, Any]:
+    """The choice; what was asked of the classes' weights wins over it."""
+    if balance is None:
+        return choice
+    asked = {"class_weight": "balanced" if balance else None} if model in BASELINES else {"balance": balance}
+    return {**choice, "parameters": {**choice["parameters"], **asked}}
 
 
 def _searched(
@@ -227,8 +234,15 @@ def _found_here(
             told(f"{k} of {seeds} networks whose modifiers to take: {path}")
         words = read_modifiers([out / f"gru-{seed}" for seed in range(seeds)], most)
         with atomic_file(listed) as temporary:
-            temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-    return read_modifiers(listed)
+            temporary.write_text(json.dumps({"most": most, "words": words}, ensure_ascii=False), encoding="utf-8")
+    words = read_modifiers(listed)
+    before = json.loads(listed.read_text(encoding="utf-8"))
+    if isinstance(before, dict) and before.get("most", most) != most:  # a bare list is an older version's
+        raise RnnlensError(
+            f"{quoted(str(listed))} holds the {before['most']} strongest modifiers, now most is {most}: give the same "
+            "most, or choose another --out"
+        )
+    return words
 
 
 def analysed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str | None) -> str:
@@ -254,13 +268,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
     parser.add_argument("--most", type=int, default=400, help="how many modifiers")
     parser.add_argument("--trials", type=int, default=0, help="search for settings first, with so many trials a model")
-    parser.add_argument("--balance", action="store_true", help="weigh the classes equally")
+    parser.add_argument("--balance", action=argparse.BooleanOptionalAction, help="weigh the classes equally")
     parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--device", choices=["cpu", "cuda"])
     asked = parser.parse_args(arguments)
 
     def command() -> None:
+        check_options("reproduce", vars(asked))
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
         results = reproduce(
             asked.corpus, asked.out, models=models_of(asked.model), seeds=asked.seeds, settings=asked.settings,

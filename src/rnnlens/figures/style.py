@@ -145,10 +145,13 @@ def legend_below(
     )  # fmt: skip
 
 
+PICTURES = ("html", "svg", "pdf", "png")  # what a figure is saved as
+
+
 def write_figure(figure: Figure, path: Path | str) -> Path:
     """Save a figure by its suffix: .html stands alone; .svg, .pdf and .png need the extra `rnnlens[images]`. A file of
     another kind is never replaced."""
-    path = check_output(path, "a figure", "html", "svg", "pdf", "png")
+    path = check_output(path, "a figure", *PICTURES)
     kind = path.suffix.lower().lstrip(".")
     with atomic_file(path) as temporary:
         if kind == "html":

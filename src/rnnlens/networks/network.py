@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.starting import hold
+from rnnlens.ranges import check_options
 
 
 class Network(nn.Module):
@@ -45,13 +45,7 @@ class Network(nn.Module):
         super().__init__()
         if arch not in CELLS:
             raise RnnlensError(f"unknown architecture {quoted(arch)}: expected one of {', '.join(CELLS)}")
-        for name, value in (("hidden", hidden), ("embedding", embedding)):
-            if not isinstance(value, int) or value < 1:
-                raise RnnlensError(f"{name} is {quoted(value)}: expected a whole number of at least 1")
-        if not (scale > 0 and math.isfinite(scale)):
-            raise RnnlensError(f"scale is {quoted(scale)}: expected a number above 0")
-        if not (memory == 0 or 1 <= memory < math.inf):
-            raise RnnlensError(f"memory is {quoted(memory)}: expected a number of words of at least 1, or 0 for none")
+        check_options("network", hidden=hidden, embedding=embedding, scale=scale, memory=memory, seed=seed)
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         generator = torch.Generator().manual_seed(seed)
         cell = CELLS[arch](hidden, embedding, generator)

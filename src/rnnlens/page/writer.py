@@ -15,6 +15,7 @@ from rnnlens.page.live import live, no_network, stored_arrays
 from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_output
 from rnnlens.runs import Run, load
 
@@ -28,8 +29,7 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
     out: a name ending in html. A file there is replaced only if rnnlens wrote it.
     words: how many of the most frequent words the live network in the page knows; by default as many as 12 MB hold.
     """
-    if words is not None and words < 0:
-        raise RnnlensError(f"words is {quoted(words)}: expected how many words the page carries, 0 or more")
+    check_options("report", words=words)
     folder, more = None, {}
     if isinstance(run, Path | str):
         folder = None if str(run).startswith("zoo:") else Path(run)

@@ -27,6 +27,7 @@ from rnnlens.artifacts import SCHEMA, append_line, exclusive, read_lines, rewrit
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import Advance, progress_bar
+from rnnlens.ranges import check_options
 from rnnlens.replacing import FINGERPRINTED, check_file
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.training.batches import epoch_batches
@@ -72,6 +73,7 @@ def train(
     language has, by squared error. With `resume`, a run that was killed continues exactly where its last checkpoint
     stands, and a finished one is only opened. With `test`, the finished network is evaluated, once, on the test split.
     """
+    check_options("train", threads=threads)
     config, out = config or TrainConfig(), Path(out).absolute()
     check_device(device)
     if isinstance(corpus, Path | str):
@@ -321,8 +323,6 @@ def threads_for(network: Network, threads: int | None) -> Iterator[None]:
     """CPU threads: the number asked for, else one for small networks, whose products are too short to share: on a busy
     machine two threads that wait for each other can take many times as long as one."""
     before = torch.get_num_threads()
-    if threads is not None and threads < 1:
-        raise RnnlensError(f"threads is {threads}: expected at least 1")
     torch.set_num_threads(threads or (1 if network.size <= 128 else before))
     try:
         yield
