@@ -32,6 +32,7 @@ def train_command(
     settings: Path | None = None,
     memory: float = 0.0,
     tuned: bool = False,
+    sources: str | None = None,
 ) -> Run:
     """Train a fresh network of the given shape on a corpus (a source, a prepared folder, or `toy`); with `refit`, on
     its training and validation reviews together; with `settings`, as a sweep chose, and `tuned`, as the one for
@@ -40,6 +41,8 @@ def train_command(
 
     # The corpus first: a source that is not there is told before torch is imported.
     data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
+    if sources is not None:
+        data = data.only([name.strip() for name in sources.split(",")])
     if refit and corpus == "toy":
         raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
     if settings is not None and tuned:
