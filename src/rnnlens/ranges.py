@@ -86,6 +86,7 @@ TRAINING = {  # the fields of TrainConfig
     "word_dropout": BELOW_ONE,
     "dropout_run": Range("a number, at least 1", 1),
     "embedding_dropout": BELOW_ONE,
+    "blanks": FROM_ZERO,
     "average": BELOW_ONE,
     "max_words": OPTIONAL_COUNT,
     "patience": FROM_ZERO,

@@ -55,6 +55,14 @@ def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme
     return Scheme(name, {value: code(numbers[value]) if value in numbers else DROPPED for value in values})
 
 
+def class_names(codes: Mapping[object, int]) -> dict[str, str]:
+    """Which raw values are negative, positive and dropped, in words: {"negative": "1, 2", "positive": "4, 5"}."""
+    shown = {value: f"{value:g}" if isinstance(value, float) else str(value) for value in codes if value is not None}
+    named = zip(("negative", "positive", "dropped"), (0, 1, DROPPED), strict=True)
+    found = {name: sorted(text for value, text in shown.items() if codes[value] == code) for name, code in named}
+    return {name: ", ".join(values) for name, values in found.items() if values}
+
+
 def looks_like_label(value: object) -> bool:
     """Whether one raw value could be a label of some scheme."""
     return kind_of_label(value) is not None

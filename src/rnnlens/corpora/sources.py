@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
-from rnnlens.corpora.labels import DROPPED, decide_scheme, looks_like_label
+from rnnlens.corpora.labels import DROPPED, class_names, decide_scheme, looks_like_label
 from rnnlens.corpora.tables import (
     LABEL_NAMES,
     SUFFIXES,
@@ -52,6 +52,19 @@ class Source:
     read: Callable[[], Iterator[tuple[str, pl.Series]]]
     scheme: str
     columns: Mapping[str, str]
+    classes: Mapping[str, str]
+    """Which raw labels are negative, positive or dropped, in words."""
+
+
+def open_sources(sources: Sequence[str | Path], text: str | None = None, label: str | None = None) -> list[Source]:
+    """`open_source` for each; a source that is given twice is refused."""
+    seen: dict[str, object] = {}
+    for source in sources:
+        place = os.path.realpath(Path(source).expanduser()) if exists(Path(source).expanduser()) else str(source)
+        if place in seen:
+            raise RnnlensError(f"{quoted(str(source), 200)} is given twice: expected each source once")
+        seen[place] = source
+    return [open_source(source, text, label) for source in sources]
 
 
 def open_source(source: str | Path, text: str | None = None, label: str | None = None) -> Source:
@@ -71,7 +84,7 @@ def open_source(source: str | Path, text: str | None = None, label: str | None =
     if "train" not in labels:
         raise RnnlensError(f"{where} holds no train/pos and train/neg: expected the aclImdb folder or its tar")
     _check_classes(labels, where)
-    return Source(str(source), labels, read, "neg/pos folders", {})
+    return Source(str(source), labels, read, "neg/pos folders", {}, {"negative": "neg", "positive": "pos"})
 
 
 def local_files(source: str | Path) -> list[Path]:
@@ -190,7 +203,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | No
             for batch in batches(table, text, size):
                 yield split, batch
 
-    return Source(name, labels, read, scheme.name, {"text": text, "label": label})
+    return Source(name, labels, read, scheme.name, {"text": text, "label": label}, class_names(scheme.codes))
 
 
 def _columns(table: Table, where: str, text: str | None, label: str | None) -> tuple[str, str]:

@@ -27,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--refit", action="store_true", help="train on the validation reviews too, to the last epoch")
     parser.add_argument("--tuned", action="store_true", help="with the settings that come along for Table 1")
     parser.add_argument("--settings", type=Path, help="a sweep's settings.json; flags that are given win")
+    parser.add_argument("--sources", help="train on these sources of the corpus only, with commas")
     parser.add_argument("--resume", action="store_true", help="go on where a killed run stopped")
     parser.add_argument("--test", action="store_true", help="evaluate on the test split at the end")
     parser.add_argument("--device", choices=["cpu", "cuda"])

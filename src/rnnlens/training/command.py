@@ -48,6 +48,7 @@ def train_command(
     arch: str = "gru",
     tuned: bool = False,
     settings: Path | None = None,
+    sources: str | None = None,
     refit: bool = False,
     resume: bool = False,
     test: bool = False,
@@ -59,6 +60,7 @@ def train_command(
     given      the flags that were given, by name: the network's shape and fields of TrainConfig; they win over
     settings   what a sweep chose, by its settings.json, and
     tuned      the settings that come along
+    sources    train on these sources of the corpus only, with commas between them
     refit      train on training and validation reviews together
     """
     from rnnlens.corpora import load_corpus, toy_corpus
@@ -71,6 +73,8 @@ def train_command(
         raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
     # The corpus first: a source that is not there is told before torch is imported.
     data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
+    if sources is not None:
+        data = data.only([name.strip() for name in sources.split(",")])
     chosen = None
     if settings is not None or tuned:
         from rnnlens.experiments.settings import PACKAGED, read_choice

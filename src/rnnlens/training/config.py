@@ -50,6 +50,9 @@ class TrainConfig:
     dropout_run: float = 1.0
     """Mean length of the pieces that drop or stay as a whole. With 1 each word drops by itself, which parts most
     modifiers from what they modify; with 10 or so phrases stay together."""
+    blanks: int = 0
+    """Blank inputs put, as one stretch at a random place, into the reviews of every fifth step, so that the network
+    learns to hold its reading while nothing is read; 0 for none."""
     embedding_dropout: float = 0.5
     """Chance that a component of an embedded word is zeroed."""
     average: float = 0.0
@@ -57,7 +60,7 @@ class TrainConfig:
     max_words: int | None = 800
     """Only the last so many words of a review are read; None for all."""
     balance: bool = False
-    """Weigh the classes equally, however many reviews each has."""
+    """Weigh the classes equally, however many reviews each has. With several sources this is always so, within each."""
     keep: Literal["best", "last"] = "best"
     """Which weights to end with: the best on the validation reviews after any epoch, or the last."""
     patience: int = 0

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from rnnlens import __version__
 from rnnlens.artifacts import SCHEMA, append_line, exclusive, read_lines, rewrite_lines, write_json
+from rnnlens.corpora.vocab import PAD
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import Advance, progress_bar
@@ -40,18 +41,20 @@ from rnnlens.training.optimiser import make_optimiser, shrink_words
 class Objective(nn.Module):
     """Network and loss as one module, so that several processes can wrap it as a whole."""
 
-    def __init__(self, network: Network, class_weights: Tensor | None):
+    def __init__(self, network: Network):
         super().__init__()
-        self.network, self.class_weights = network, class_weights
+        self.network = network
 
-    def forward(self, ids: Tensor, lengths: Tensor, labels: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Sums over the reviews of a batch: loss, number correct."""
+    def forward(
+        self, ids: Tensor, lengths: Tensor, labels: Tensor, mask: Tensor | None, weights: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Sums over the reviews of a batch: loss, in which each review has its weight (B,), and number correct."""
         e = self.network.embed(ids)
         if mask is not None:
             e = e * mask
         loss, correct = losses(read_out(self.network, e, lengths, per_word=labels.ndim == 2).float(), labels)
-        if self.class_weights is not None:
-            loss = loss * self.class_weights[labels.long()]
+        if weights is not None:
+            loss = loss * weights
         return loss.sum(), correct.sum()
 
 
@@ -121,7 +124,8 @@ class Trainer:
         self.steps = math.ceil(len(corpus.train) / config.batch)  # an epoch's
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
         network.to(self.device).train()
-        self.model = accelerator.prepare_model(Objective(network, _class_weights(corpus, config, self.device)))
+        self.model = accelerator.prepare_model(Objective(network))
+        self.weights = document_weights(corpus, config)
         self.optimiser = make_optimiser(network, config)
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
@@ -177,14 +181,18 @@ class Trainer:
         ids, lengths = (torch.from_numpy(part) for part in train.batch(mine, config.max_words))
         labels = torch.from_numpy(np.asarray(train.labels)[mine].astype(np.float32))
         ids, lengths, labels = (self._there(x) for x in (ids, lengths, labels))
+        weights = None if self.weights is None else self._there(torch.from_numpy(self.weights[mine]))
         # Chance is drawn for the whole batch, then shared out: the same words drop however many processes there are.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
+        generator = torch.Generator(self.device).manual_seed(int(seed))
         longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
-        ids, mask = drop(
-            ids, self.network.inputs, config, torch.Generator(self.device).manual_seed(int(seed)),
-            (len(rows), max(ids.shape[1], longest)), share,
-        )  # fmt: skip
-        loss, correct = self.model(ids, lengths, labels, mask)
+        if config.blanks and labels.ndim == 1 and self.counters.step % 5 == 0:
+            places = torch.rand(len(rows), generator=generator, device=self.device)[share]
+            ids, lengths = insert_blanks(ids, lengths, (places * (lengths + 1)).long(), config.blanks)
+            longest += config.blanks
+        whole = len(rows), max(ids.shape[1], longest)
+        ids, mask = drop(ids, self.network.inputs, config, generator, whole, share)
+        loss, correct = self.model(ids, lengths, labels, mask, weights)
         for group in self.optimiser.param_groups:
             group["lr"] = config.rate(self.counters.step, self.total)
         self.optimiser.zero_grad(set_to_none=True)
@@ -225,7 +233,7 @@ class Trainer:
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
             _adopt(self.network, self.average)
-            accuracy, loss = evaluate_together(self.accelerator, self.network, validation, self.config.max_words)
+            accuracy, loss, _ = evaluate_together(self.accelerator, self.network, validation, self.config.max_words)
             record |= {"validation_loss": loss, "validation_accuracy": accuracy}
             # Accuracy decides; where it ties (a toy network that is never wrong), the loss does.
             score = (accuracy, -loss)
@@ -252,10 +260,13 @@ class Trainer:
     def finish(self, about: dict[str, Any]) -> None:
         """Evaluate, all processes together; then one writes the finished run, whose checkpoint is no longer needed."""
         network, validation = self.network.eval(), self.corpus.validation
-        accuracy, loss = {}, {}
+        accuracy: dict[str, Any] = {}
+        loss = {}
         if validation is not None and len(validation):
-            found = evaluate_together(self.accelerator, network, validation, self.config.max_words)
-            accuracy["validation"], loss["validation"] = found
+            accuracy["validation"], loss["validation"], found = evaluate_together(
+                self.accelerator, network, validation, self.config.max_words, _sources(self.corpus)
+            )
+            accuracy |= {"validation_sources": found} if found else {}
         network.cpu()
         if not self.main:
             return
@@ -277,6 +288,14 @@ class Trainer:
 
     def _weights(self) -> Weights:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}
+
+
+def insert_blanks(ids: Tensor, lengths: Tensor, places: Tensor, blanks: int) -> tuple[Tensor, Tensor]:
+    """Ids (B, T) with a stretch of blank inputs in each row, before its word number `places` (B,); the new lengths."""
+    t = torch.arange(ids.shape[1] + blanks, device=ids.device)
+    before, within = t < places[:, None], (t >= places[:, None]) & (t < places[:, None] + blanks)
+    words = ids.gather(1, torch.where(before, t, t - blanks).clamp(0, ids.shape[1] - 1))
+    return words.masked_fill(within, PAD), lengths + blanks
 
 
 def drop(
@@ -362,19 +381,31 @@ def _evaluate_test(run: Run, corpus: Any, accelerator: Accelerator) -> None:
     if corpus.test is None or not len(corpus.test):
         raise RnnlensError("the corpus has no test reviews: prepare it with a test split")
     network = run.network.to(accelerator.device)
-    accuracy, loss = evaluate_together(accelerator, network, corpus.test, run.config.max_words)
+    accuracy, loss, found = evaluate_together(accelerator, network, corpus.test, run.config.max_words, _sources(corpus))
     if accelerator.is_main_process:
+        by_source = {"test_sources": found} if found else {}
         run.add_results(
-            accuracy={**run.results["accuracy"], "test": accuracy}, loss={**run.results["loss"], "test": loss}
+            accuracy={**run.results["accuracy"], "test": accuracy, **by_source},
+            loss={**run.results["loss"], "test": loss},
         )
 
 
-def _class_weights(corpus: Any, config: TrainConfig, device: torch.device) -> Tensor | None:
-    labels = np.asarray(corpus.train.labels)
-    if not config.balance or labels.ndim == 2:
+def _sources(corpus: Any) -> tuple[str, ...]:
+    return getattr(corpus, "sources", ())
+
+
+def document_weights(corpus: Any, config: TrainConfig) -> np.ndarray | None:
+    """How much each training document counts (n,), 1 on average within a source of weight 1: classes equally, where
+    that is asked for or there are several sources; None where all count the same."""
+    labels, names = np.asarray(corpus.train.labels), _sources(corpus)
+    if labels.ndim == 2 or not (config.balance or names):
         return None
-    counts = np.bincount(labels.astype(int), minlength=2)
-    return torch.tensor(len(labels) / (2 * counts), dtype=torch.float32, device=device)
+    numbers = np.zeros(len(labels), np.int64) if not names else np.asarray(corpus.train.sources, np.int64)
+    groups = 2 * numbers + labels
+    n_class = np.bincount(groups, minlength=2 * max(1, len(names)))
+    n_source = np.bincount(numbers, minlength=max(1, len(names)))
+    given = np.array([part["weight"] for part in corpus.about["sources"]] if names else [1.0])
+    return (given[numbers] * n_source[numbers] / (2 * n_class[groups])).astype(np.float32)
 
 
 def _adopt(network: Network, weights: Weights | None) -> None:
