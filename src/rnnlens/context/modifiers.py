@@ -296,6 +296,7 @@ def find_modifiers(
             threshold,
         )
     assert isinstance(line, LineAttractor)
+    line.check_blank()
     probes = probes or Probes.from_network(network, line)
     ids = common_words(network, top)
     assert network.vocab is not None and network.E is not None
