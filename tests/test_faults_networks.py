@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
+
 import pytest
 import torch
 from handmade import handmade
@@ -9,7 +12,7 @@ from torch import Tensor, nn
 
 import rnnlens
 from rnnlens import Network, RnnlensError, adapt, from_torch
-from rnnlens.dynamics import FixedPoints, find_fixed_points, fit_line_attractor, jacobians, linear_modes
+from rnnlens.dynamics import FixedPoints, find_fixed_points, fit_line_attractor, jacobians, linear_modes, linearise
 
 
 def told(call, *parts: str) -> str:
@@ -121,3 +124,252 @@ def test_word_effects_are_refused_on_a_line_at_another_input_than_zero() -> None
     modes = linear_modes(network, line.h_star, "w3")
     e = network.E[:2]
     told(lambda: rnnlens.mode_removal(network, Q[:, 1], line.h_star, e, modes), "an input that is not zero")
+
+
+# --- networks that are what was given ---------------------------------------------------------------------------------
+
+WORDS = ["<unk>", "not", "bad", "good"]
+D, H = 3, 5
+IDS = torch.tensor([[1, 2, 3, 1], [3, 3, 0, 2]])
+
+
+def parts(outputs: int = 1, **options) -> tuple[nn.GRU, nn.Embedding, nn.Linear]:
+    torch.manual_seed(0)
+    return nn.GRU(D, H, **options), nn.Embedding(4, D), nn.Linear(H, outputs)
+
+
+class Step(nn.Module):
+    """A step with a layer that behaves differently in training mode."""
+
+    def __init__(self, layer: nn.Module):
+        super().__init__()
+        self.mix, self.layer = nn.Linear(H + D, H), layer
+
+    def forward(self, h: Tensor, e: Tensor) -> Tensor:
+        return self.layer(torch.tanh(self.mix(torch.cat([h, e], -1))))
+
+    def advance(self, h: Tensor, e: Tensor) -> Tensor:
+        return self(h, e)
+
+
+def adapted(step) -> Network:
+    torch.manual_seed(1)
+    return adapt(step, torch.randn(4, D), (torch.ones(H), 0.0), WORDS, torch.zeros(H))
+
+
+LAYERS = {"dropout": lambda: nn.Dropout(0.5), "rare": lambda: nn.Dropout(0.05), "norm": lambda: nn.BatchNorm1d(H)}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("method", [False, True])
+def test_an_adapted_module_is_in_eval_mode_and_the_users_own_is_left_alone(layer: str, method: bool) -> None:
+    module = Step(LAYERS[layer]())
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    network = adapted(module.advance if method else module)
+    network.train()  # whatever mode the network is put into
+    assert network.read("not good") == network.read("not good")
+    torch.testing.assert_close(network(IDS)[:1], network(IDS[:1]))
+    assert all(part.training for part in module.modules())
+    assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
+    module.eval()
+    e = torch.randn(2, D)
+    torch.testing.assert_close(network.step(torch.zeros(2, H), e), module(torch.zeros(2, H), e))
+
+
+class Holder:
+    def __init__(self, module: nn.Module):
+        self.module = module
+
+    def step(self, h: Tensor, e: Tensor) -> Tensor:
+        return self.module(h, e)
+
+    def __call__(self, h: Tensor, e: Tensor) -> Tensor:
+        return self.module(h, e)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("kind", ["closure", "bound", "callable", "partial", "default", "list"])
+def test_a_function_that_uses_a_module_in_training_mode_is_refused(kind: str, layer: str) -> None:
+    module = Step(LAYERS[layer]())
+    several = [module]
+    step = {
+        "closure": lambda h, e: module(h, e),
+        "bound": Holder(module).step,
+        "callable": Holder(module),
+        "partial": functools.partial(lambda net, h, e: net(h, e), module),
+        "default": lambda h, e, net=module: net(h, e),
+        "list": lambda h, e: several[0](h, e),
+    }[kind]
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    E, chance = torch.randn(4, D), torch.get_rng_state()
+    told(lambda: adapt(step, E, (torch.ones(H), 0.0), WORDS, torch.zeros(H)), "'Step' in training mode", ".eval()")
+    assert torch.equal(torch.get_rng_state(), chance)
+    assert all(part.training for part in module.modules())
+    assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
+    module.eval()
+    assert adapted(step).read("not good") == adapted(step).read("not good")
+
+
+def test_a_module_whose_training_mode_changes_nothing_may_be_used_in_a_function() -> None:
+    module = Step(nn.Identity())
+    assert module.training and adapted(lambda h, e: module(h, e))(IDS).shape == (2,) and module.training
+
+
+def test_a_step_by_chance_with_memory_or_across_the_batch_is_refused() -> None:
+    calls = []
+
+    def counts(h: Tensor, e: Tensor) -> Tensor:
+        calls.append(1)
+        return h + len(calls)
+
+    told(lambda: adapted(lambda h, e: 0.5 * h + 0.1 * torch.randn_like(h)), "two different states", "noise")
+    told(lambda: adapted(lambda h, e: torch.dropout(torch.ones_like(h), 0.5, True)), "two different states")
+    told(lambda: adapted(counts), "two different states")
+    told(lambda: adapted(lambda h, e: h - h.mean(0)), "depends on the other states of the batch")
+    told(lambda: adapted(Step(nn.BatchNorm1d(H, track_running_stats=False))), "other states of the batch")
+    told(lambda: adapted(lambda h, e: h.double()), "torch.float64 for h of torch.float32")
+
+
+def test_a_step_without_derivatives_is_told() -> None:
+    network = adapted(lambda h, e: 0.5 * h.detach())
+    told(lambda: jacobians(network, network.h0), "cannot be differentiated", ".detach()")
+    numpy = adapted(lambda h, e: torch.as_tensor(h.detach().numpy() * 0.5))
+    told(
+        lambda: linearise(numpy, torch.ones(5, H)).rec(torch.ones(5, H)), "cannot be differentiated", "detached from h"
+    )
+    constant = adapted(lambda h, e: torch.ones_like(h))
+    assert linearise(constant, torch.ones(5, H)).rec(torch.ones(5, H)).abs().sum() == 0
+
+
+class Residual(nn.GRU):
+    def forward(self, x, h=None):
+        y, h = super().forward(x, h)
+        return y + 1, h
+
+
+class ScaledEmbedding(nn.Embedding):
+    def forward(self, ids):
+        return 2 * super().forward(ids)
+
+
+class Squashed(nn.Linear):
+    def forward(self, h):
+        return torch.tanh(super().forward(h))
+
+
+class Renamed(nn.GRU):
+    """A subclass that computes what nn.GRU does."""
+
+
+def test_only_modules_that_compute_what_their_class_does_are_read() -> None:
+    gru, embedding, head = parts()
+    told(
+        lambda: from_torch(Residual(D, H), embedding, head, WORDS),
+        "'Residual' has another forward than nn.GRU",
+        "adapt",
+    )
+    told(lambda: from_torch(gru, ScaledEmbedding(4, D), head, WORDS), "another forward than nn.Embedding", "the matrix")
+    told(lambda: from_torch(gru, embedding, Squashed(H, 1), WORDS), "another forward than nn.Linear", "(w, b)")
+    told(lambda: adapt(lambda h, e: h, ScaledEmbedding(4, D), head, WORDS, torch.zeros(H)), "another forward")
+    patched = parts()[0]
+    patched.forward = lambda x, h=None: (x, h)
+    told(lambda: from_torch(patched, embedding, head, WORDS), "another forward")
+    torch.manual_seed(0)
+    renamed = Renamed(D, H)
+    torch.manual_seed(0)
+    assert torch.equal(
+        from_torch(renamed, embedding, head, WORDS)(IDS), from_torch(nn.GRU(D, H), embedding, head, WORDS)(IDS)
+    )
+
+
+def test_modules_with_hooks_are_refused_until_the_hooks_are_removed() -> None:
+    for place in range(3):
+        for add in ("register_forward_hook", "register_forward_pre_hook"):
+            given = parts()
+            handle = getattr(given[place], add)(lambda *_: None)
+            told(lambda given=given: from_torch(*given, WORDS), "has forward hooks", "handle.remove()")
+            handle.remove()
+            assert from_torch(*given, WORDS)(IDS).shape == (2,)
+    normed = nn.utils.weight_norm(parts()[0], "weight_hh_l0")
+    told(lambda: from_torch(normed, *parts()[1:], WORDS), "has forward hooks", "remove_weight_norm")
+
+
+def test_a_parametrized_module_is_read_as_it_computes_and_left_alone() -> None:
+    gru, embedding, head = parts(batch_first=True)
+    nn.utils.parametrizations.spectral_norm(gru, "weight_hh_l0")
+    before = {name: value.clone() for name, value in gru.state_dict().items()}
+    network = from_torch(gru, embedding, head, WORDS)
+    assert gru.training and all(torch.equal(before[name], value) for name, value in gru.state_dict().items())
+    gru.eval()
+    torch.testing.assert_close(network(IDS), head(gru(embedding(IDS))[0][:, -1])[:, 0])
+
+
+def test_words_without_an_order_are_refused() -> None:
+    for words in (set(WORDS), frozenset(WORDS)):
+        told(lambda words=words: from_torch(*parts(), words), "has no order: expected a list of words")
+        told(lambda words=words: Network(words), "has no order")
+    told(lambda: rnnlens.Vocab(5), "of type int: expected a list of words")
+    assert rnnlens.Vocab(dict.fromkeys(WORDS).keys()).words == tuple(WORDS)
+
+
+def test_two_outputs_are_read_as_classes_with_a_word_about_it_or_as_said() -> None:
+    gru, embedding, head = parts(2, batch_first=True)
+    out = head(gru(embedding(IDS))[0][:, -1])
+    with pytest.warns(UserWarning, match=r"2 outputs, read as two classes: output 1 minus output 0.*output=0"):
+        silent = from_torch(gru, embedding, head, WORDS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classes = from_torch(gru, embedding, head, WORDS, target=1)
+        one = from_torch(gru, embedding, head, WORDS, output=1)
+        zero = from_torch(gru, embedding, head, WORDS, output=0)
+    torch.testing.assert_close(silent(IDS), out[:, 1] - out[:, 0])
+    torch.testing.assert_close(classes(IDS), out[:, 1] - out[:, 0])
+    torch.testing.assert_close(one(IDS), out[:, 1])
+    torch.testing.assert_close(zero(IDS), out[:, 0])
+    assert silent.reads == classes.reads == "output 1 − 0" and "reads output 1 − 0" in repr(silent)
+    assert "reads output 0 of 2" in repr(zero)
+    told(lambda: from_torch(gru, None, head, None), "2 classes or outputs", "target=class", "output=number")
+    told(lambda: from_torch(gru, embedding, head, WORDS, output=2), "output is '2': expected a number below 2")
+    told(lambda: from_torch(gru, embedding, head, WORDS, output=0, target=1), "both target= and output=")
+
+
+def test_inputs_with_time_first_must_be_said_to_be_turned() -> None:
+    gru, _, head = parts()
+    x = torch.randn(6, 2, D)  # (T, B, D), as this module takes it
+    told(lambda: from_torch(gru, None, head, None), "(T, B, D), but rnnlens reads (B, T, D)", "batch_first=True")
+    told(lambda: from_torch(gru, None, head, None, batch_first=False), "(T, B, D)")
+    network = from_torch(gru, None, head, None, batch_first=True)
+    torch.testing.assert_close(network(x.transpose(0, 1)), head(gru(x)[0][-1])[:, 0])
+    assert "continuous inputs (B, T, 3)" in repr(network)
+    assert from_torch(nn.GRUCell(D, H), None, head, None)(x.transpose(0, 1)).shape == (2,), "a cell has no layout"
+
+
+def test_networks_of_complex_numbers_or_none_at_all_are_refused() -> None:
+    gru, embedding, head = parts()
+    told(lambda: from_torch(nn.GRU(D, H, device="meta"), embedding, head, WORDS), "meta device")
+    told(lambda: from_torch(gru, torch.randn(4, D, dtype=torch.complex64), head, WORDS), "embedding is torch.complex64")
+
+
+def test_what_is_read_is_checked() -> None:
+    network = Network(WORDS, hidden=4, embedding=2)
+    ids = network(IDS)
+    for dtype in (torch.int8, torch.uint8, torch.int16, torch.int32):
+        torch.testing.assert_close(network(IDS.to(dtype)), ids)
+    for call, part in (
+        (lambda: network.states(IDS.bool()), "got torch.bool"),
+        (lambda: network.states(torch.full((1, 2), 255, dtype=torch.uint8)), "reach from 255 to 255: expected 0 … 3"),
+        (lambda: network.states(IDS.numpy()), "ids is 'ndarray': expected a tensor"),
+        (lambda: network.states(IDS.tolist()), "ids is 'list': expected a tensor"),
+        (lambda: network(IDS, torch.tensor([2, 5])), "lengths reach from 2 to 5: expected 0 … 4"),
+        (lambda: network(IDS, torch.tensor([-1, 2])), "lengths reach from -1 to 2"),
+        (lambda: network(IDS, torch.tensor([2])), "shape (1,): expected whole numbers, (2,)"),
+        (lambda: network(IDS, [1, 2]), "lengths is 'list'"),
+        (lambda: network.states(IDS, torch.zeros(3)), "h0 has shape (3,): expected (4,)"),
+        (lambda: network.read(None), "of type NoneType: expected text"),
+        (lambda: network.read(5), "of type int: expected text"),
+        (lambda: network.read(b"not bad"), "of type bytes: expected text"),
+        (lambda: network.read([1, 2]), "'1' of type int"),
+        (lambda: network.read({"not", "bad"}), "of type set: expected text"),
+    ):
+        told(call, part)
+    torch.testing.assert_close(network(IDS, torch.tensor([4, 4], dtype=torch.int32)), ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import torch
@@ -31,6 +31,7 @@ class Network(nn.Module):
     vocab: Vocab | None
     scale: float = 1.0
     memory: float = 0.0
+    reads: str = ""  # which outputs of a readout with several the logit is made of
 
     def __init__(
         self,
@@ -111,14 +112,16 @@ class Network(nn.Module):
 
     def embed(self, ids: Tensor) -> Tensor:
         """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector. Continuous inputs pass through."""
+        _check_tensor(ids, "inputs" if self.E is None else "ids")
         if self.E is None:
             if not ids.is_floating_point() or ids.shape[-1] != self.inputs:
                 raise RnnlensError(
                     f"this network has no words: expected inputs (..., {self.inputs}), got {tuple(ids.shape)}"
                 )
             return ids
-        if ids.is_floating_point():
+        if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise RnnlensError(f"expected word ids, got {ids.dtype} of shape {tuple(ids.shape)}: pass whole numbers")
+        ids = ids if ids.dtype == torch.int32 else ids.long()
         pad = ids == PAD
         try:
             e = F.embedding(ids.masked_fill(pad, 0), self.E)
@@ -155,10 +158,26 @@ class Network(nn.Module):
 
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
-        return logits[:, -1] if lengths is None else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
+        if lengths is None:
+            return logits[:, -1]
+        _check_tensor(lengths, "lengths")
+        B, T = len(logits), logits.shape[1] - 1
+        if lengths.shape != (B,) or lengths.is_floating_point() or lengths.dtype == torch.bool:
+            raise RnnlensError(
+                f"lengths are {lengths.dtype} of shape {tuple(lengths.shape)}: expected whole numbers, ({B},)"
+            )
+        try:
+            return logits.gather(1, lengths.long().unsqueeze(1)).squeeze(1)
+        except RuntimeError as error:
+            if lengths.device != logits.device or not len(lengths):
+                raise
+            raise RnnlensError(
+                f"lengths reach from {lengths.min()} to {lengths.max()}: expected 0 … {T}, the number of words"
+            ) from error
 
     def _sequences(self, ids: Tensor) -> Tensor:
         """Embedded (B, T, D), where ids are a batch of sequences and nothing else."""
+        _check_tensor(ids, "inputs" if self.E is None else "ids")
         rank, expected = (2, "ids (B, T)") if self.E is not None else (3, f"inputs (B, T, {self.inputs})")
         if ids.ndim != rank:
             raise RnnlensError(
@@ -167,7 +186,15 @@ class Network(nn.Module):
         return self.embed(ids)
 
     def _initial(self, e: Tensor, h0: Tensor | None) -> Tensor:
-        return (self.h0 if h0 is None else h0).expand(e.shape[0], self.size)
+        if h0 is None:
+            return self.h0.expand(e.shape[0], self.size)
+        _check_tensor(h0, "h0")
+        if h0.shape not in ((self.size,), (1, self.size), (e.shape[0], self.size)):
+            raise RnnlensError(
+                f"h0 has shape {tuple(h0.shape)}: expected ({self.size},), or one for each sequence, "
+                f"({e.shape[0]}, {self.size})"
+            )
+        return h0.expand(e.shape[0], self.size)
 
     @torch.no_grad()
     def read(self, text: str | Sequence[str]) -> list[tuple[str, float]]:
@@ -176,7 +203,15 @@ class Network(nn.Module):
         A list of words is taken as it is. `<pad>` is no input."""
         if self.vocab is None:
             raise RnnlensError("this network has no words: `read` needs a vocabulary; use `states` for its inputs")
+        if not isinstance(text, Iterable) or isinstance(text, bytes | Set):
+            raise RnnlensError(f"the text is of type {type(text).__name__}: expected text, or a list of words")
         words = split_words(text) if isinstance(text, str) else list(text)
+        wrong = next((word for word in words if not isinstance(word, str)), None)
+        if wrong is not None:
+            raise RnnlensError(
+                f"the words hold {quoted(wrong)} of type {type(wrong).__name__}: expected text, or a list of words; "
+                "for ids use network.logits"
+            )
         if not words:
             raise RnnlensError(f"no word in {quoted(text)}: expected some text")
         ids = torch.as_tensor(self.vocab.encode(words), device=self.h0.device).unsqueeze(0)
@@ -203,5 +238,11 @@ class Network(nn.Module):
         return shape | {name: value for name, (value, usual) in start.items() if value != usual}
 
     def __repr__(self) -> str:
-        words = "continuous inputs" if self.vocab is None else f"{len(self.vocab)} words"
-        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words})"
+        words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
+        reads = f", reads {self.reads}" if self.reads else ""
+        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads})"
+
+
+def _check_tensor(value: Any, name: str) -> None:
+    if not isinstance(value, Tensor):
+        raise RnnlensError(f"{name} is {quoted(type(value).__name__)}: expected a tensor; pass torch.as_tensor({name})")
