@@ -14,6 +14,7 @@ from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.corpora.words import split_words
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks.cells import CELLS
+from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.starting import hold
 
 
@@ -219,12 +220,34 @@ class Network(nn.Module):
 
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite: whatever is computed from them is no number either."""
-        wild = [name for name, parameter in self.named_parameters() if not bool(parameter.isfinite().all())]
+        wild = not_finite(self)
         if wild:
             raise RnnlensError(
                 f"{where} has weights off the scale (NaN or infinite) in {quoted(', '.join(wild))}: nothing can be "
                 "read from them; train it again, with a lower learning_rate"
             )
+
+    @torch.no_grad()
+    def check_measurable(self) -> None:
+        """Refuse a network that no analysis can say anything about: of numbers that are none or overflow, or that
+        treats all its words alike."""
+        self.check_finite()
+        if self.h0.dtype not in (torch.float32, torch.float64):
+            raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
+        large = too_large(self)
+        if large:
+            raise RnnlensError(
+                f"the network has weights off the scale (they overflow) in {quoted(', '.join(large))}: nothing can be "
+                "measured with them; train it again, with a lower learning_rate"
+            )
+        if self.E is not None:
+            some = self.E[:10_000]
+            after = self.step(self.h0.expand(len(some), -1), some)
+            if len(some) > 1 and bool((after == after[0]).all()):
+                raise RnnlensError(
+                    "the network is in the same state after every word: its embeddings or input weights are zero, and "
+                    "there is nothing to measure; train it again, with less sparsity"
+                )
 
     # --- how to make it again ---
 

@@ -249,6 +249,12 @@ class Trainer:
     def finish(self, about: dict[str, Any]) -> None:
         """Evaluate, all processes together; then one writes the finished run, whose checkpoint is no longer needed."""
         network, validation = self.network.eval(), self.corpus.validation
+        network.check_finite("the network that was trained")
+        if network.E is not None and not bool(network.E.any()):
+            raise RnnlensError(
+                f"every embedded word ended at zero, so that the network reads nothing: try a sparsity below "
+                f"{self.config.sparsity:g} and a weight_decay below {self.config.weight_decay:g}"
+            )
         accuracy, loss = {}, {}
         if validation is not None and len(validation):
             found = evaluate_together(self.accelerator, network, validation, self.config.max_words)
