@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from handmade import handmade
+from sklearn.exceptions import NotFittedError
 from torch import Tensor, nn
 
 import rnnlens
-from rnnlens import Network, RnnlensError, adapt, from_torch
+from rnnlens import Network, RnnlensError, TrainConfig, adapt, from_torch, train
+from rnnlens.artifacts import read_tensors, write_tensors
+from rnnlens.baselines import ModifierConvolution
 from rnnlens.dynamics import FixedPoints, find_fixed_points, fit_line_attractor, jacobians, linear_modes, linearise
+from rnnlens.experiments.analyze import check_results
+from rnnlens.runs import load_weights
 
 
 def told(call, *parts: str) -> str:
@@ -373,3 +380,134 @@ def test_what_is_read_is_checked() -> None:
     ):
         told(call, part)
     torch.testing.assert_close(network(IDS, torch.tensor([4, 4], dtype=torch.int32)), ids)
+
+
+# --- models that diverged ---------------------------------------------------------------------------------------------
+
+TEXTS = ["good movie", "not good movie", "bad movie", "not bad movie", "so good", "so bad", "good so", "bad so"] * 8
+LABELS = [1, 0, 0, 1, 1, 0, 1, 0] * 8
+QUICK = {"epochs": 2, "min_count": 1, "batch": 16}
+
+
+def fitted(modifiers="learn", **options) -> ModifierConvolution:
+    return ModifierConvolution(modifiers, **{**QUICK, **options}).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"epochs": 0}, "epochs is '0': expected a whole number of at least 1"),
+        ({"candidates": -1}, "candidates is '-1': expected a whole number of at least 1"),
+        ({"most": 0}, "most is '0'"),
+        ({"sparsity": math.nan}, "sparsity is 'nan': expected a number of at least 0"),
+        ({"l1": math.inf}, "l1 is 'inf'"),
+        ({"l2": math.inf}, "l2 is 'inf'"),
+        ({"l2": "much"}, "l2 is 'much'"),
+        ({"device": "nope"}, "device is 'nope': expected cpu or cuda"),
+        ({"modifiers": ["not", "not"]}, "modifiers holds 'not' twice"),
+        ({"modifiers": [5]}, "modifiers holds '5' of type int: expected words"),
+        ({"modifiers": {"not", "so"}}, "expected a list of words"),
+        ({"modifiers": 5}, "modifiers is '5': expected a list of words"),
+        ({"components": 0, "own_weights": True}, "components is '0': expected a whole number of at least 1"),
+        ({"class_weight": {0: math.nan, 1: 1.0}}, "class_weight is '{0: nan, 1: 1.0}'"),
+        ({"class_weight": {0: -1.0, 1: 1.0}}, "class_weight is"),
+    ],
+)
+def test_parameters_that_no_model_can_be_fitted_with_are_refused(options: dict, line: str) -> None:
+    told(lambda: fitted(**options), line)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_a_missing_gpu_is_told() -> None:
+    told(lambda: fitted(device="cuda"), "torch sees no GPU here")
+
+
+def test_a_fit_that_diverged_says_so_and_leaves_nothing_to_predict_with() -> None:
+    model = ModifierConvolution("learn", learning_rate=1e30, **QUICK)
+    told(lambda: model.fit(TEXTS, LABELS), "the fit diverged", "try a learning_rate below 1e+30")
+    with pytest.raises(NotFittedError):
+        model.predict(["good"])
+    good = fitted()
+    before = good.predict_proba(TEXTS)
+    good.set_params(learning_rate=1e30)
+    told(lambda: good.fit(TEXTS[::-1], LABELS[::-1]), "the fit diverged")
+    assert (good.predict_proba(TEXTS) == before).all(), "an earlier fit is kept as it was"
+
+
+@pytest.mark.parametrize("wild", [math.nan, math.inf, 1e38])
+def test_a_model_of_no_numbers_does_not_predict(wild: float, tmp_path) -> None:
+    model = fitted(["not"])
+    model.save(tmp_path / "model")
+    model.model_.beta.fill_(wild)
+    for call in (model.predict, model.predict_proba, model.decision_function):
+        told(lambda call=call: call(["good " * 9]), "not finite")
+    if math.isfinite(wild):
+        return
+    told(lambda: model.score(TEXTS, LABELS), "the model diverged", "'beta'", "fit it again")
+    told(lambda: model.explain("not good"), "the model diverged")
+    told(lambda: model.modifier_rows(), "the model diverged")
+    told(lambda: model.save(tmp_path / "again"), "the model diverged")
+    weights = tmp_path / "model" / "weights.safetensors"
+    tensors, about = read_tensors(weights)
+    write_tensors(weights, {**tensors, "beta": np.full_like(tensors["beta"], wild)}, about)
+    told(lambda: ModifierConvolution.load(tmp_path / "model"), "the model diverged")
+
+
+def test_only_texts_are_explained() -> None:
+    model = fitted(["not"])
+    told(lambda: model.explain(None), "the text is 'None' of type NoneType")
+    told(lambda: model.explain(["not good"]), "expected one text")
+
+
+def small(dtype: torch.dtype = torch.float32) -> Network:
+    words = ["<unk>", "not", "very", "good", "bad", "movie", *(f"w{i}" for i in range(40))]
+    return Network(words, hidden=8, embedding=4).to(dtype)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-42, math.inf, math.nan, 1e38, 1e10, 1e7])
+@pytest.mark.parametrize("where", ["E", "cell.U", "cell.W", "readout_w", "all"])
+def test_a_network_that_cannot_be_measured_is_refused_in_one_line(where: str, value: float) -> None:
+    network = small()
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if where in (name, "all"):
+                parameter.copy_(parameter.sign() * value if value else 0 * parameter)
+    try:
+        analysis = rnnlens.analyze(network, starts=40)
+    except RnnlensError as error:
+        assert "\n" not in str(error)
+        return
+    assert (where, value) in {
+        ("cell.U", 0.0), ("cell.U", 1e-42), ("E", 1e7), ("cell.W", 1e7), ("readout_w", 1e7),
+    }  # fmt: skip
+    check_results(analysis.results)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.complex64])
+def test_analyze_names_a_precision_that_it_cannot_use(dtype: torch.dtype) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told(lambda: rnnlens.analyze(small(dtype)), f"the network is {dtype}: expected float32 or float64")
+
+
+def test_results_that_are_no_numbers_are_named() -> None:
+    told(lambda: check_results({"a": [1.0, {"b": math.nan}]}), "nan for 'a.1.b'")
+    check_results({"a": [1.0, None, "inf", 3]})
+
+
+def test_a_run_whose_words_all_end_at_zero_is_not_finished(tmp_path) -> None:
+    corpus = rnnlens.Corpus.from_texts(TEXTS, LABELS, min_count=1)
+    config = TrainConfig(epochs=2, batch=16, sparsity=5_000, learning_rate=0.05)
+    network = Network(corpus.vocab, hidden=4, embedding=2)
+    told(lambda: train(network, corpus, config, tmp_path / "run", progress=False),
+         "every embedded word ended at zero", "a sparsity below 5000")  # fmt: skip
+    told(lambda: rnnlens.load(tmp_path / "run"), "not finished")
+
+
+def test_complex_weights_are_not_read_as_real_ones(tmp_path) -> None:
+    corpus = rnnlens.Corpus.from_texts(TEXTS, LABELS, min_count=1)
+    run = train(Network(corpus.vocab, hidden=4, embedding=2), corpus, TrainConfig(epochs=1), tmp_path / "run",
+                progress=False)  # fmt: skip
+    tensors, _ = read_tensors(run.weights)
+    forged = {**tensors, "E": tensors["E"].astype(np.complex64)}
+    told(lambda: load_weights(run.network, forged, run.weights), "complex64")
