@@ -19,6 +19,7 @@ from rnnlens.artifacts import read_tensors, write_tensors
 from rnnlens.baselines import ModifierConvolution
 from rnnlens.dynamics import FixedPoints, find_fixed_points, fit_line_attractor, jacobians, linear_modes, linearise
 from rnnlens.experiments.analyze import check_results
+from rnnlens.experiments.trials import run_trial
 from rnnlens.runs import load_weights
 
 
@@ -423,13 +424,13 @@ def test_a_missing_gpu_is_told() -> None:
 
 
 def test_a_fit_that_diverged_says_so_and_leaves_nothing_to_predict_with() -> None:
-    model = ModifierConvolution("learn", learning_rate=1e30, **QUICK)
-    told(lambda: model.fit(TEXTS, LABELS), "the fit diverged", "try a learning_rate below 1e+30")
+    model = ModifierConvolution("learn", learning_rate=1e4, **QUICK)
+    told(lambda: model.fit(TEXTS, LABELS), "the fit diverged", "try a learning_rate below 10000")
     with pytest.raises(NotFittedError):
         model.predict(["good"])
     good = fitted()
     before = good.predict_proba(TEXTS)
-    good.set_params(learning_rate=1e30)
+    good.set_params(learning_rate=1e4)
     told(lambda: good.fit(TEXTS[::-1], LABELS[::-1]), "the fit diverged")
     assert (good.predict_proba(TEXTS) == before).all(), "an earlier fit is kept as it was"
 
@@ -451,6 +452,16 @@ def test_a_model_of_no_numbers_does_not_predict(wild: float, tmp_path) -> None:
     tensors, about = read_tensors(weights)
     write_tensors(weights, {**tensors, "beta": np.full_like(tensors["beta"], wild)}, about)
     told(lambda: ModifierConvolution.load(tmp_path / "model"), "the model diverged")
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters"),
+    [("bow", {"learning_rate": 1e4}), ("gru", {"learning_rate": 1e30, "hidden": 4, "embedding": 2, "epochs": 2})],
+)
+def test_a_search_notes_a_trial_that_diverged_and_goes_on(model: str, parameters: dict) -> None:
+    corpus = rnnlens.Corpus.from_texts(TEXTS, LABELS, min_count=1, validation=16)
+    found = run_trial(model, corpus, parameters)
+    assert found["accuracy"] is None and "learning_rate below" in found["error"]
 
 
 def test_only_texts_are_explained() -> None:

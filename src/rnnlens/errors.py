@@ -11,6 +11,10 @@ class RnnlensError(Exception):
     """A mistake in the input or the environment, told in one line. The command line prints it and exits with 1."""
 
 
+class Diverged(RnnlensError):
+    """A model whose weights are NaN, infinite or all zero. A search notes it and goes on."""
+
+
 class UsageError(RnnlensError):
     """A mistake in how a command was called. The command line exits with 2."""
 

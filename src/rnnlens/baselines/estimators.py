@@ -27,7 +27,7 @@ from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.baselines.parameters import BadInput, check_class_weights, check_parameters
 from rnnlens.corpora.corpus import Corpus, Split
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.errors import Diverged, quoted
 from rnnlens.networks.finite import check_diverged
 from rnnlens.training.config import TrainConfig
 
@@ -212,7 +212,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         split = X if isinstance(X, Split) else X.train if isinstance(X, Corpus) else self._encode(X)
         logits = read_logits(self.model_, split, self.max_words)
         if not np.isfinite(logits).all():
-            raise RnnlensError("the model's logits are not finite: its weights are too large; fit it again")
+            raise Diverged("the model's logits are not finite: its weights are too large; fit it again")
         return logits
 
     def _check_usable(self) -> None:

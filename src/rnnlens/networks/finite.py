@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.errors import Diverged, quoted
 
 
 def not_finite(module: nn.Module) -> list[str]:
@@ -27,4 +27,4 @@ def check_diverged(module: nn.Module, what: str, fix: str) -> None:
     """Refuse a model whose weights are NaN or infinite. what: the subject of the line; fix: what to do."""
     names = not_finite(module)
     if names:
-        raise RnnlensError(f"{what}: its weights {quoted(', '.join(names))} are not finite (NaN or infinite); {fix}")
+        raise Diverged(f"{what}: its weights {quoted(', '.join(names))} are not finite (NaN or infinite); {fix}")

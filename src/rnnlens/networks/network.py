@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.corpora.words import split_words
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.errors import Diverged, RnnlensError, quoted
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.starting import hold
@@ -222,7 +222,7 @@ class Network(nn.Module):
         """Refuse weights that are NaN or infinite: whatever is computed from them is no number either."""
         wild = not_finite(self)
         if wild:
-            raise RnnlensError(
+            raise Diverged(
                 f"{where} has weights off the scale (NaN or infinite) in {quoted(', '.join(wild))}: nothing can be "
                 "read from them; train it again, with a lower learning_rate"
             )
@@ -236,7 +236,7 @@ class Network(nn.Module):
             raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
         large = too_large(self)
         if large:
-            raise RnnlensError(
+            raise Diverged(
                 f"the network has weights off the scale (they overflow) in {quoted(', '.join(large))}: nothing can be "
                 "measured with them; train it again, with a lower learning_rate"
             )
@@ -244,7 +244,7 @@ class Network(nn.Module):
             some = self.E[:10_000]
             after = self.step(self.h0.expand(len(some), -1), some)
             if len(some) > 1 and bool((after == after[0]).all()):
-                raise RnnlensError(
+                raise Diverged(
                     "the network is in the same state after every word: its embeddings or input weights are zero, and "
                     "there is nothing to measure; train it again, with less sparsity"
                 )

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from rnnlens import __version__
 from rnnlens.artifacts import SCHEMA, append_line, exclusive, read_lines, rewrite_lines, write_json
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.errors import Diverged, RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import Advance, progress_bar
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
@@ -206,7 +206,7 @@ class Trainer:
         loss, correct, seen = self.accelerator.reduce(self.sums.clone()).tolist()
         if not (math.isfinite(loss) and all(bool(torch.isfinite(p).all()) for p in self.network.parameters())):
             kept = "the last checkpoint is intact" if checkpoint_path(self.out).exists() else "there is no checkpoint"
-            raise RnnlensError(
+            raise Diverged(
                 f"the loss is {loss / seen:g} and the weights are off the scale at step {self.counters.step}: "
                 f"try a learning_rate below {self.config.learning_rate}; {kept}"
             )
@@ -251,9 +251,10 @@ class Trainer:
         network, validation = self.network.eval(), self.corpus.validation
         network.check_finite("the network that was trained")
         if network.E is not None and not bool(network.E.any()):
-            raise RnnlensError(
-                f"every embedded word ended at zero, so that the network reads nothing: try a sparsity below "
-                f"{self.config.sparsity:g} and a weight_decay below {self.config.weight_decay:g}"
+            name = "sparsity" if self.config.sparsity else "weight_decay"
+            raise Diverged(
+                "every embedded word ended at zero, so that the network reads nothing: "
+                f"try a {name} below {getattr(self.config, name):g}"
             )
         accuracy, loss = {}, {}
         if validation is not None and len(validation):
