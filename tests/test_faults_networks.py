@@ -373,6 +373,13 @@ def test_what_is_read_is_checked() -> None:
         (lambda: network(IDS, torch.tensor([2])), "shape (1,): expected whole numbers, (2,)"),
         (lambda: network(IDS, [1, 2]), "lengths is 'list'"),
         (lambda: network.states(IDS, torch.zeros(3)), "h0 has shape (3,): expected (4,)"),
+        (lambda: jacobians(network, [0.0] * 4), "h is 'list': expected states, a tensor (..., 4)"),
+        (lambda: jacobians(network, torch.zeros(5)), "h has shape (5,): expected states, a tensor (..., 4)"),
+        (
+            lambda: jacobians(network, torch.zeros(4), torch.zeros(3)),
+            "e has shape (3,): expected inputs, a tensor (..., 2)",
+        ),
+        (lambda: fit_line_attractor(network, torch.full((9, 4), torch.nan)), "some of the points are not finite"),
         (lambda: network.read(None), "of type NoneType: expected text"),
         (lambda: network.read(5), "of type int: expected text"),
         (lambda: network.read(b"not bad"), "of type bytes: expected text"),
@@ -456,11 +463,11 @@ def test_a_model_of_no_numbers_does_not_predict(wild: float, tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("model", "parameters"),
-    [("bow", {"learning_rate": 1e4}), ("gru", {"learning_rate": 1e30, "hidden": 4, "embedding": 2, "epochs": 2})],
+    [("comw", {"learning_rate": 1e4}), ("gru", {"learning_rate": 1e30, "hidden": 4, "embedding": 2, "epochs": 2})],
 )
 def test_a_search_notes_a_trial_that_diverged_and_goes_on(model: str, parameters: dict) -> None:
-    corpus = rnnlens.Corpus.from_texts(TEXTS, LABELS, min_count=1, validation=16)
-    found = run_trial(model, corpus, parameters)
+    corpus = rnnlens.Corpus.from_texts(TEXTS, LABELS, min_count=1, validation=0.25)
+    found = run_trial(model, corpus, parameters, modifiers=["not"])
     assert found["accuracy"] is None and "learning_rate below" in found["error"]
 
 
@@ -492,6 +499,19 @@ def test_a_network_that_cannot_be_measured_is_refused_in_one_line(where: str, va
         ("cell.U", 0.0), ("cell.U", 1e-42), ("E", 1e7), ("cell.W", 1e7), ("readout_w", 1e7),
     }  # fmt: skip
     check_results(analysis.results)
+
+
+def test_a_network_of_no_numbers_does_not_read() -> None:
+    for value in (math.nan, math.inf):
+        network = small()
+        with torch.no_grad():
+            network.readout_w.fill_(value)
+        told(lambda network=network: network.read("not good"), "'readout_w'")
+    large = Network(WORDS, hidden=64, embedding=4)
+    with torch.no_grad():
+        large.readout_w.copy_(3e38 * large.states(IDS[:1])[0, -1].sign())
+    told(lambda: large.read(["not", "bad", "good", "not"]), "are not finite", "overflow")
+    told(lambda: small().to("meta").read("not good"), "meta device")
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.complex64])

@@ -20,7 +20,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from rnnlens.errors import RnnlensError
+from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.given import said
 
@@ -55,6 +55,12 @@ class Linearisation(Protocol):
 
 def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisation:
     """The linearisation of a network's step at h (..., N) and e (..., D)."""
+    for name, value, what, size in (("h", h, "states", network.size), ("e", e, "inputs", network.inputs)):
+        if value is not None and (not isinstance(value, Tensor) or value.shape[-1:] != (size,)):
+            got = (
+                f"has shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"is {quoted(type(value).__name__)}"
+            )
+            raise RnnlensError(f"{name} {got}: expected {what}, a tensor (..., {size})")
     with torch.no_grad():
         if e is None:
             e = h.new_zeros(network.inputs)

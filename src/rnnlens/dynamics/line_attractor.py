@@ -184,6 +184,8 @@ def fit_line_attractor(
     if len(states) < 3:
         raise RnnlensError(f"{len(states)} slow points: expected at least 3 to fit a line attractor to")
     e = same_input(network, points.inputs, inputs) if isinstance(points, FixedPoints) else held_input(network, inputs)
+    if not bool(states.isfinite().all()):
+        raise RnnlensError("some of the points are not finite: expected numbers")
     dtype = states.dtype
     h, s = states.double(), network.logit(states).double()
     low, high = s.quantile(torch.tensor([trim, 1 - trim], dtype=s.dtype, device=s.device)).tolist()

@@ -216,7 +216,15 @@ class Network(nn.Module):
         if not words:
             raise RnnlensError(f"no word in {quoted(text)}: expected some text")
         ids = torch.as_tensor(self.vocab.encode(words), device=self.h0.device).unsqueeze(0)
-        return list(zip(words, self.logits(ids)[0, 1:].tolist(), strict=True))
+        if self.h0.is_meta:
+            raise RnnlensError("the network is on torch's meta device, which holds no numbers: load its weights first")
+        logits = self.logits(ids)[0, 1:].tolist()
+        if not all(map(math.isfinite, logits)):
+            self.check_finite()
+            raise Diverged(
+                f"the logits of {quoted(text)} are not finite: the network's weights are so large that they overflow"
+            )
+        return list(zip(words, logits, strict=True))
 
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite: whatever is computed from them is no number either."""
