@@ -18,6 +18,10 @@ class RnnlensError(Exception):
         return printable(super().__str__())
 
 
+class Diverged(RnnlensError):
+    """A model whose weights are NaN, infinite or all zero. A search notes it and goes on."""
+
+
 class UsageError(RnnlensError):
     """A mistake in how a command was called. The command line exits with 2."""
 

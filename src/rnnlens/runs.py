@@ -192,6 +192,8 @@ def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
             )
     with torch.no_grad(), understood(path, "weights of rnnlens"):
         for name, tensor in wanted.items():
+            if tensors[name].dtype.kind != "f":  # copied into real weights, complex ones would lose a part
+                raise ValueError(f"its {name} is {tensors[name].dtype}, expected real numbers")
             tensor.copy_(torch.from_numpy(tensors[name].copy()))
     network.check_finite(quoted(str(path)))
 

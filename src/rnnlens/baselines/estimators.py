@@ -24,9 +24,11 @@ from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
+from rnnlens.baselines.parameters import BadInput, check_class_weights, check_parameters
 from rnnlens.corpora.corpus import Corpus, Split
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.errors import Diverged, quoted
+from rnnlens.networks.finite import check_diverged
 from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.training.config import TrainConfig
 
@@ -38,10 +40,6 @@ STEPS = 1_000  # of training, where nobody says how many epochs
 SAVED = FolderKind(
     "a saved estimator", frozenset({"baseline.json", "weights.safetensors"}), {"baseline.json": FINGERPRINTED}
 )
-
-
-class BadInput(RnnlensError, ValueError):
-    """What scikit-learn expects of bad input: a ValueError."""
 
 
 class ModifierConvolution(ClassifierMixin, BaseEstimator):
@@ -132,25 +130,23 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Sequence[str] | Corpus, y: Any = None) -> ModifierConvolution:
         """Learn from texts (n,) and labels (n,), or from the training split of a corpus."""
-        for name in ("l1", "l2"):
-            if not getattr(self, name) >= 0:
-                raise BadInput(f"{name} is {quoted(getattr(self, name))}: expected a number of at least 0")
-        split, self.vocab_, self.classes_ = self._read(X, y)
-        self.model_ = Convolution(self._shape(self.vocab_, self._modifier_words(self.vocab_)), seed=self.seed).to(
-            self.device or "cpu"
-        )
-        model = self.model_
+        check_parameters(self)
+        split, vocab, classes = self._read(X, y)
+        model = Convolution(self._shape(vocab, self._modifier_words(vocab)), seed=self.seed).to(self.device or "cpu")
         average = Average.of(split, model, self.max_words, 1 - self.word_dropout)
         if self.centre:
             model.offsets = partial(offsets, model, average, average.kept)
         learnt = isinstance(self.modifiers, str) and len(model.shape.modifiers) > 0
         weights = None
         if self.class_weight is not None:
-            y = self.classes_[np.asarray(split.labels).astype(int)]
-            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        train_model(model, split, self._how(len(split)), self.l2, self._sparsity if learnt else None, weights, self.l1)
+            y = classes[np.asarray(split.labels).astype(int)]
+            weights = compute_class_weight(self.class_weight, classes=classes, y=y)
+            weights = check_class_weights(weights, self.class_weight)
+        penalty = partial(self._sparsity, model) if learnt else None
+        train_model(model, split, self._how(len(split)), self.l2, penalty, weights, self.l1)
         settle(model, average)
-        self.model_.requires_grad_(False)
+        check_diverged(model, "the fit diverged", f"try a learning_rate below {self.learning_rate:g}")
+        self.vocab_, self.classes_, self.model_ = vocab, classes, model.requires_grad_(False)
         return self
 
     def _read(self, X: Sequence[str] | Corpus, y: Any) -> tuple[Split, Vocab, np.ndarray]:
@@ -193,8 +189,6 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if given is None:
             return []
         if isinstance(given, str):
-            if given != "learn":
-                raise BadInput(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
             counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
             order = [i for i in np.argsort(-counts, kind="stable").tolist() if i != vocab.unk]
             return [vocab.words[i] for i in order[: self.candidates]]
@@ -203,24 +197,32 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return list(given)
 
     def _how(self, documents: int) -> TrainConfig:
-        epochs = self.epochs or min(200, max(6, -(-STEPS // -(-documents // self.batch))))
+        epochs = self.epochs if self.epochs is not None else min(200, max(6, -(-STEPS // -(-documents // self.batch))))
         return TrainConfig(
             epochs=epochs, batch=self.batch, learning_rate=self.learning_rate, schedule="exponential", warmup=0,
             final_rate=self.decay, momentum=self.momentum, word_dropout=self.word_dropout, max_words=self.max_words,
             seed=self.seed,
         )  # fmt: skip
 
-    def _sparsity(self) -> torch.Tensor:
+    def _sparsity(self, model: Convolution) -> torch.Tensor:
         """Where modifiers are learnt, the size of each one's scales."""
-        return self.sparsity * self.model_.alpha.square().sum(1).add(1e-12).sqrt().sum()
+        return self.sparsity * model.alpha.square().sum(1).add(1e-12).sqrt().sum()
 
     # --- reading ---
 
     def decision_function(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
         """Logits (n,): above 0 for the second class."""
-        check_is_fitted(self)
+        self._check_usable()
         split = X if isinstance(X, Split) else X.train if isinstance(X, Corpus) else self._encode(X)
-        return read_logits(self.model_, split, self.max_words)
+        logits = read_logits(self.model_, split, self.max_words)
+        if not np.isfinite(logits).all():
+            raise Diverged("the model's logits are not finite: its weights are too large; fit it again")
+        return logits
+
+    def _check_usable(self) -> None:
+        """Refuse what is not fitted, and weights that are no numbers: they would give the first class for ever."""
+        check_is_fitted(self)
+        check_diverged(self.model_, "the model diverged", "fit it again, with a smaller learning_rate")
 
     def _encode(self, X: Sequence[str]) -> Split:
         rows = [self.vocab_.encode(text) for text in _texts(X)]
@@ -246,7 +248,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def explain(self, text: str) -> Explanation:
         """What each word adds, which earlier word changed it, by how much, and at what distance."""
-        check_is_fitted(self)
+        self._check_usable()
+        if not isinstance(text, str):
+            raise BadInput(f"the text is {quoted(text)} of type {type(text).__name__}: expected one text")
         return explain(self.model_, self.vocab_, text, self.max_words)
 
     @property
@@ -260,7 +264,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def modifier_rows(self, most: int | None = None) -> list[dict[str, Any]]:
         """The rows of `modifiers_`, without polars; the `most` strongest."""
-        check_is_fitted(self)
+        self._check_usable()
         model, ids = self.model_, list(self.model_.shape.modifiers)
         if not ids:
             return []
@@ -279,7 +283,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     def save(self, folder: Path | str) -> Path:
         """Write to a folder, without pickle. An estimator that was saved there is replaced; a folder that holds
         anything else is refused."""
-        check_is_fitted(self)
+        self._check_usable()
         words = self.vocab_.decode(self.model_.shape.modifiers)
         options = {name: getattr(self, name) for name in ModifierConvolution._get_param_names()}
         if not isinstance(self.modifiers, str | None):
@@ -323,6 +327,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
                 raise ValueError("its weights are of other modifiers")
             model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
         model.model_.requires_grad_(False)
+        model._check_usable()
         return model
 
 

@@ -79,6 +79,7 @@ def state_barcode(
     network: Network, line: LineAttractor, h: Tensor, name: str = "state", probes: Probes | None = None
 ) -> Barcode:
     """The barcode of a state (N,): of the initial state, of one on the way back to the line …"""
+    line.check_blank()
     probes = probes or Probes.from_network(network, line)
     e = probes.inputs(network)
     base = linear_effects(network, line.h_star, e)

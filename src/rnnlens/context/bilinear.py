@@ -72,6 +72,7 @@ def fit_bilinear(
     rows: Tensor | None = None,
 ) -> Bilinear:  # fmt: skip
     """Fit the model to the modifiers (or the given rows of the table), with 1 … `most` terms."""
+    line.check_blank()
     rows = modifiers.selected if rows is None else rows
     if len(rows) < 5:
         raise RnnlensError(f"{len(rows)} modifiers: expected at least 5 to fit the bilinear model to")

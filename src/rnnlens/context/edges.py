@@ -19,7 +19,7 @@ from rnnlens.context.impulse import responses
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace
 from rnnlens.display import Facts, Shown, lines_svg
-from rnnlens.dynamics import LineAttractor, Modes, linear_modes
+from rnnlens.dynamics import LineAttractor, Modes
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.networks import Network
 
@@ -163,6 +163,7 @@ def ending(
 
     fastest: modes with a shorter timescale are the modifiers'.
     """
+    line.check_blank()
     e = probes.inputs(network)
     transients = _transients(network, line.h_star, e, steps)
     first, last = transients[:, 0], transients[:, -1]
@@ -193,7 +194,7 @@ def _transients(network: Network, h: Tensor, e: Tensor, steps: int, keep: Tensor
 def _ending_modes(
     network: Network, line: LineAttractor, probes: Probes, steps: int, fastest: float, examples: Sequence[str]
 ) -> EndingModes:
-    modes = linear_modes(network, line.h_star)
+    modes = line.modes
     first = torch.tensor([unit[0] for unit in modes.units], device=modes.J.device)
     half = Probes(probes.positive[:50], probes.negative[:50])  # the paper's 50 + 50 valence words
     e = half.inputs(network)
@@ -230,6 +231,7 @@ def edge_gains(network: Network, line: LineAttractor, probes: Probes, steps: int
     """How much more valence words count at the edges of a document, (steps,) each, than in the long run: of the t-th
     word, by the contrast of full effects t pads after the initial state (over that at the nearest point of the line);
     and of a word with t words behind it, by what it is worth after t pads (the line's own growth taken out)."""
+    line.check_blank()
     e = probes.inputs(network)
     states = responses(network, network.h0.detach(), 2 * steps)
     on_line = probes.contrast(effects(network, line.knots, e))

@@ -136,6 +136,7 @@ class Impulse(Shown):
 
 def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str, steps: int = 30) -> Impulse:
     """The impulse response to a word from h* (Fig. 4)."""
+    line.check_blank()
     with torch.no_grad():
         states = responses(network, network.step(line.h_star, word_inputs(network, [word])[0]), steps)
         distance = line.distance(states)

@@ -303,6 +303,7 @@ def find_modifiers(
             threshold,
         )
     assert isinstance(line, LineAttractor)
+    line.check_blank()
     probes = probes or Probes.from_network(network, line)
     ids = common_words(network, top)
     assert network.vocab is not None and network.E is not None
@@ -329,10 +330,18 @@ def find_modifiers(
     score = _score(interaction / probes.contrast(effects(network, h_star, e)), valence, counts, prior)
     strength, lasting = strengths(network, h_star, ids, probes)
     strength = beyond_valence(strength, lasting)
+    norms = {"fixed": input_change(network, h_mod, h_star), "nearest": input_change(network, h_mod, nearest)}
+    measured = {"interaction": interaction, "share": share, "valence": valence, "score": score, "strength": strength,
+                "norm": norms[reference]}  # fmt: skip
+    wild = [name for name, values in measured.items() if not bool(values.isfinite().all())]
+    if wild:
+        raise RnnlensError(
+            f"the {', '.join(wild)} of some words is not finite: the probe words have no effect at h*, or the weights "
+            "are too large; train the network again, or pass other probes"
+        )
     return Modifiers(
         network, line, probes, reference, network.vocab.decode(ids.tolist()), ids, counts, h_mod,
-        {"fixed": input_change(network, h_mod, h_star), "nearest": input_change(network, h_mod, nearest)},
-        float(input_size(network, h_star)), interaction, positive, negative, share, valence, score,
+        norms, float(input_size(network, h_star)), interaction, positive, negative, share, valence, score,
         lasting, strength, sure_scores(strength, lasting, counts), _kinds(share, positive, negative),
         _threshold(score) if threshold is None else threshold,
         float(torch.corrcoef(torch.stack(halves).double())[0, 1]) if halves else None,

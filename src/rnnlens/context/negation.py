@@ -16,6 +16,7 @@ from rnnlens.networks import Network
 def negation_form(network: Network, line: LineAttractor, modifiers: Modifiers, most: int = 50) -> dict[str, Any]:
     """For the strongest negators and diminishers: the probes' effects y after the word from their effects x before it,
     as y = x − s·sign(x) (additive) and as y = m·x (multiplicative), one number each; which leaves less."""
+    line.check_blank()
     rows = [i for i in modifiers.order.tolist() if modifiers.kinds[i] in ("negator", "diminisher")][:most]
     if not rows:
         return {"n": 0}

@@ -82,6 +82,7 @@ class Probes(Shown):
     def from_network(cls, network: Network, line: LineAttractor, n: int = 100, common: int = 5_000) -> Probes:
         """The words with the largest and smallest effect wᵀ J_inp(h*) x, of the `common` most frequent: for networks
         without a corpus."""
+        line.check_blank()
         if network.vocab is None:
             raise RnnlensError("this network has no words: there is nothing to probe it with")
         ids = common_words(network, common)

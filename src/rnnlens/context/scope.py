@@ -45,6 +45,7 @@ def scopes(
     each of the states, with other words, whose ids are `between` (K, L − 1).
 
     As in `context.strength`, strong probes' lasting effects after the word are compared with those after a pad."""
+    line.check_blank()
     assert network.E is not None
     starts = line.h_star.unsqueeze(0) if at is None else at.to(line.h_star)
     read, strong = lasting(network, line.h_star), probes.first(STRONG)

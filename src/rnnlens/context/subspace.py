@@ -100,6 +100,7 @@ def fit_subspace(
     """Centred PCA of the modifiers' deflections with the line's own direction taken out.
 
     rank: how many components; None: all there are, at most 10. rows: which of the words; by default the modifiers."""
+    line.check_blank()
     rows = modifiers.selected if rows is None else rows
     if len(rows) < 2:
         raise RnnlensError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,12 @@ class Vocab:
     def __init__(self, words: Iterable[str] | Mapping[str, int], counts: Sequence[int] | np.ndarray | None = None):
         if isinstance(words, str):
             raise RnnlensError(f"the vocabulary is the text {quoted(words)}: expected a list of words")
+        if isinstance(words, Set) and not isinstance(words, KeysView):
+            raise RnnlensError(
+                f"the vocabulary is a {type(words).__name__}, which has no order: expected a list of words"
+            )
+        if not isinstance(words, Iterable):
+            raise RnnlensError(f"the vocabulary is of type {type(words).__name__}: expected a list of words")
         self.words: tuple[str, ...] = tuple(_by_id(words) if isinstance(words, Mapping) else words)
         try:
             self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.display import Facts, Shown
+from rnnlens.dynamics.inputs import Inputs, held_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newton_dense, newton_krylov, relax
 from rnnlens.errors import RnnlensError, quoted
@@ -63,8 +64,9 @@ class FixedPoints(Shown):
         """‖h − F(h)‖, (K,)."""
         return (2 * self.q).sqrt()
 
-    def take(self, rows: Tensor) -> FixedPoints:
-        """Some of the points."""
+    def take(self, rows: Tensor | int) -> FixedPoints:
+        """Some of the points, with their inputs; a number takes one."""
+        rows = torch.tensor([rows], device=self.q.device) if isinstance(rows, int) else rows
         names = ("states", "q", "converged", "iterations", "starts", "multiplicity")
         chosen = {name: getattr(self, name)[rows] for name in names}
         return replace(self, **chosen, inputs=self.inputs if self.inputs.ndim == 1 else self.inputs[rows])
@@ -117,7 +119,7 @@ class FixedPoints(Shown):
 def find_fixed_points(
     network: Network,
     states: Tensor,
-    inputs: Tensor | str | None = None,
+    inputs: Inputs = None,
     mode: Mode = "fixed",
     tolerance: float = 1e-12,
     *,
@@ -134,7 +136,7 @@ def find_fixed_points(
     if mode not in ("fixed", "slow"):
         raise RnnlensError(f"mode is {quoted(mode)}: expected fixed or slow")
     starts = _starts(network, states)
-    e = _inputs(network, inputs, len(starts))
+    e = held_input(network, inputs, len(starts))
     if not tolerance > 0:
         raise RnnlensError(f"tolerance is {tolerance}: expected a number above 0")
     if chunk is not None and chunk < 1:
@@ -248,6 +250,8 @@ def _problem(network: Network, e: Tensor) -> Problem:
 
 
 def _starts(network: Network, states: Tensor) -> Tensor:
+    if not isinstance(states, Tensor):
+        raise RnnlensError(f"states is {quoted(type(states).__name__)}: expected a tensor (K, {network.size})")
     if states.ndim < 1 or states.shape[-1] != network.size:
         raise RnnlensError(
             f"states have shape {tuple(states.shape)}: expected (K, {network.size}), states of the network"
@@ -258,21 +262,6 @@ def _starts(network: Network, states: Tensor) -> Tensor:
     if not torch.isfinite(starts).all():
         raise RnnlensError("some of the states are not finite: expected numbers")
     return starts
-
-
-def _inputs(network: Network, inputs: Tensor | str | None, count: int) -> Tensor:
-    if inputs is None:
-        return network.h0.new_zeros(network.inputs).detach()
-    if isinstance(inputs, str):
-        if network.vocab is None or inputs not in network.vocab:
-            raise RnnlensError(f"{quoted(inputs)} is no word of this network: expected one of its vocabulary")
-        inputs = network.embed(torch.tensor(network.vocab.index[inputs], device=network.h0.device))
-    e = inputs.detach().to(network.h0)
-    if e.shape not in ((network.inputs,), (count, network.inputs)):
-        raise RnnlensError(
-            f"inputs have shape {tuple(e.shape)}: expected ({network.inputs},) or ({count}, {network.inputs})"
-        )
-    return e
 
 
 def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:

@@ -12,13 +12,17 @@ Shapes: N flat state, H units, D embedding, W words, G gates, S blocks of the st
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Cell, Network
+from rnnlens.networks.given import said
 
 
 def jacobians(network: Network, h: Tensor, e: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -51,6 +55,12 @@ class Linearisation(Protocol):
 
 def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisation:
     """The linearisation of a network's step at h (..., N) and e (..., D)."""
+    for name, value, what, size in (("h", h, "states", network.size), ("e", e, "inputs", network.inputs)):
+        if value is not None and (not isinstance(value, Tensor) or value.shape[-1:] != (size,)):
+            got = (
+                f"has shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"is {quoted(type(value).__name__)}"
+            )
+            raise RnnlensError(f"{name} {got}: expected {what}, a tensor (..., {size})")
     with torch.no_grad():
         if e is None:
             e = h.new_zeros(network.inputs)
@@ -158,7 +168,7 @@ class StepLinearisation:
         # vmap over the user's own code is needed.
         points = [self.h.detach(), self.e.detach()]
         points[argument] = points[argument].clone().requires_grad_()
-        with torch.enable_grad():
+        with torch.enable_grad(), _differentiated():
             new = self.network.step(*points)
             rows = [
                 torch.autograd.grad(new[..., i].sum(), points[argument], retain_graph=True, materialize_grads=True)[0]
@@ -174,9 +184,22 @@ class StepLinearisation:
 
     def _forward(self, v_h: Tensor, v_e: Tensor) -> Tensor:
         # (Forward mode refuses expanded tensors.)
-        points, tangents = (self.h, self.e), (v_h.expand_as(self.h), v_e.expand_as(self.e))
-        moved = torch.func.jvp(self.network.step, *(tuple(x.contiguous() for x in pair) for pair in (points, tangents)))
-        return moved[1].detach()
+        points = self.h.contiguous(), self.e.contiguous()
+        tangents = v_h.expand_as(self.h).contiguous(), v_e.expand_as(self.e).contiguous()
+        with _differentiated():
+            moved = torch.func.jvp(self.network.step, points, tangents)[1].detach()
+            if not bool(moved.any()):
+                self._check_attached()
+            return moved
+
+    def _check_attached(self) -> None:
+        """Refuse a step whose states follow h, but by ways that torch does not see: forward mode takes them for 0."""
+        h = self.h.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            new = self.network.step(h, self.e.detach())
+            seen = new.requires_grad and torch.autograd.grad(new.sum(), h, allow_unused=True)[0] is not None
+        if not seen and not torch.equal(self.network.step(h.detach() + 1, self.e), new):
+            raise RuntimeError("its result is detached from h")
 
     def rec_T(self, v: Tensor) -> Tensor:
         return self._backward(v)[0]
@@ -185,8 +208,23 @@ class StepLinearisation:
         return self._backward(v)[1]
 
     def _backward(self, v: Tensor) -> tuple[Tensor, Tensor]:
-        pulled = torch.func.vjp(self.network.step, self.h, self.e)[1](v.expand_as(self.h))
+        with _differentiated():
+            pulled = torch.func.vjp(self.network.step, self.h, self.e)[1](v.expand_as(self.h))
         return pulled[0].detach(), pulled[1].detach()
+
+
+@contextmanager
+def _differentiated() -> Iterator[None]:
+    """What torch says where a user's step function has no derivative, in one line."""
+    try:
+        yield
+    except RuntimeError as error:
+        if any(words in str(error) for words in ("out of memory", "allocate memory")):
+            raise
+        raise RnnlensError(
+            f"step(h, e) cannot be differentiated: {said(error)}; use torch operations on h and e throughout, without "
+            ".detach(), .item() or numpy"
+        ) from error
 
 
 # --- contractions with the words --------------------------------------------------------------------------------------
@@ -257,7 +295,5 @@ def _gram(network: Network) -> Tensor:
 
 def _embedding(network: Network) -> Tensor:
     if network.E is None:
-        from rnnlens.errors import RnnlensError
-
         raise RnnlensError("this network has no words: expected one with an embedding")
     return network.E.detach()

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from rnnlens.display import Facts, Shown, percents
 from rnnlens.dynamics.fixed_points import FixedPoints
+from rnnlens.dynamics.inputs import Inputs, held_input, same_input
 from rnnlens.dynamics.modes import Modes, linear_modes
-from rnnlens.errors import RnnlensError
+from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 
 ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve must explain to be called a line
@@ -35,6 +36,7 @@ class LineAttractor(Shown):
     bend               how far, at most, the curve leaves its chord, as a share of the chord's length
     readout_alignment  |cos| between the slow points' first principal component and the readout w, over what it sees
     thickness          root mean square distance of the slow points from the curve
+    inputs     (D,)    the input that the slow points were found at; None is zero
     """
 
     network: Network = field(repr=False)
@@ -47,6 +49,15 @@ class LineAttractor(Shown):
     bend: float
     readout_alignment: float
     thickness: float
+    inputs: Tensor | None = None
+
+    def check_blank(self) -> None:
+        """Refuse a line of another input than zero. The effects of words are measured around the blank input."""
+        if self.inputs is not None and bool(self.inputs.any()):
+            raise RnnlensError(
+                "this line was fitted to slow points at an input that is not zero: the effects of words are measured "
+                "on a line at zero input; leave out inputs= where the points are found"
+            )
 
     @property
     def is_line(self) -> bool:
@@ -106,14 +117,13 @@ class LineAttractor(Shown):
 
     @cached_property
     def modes(self) -> Modes:
-        """The linear modes at h_star."""
-        return linear_modes(self.network, self.h_star)
+        """The linear modes at h_star and the line's own input."""
+        return linear_modes(self.network, self.h_star, self.inputs)
 
     @property
     def integration_eigenvalue(self) -> complex:
-        """The eigenvalue of J_rec(h_star) nearest to 1: of the mode that keeps the sum."""
-        values = self.modes.eigenvalues
-        return complex(values[(values - 1).abs().argmin()])
+        """The eigenvalue of J_rec nearest to 1, at h_star and the line's own input: of the mode that keeps the sum."""
+        return complex(self.modes.eigenvalues[self.modes.integration])
 
     def results(self) -> dict[str, Any]:
         """For results.json, under `line_attractor`."""
@@ -147,18 +157,35 @@ class LineAttractor(Shown):
 
 @torch.no_grad()
 def fit_line_attractor(
-    network: Network, points: FixedPoints | Tensor, knots: int = 64, trim: float = 0.005, smooth: float = 1.5
+    network: Network,
+    points: FixedPoints | Tensor,
+    knots: int = 64,
+    trim: float = 0.005,
+    smooth: float = 1.5,
+    *,
+    inputs: Inputs = None,
 ) -> LineAttractor:
     """Fit the curve h(s) to slow points by local linear regression on the logit s.
 
     points: what `find_fixed_points(…, mode="slow")` gave (only converged ones count), or states (K, N).
     trim: share of the points left out at each end of the range. smooth: kernel width, in spacings between knots.
+    inputs: the input that states (K, N) were held at, embedded (D,) or a word; None is zero. Points have their own.
     """
-    states = points.states[points.converged] if isinstance(points, FixedPoints) else points.reshape(-1, network.size)
+    if isinstance(points, FixedPoints):
+        points = points.take(points.converged)
+        states = points.states
+    else:
+        if not isinstance(points, Tensor) or points.shape[-1:] != (network.size,):
+            what = tuple(points.shape) if isinstance(points, Tensor) else type(points).__name__
+            raise RnnlensError(f"points are {quoted(what)}: expected fixed points or states (K, {network.size})")
+        states = points.reshape(-1, network.size)
     if knots < 2:
         raise RnnlensError(f"knots is {knots}: expected at least 2")
     if len(states) < 3:
         raise RnnlensError(f"{len(states)} slow points: expected at least 3 to fit a line attractor to")
+    e = same_input(network, points.inputs, inputs) if isinstance(points, FixedPoints) else held_input(network, inputs)
+    if not bool(states.isfinite().all()):
+        raise RnnlensError("some of the points are not finite: expected numbers")
     dtype = states.dtype
     h, s = states.double(), network.logit(states).double()
     low, high = s.quantile(torch.tensor([trim, 1 - trim], dtype=s.dtype, device=s.device)).tolist()
@@ -185,6 +212,7 @@ def fit_line_attractor(
         bend=float(off.norm(dim=1).max() / chord.norm()),
         readout_alignment=_alignment(network, first),
         thickness=float(apart.square().mean().sqrt()),
+        inputs=e,
     )
 
 

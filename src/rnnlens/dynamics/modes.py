@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from rnnlens.display import Facts, Shown
+from rnnlens.dynamics.fixed_points import FixedPoints
+from rnnlens.dynamics.inputs import Inputs, held_input, same_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
@@ -26,6 +28,7 @@ class Modes(Shown):
     left         (N, N)  rows ℓ_a: what a deflection must overlap with to excite mode a
     J            (N, N)  the matrix itself
     units                modes that only make sense together: (a,) for a real one, (a, a+1) for a conjugate pair
+    inputs       (D,)    the input that J_rec was taken at; None for a matrix of its own
     """
 
     eigenvalues: Tensor
@@ -33,6 +36,7 @@ class Modes(Shown):
     left: Tensor
     J: Tensor
     units: list[tuple[int, ...]]
+    inputs: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -89,12 +93,24 @@ class Modes(Shown):
 
 
 @torch.no_grad()
-def linear_modes(network: Network, h: Tensor, e: Tensor | None = None) -> Modes:
-    """The modes of J_rec at a state h (N,), decomposed in float64."""
+def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = None) -> Modes:
+    """The modes of J_rec at a state h (N,), decomposed in float64.
+
+    h: a state, or one point (`points.take(0)`), whose own input is then used. inputs: the input that is held at a
+    state, embedded (D,) or a word; None is zero input.
+    """
+    if isinstance(h, FixedPoints):
+        if len(h) != 1:
+            raise RnnlensError(f"h holds {len(h)} points: expected one; choose it with points.take(0)")
+        e, h = same_input(network, h.inputs, inputs), h.states[0]
+    else:
+        e = held_input(network, inputs)
+    if not isinstance(h, Tensor):
+        raise RnnlensError(f"h is {quoted(type(h).__name__)}: expected one state, a tensor ({network.size},)")
     if h.shape != (network.size,):
         raise RnnlensError(f"h has shape {tuple(h.shape)}: expected one state, ({network.size},)")
-    J = linearise(network, h, e).J_rec().double()
-    return decompose(J)
+    J = linearise(network, h, e.to(h.dtype)).J_rec().double()
+    return replace(decompose(J), inputs=e)
 
 
 def decompose(J: Tensor) -> Modes:

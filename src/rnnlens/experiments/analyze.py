@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -193,7 +194,7 @@ def analyze(
             "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
         )
     vocab = network.vocab
-    network.check_finite()
+    network.check_measurable()
     if len(common_words(network, top)) < LEAST:
         raise RnnlensError(f"there are {len(common_words(network, top))} words to look at: expected at least {LEAST}")
     if states is not None:
@@ -282,6 +283,7 @@ def analyze(
                 network, folder, wide, subspace, others, corpus, results, seed, told, reviews
             )
         advance(1, "done")
+    check_results(results)
     return Analysis(
         network, points, line, probes, modifiers, barcodes, subspace, components, impulses, scales, bilinear,
         (first, last), perturbations, states, results, folder,
@@ -389,6 +391,18 @@ def _state_space(
         "h_star": seen(line.h_star),
         "reviews": paths,
     }
+
+
+def check_results(content: Any, name: str = "") -> None:
+    """Refuse results with NaN or infinite numbers, before they reach a file or a figure."""
+    if isinstance(content, float) and not math.isfinite(content):
+        raise RnnlensError(
+            f"the analysis gives {content} for {quoted(name)}: the network's weights are too small or too large to be "
+            "measured; train it again, with a lower learning_rate or less sparsity"
+        )
+    if isinstance(content, dict | list | tuple):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            check_results(value, f"{name}.{key}" if name else str(key))
 
 
 def _rounded(content: Any) -> Any:

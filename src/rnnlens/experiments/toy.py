@@ -184,7 +184,7 @@ class _Study:
             return {"reach": reach, "slow_points": len(within)}
         sorted_logits = torch.cat([logits[logits.abs() <= reach].sort().values, logits.new_tensor([reach])])
         gaps = sorted_logits.diff(prepend=logits.new_tensor([-reach]))
-        line = fit_line_attractor(self.network, within)
+        line = fit_line_attractor(self.network, within, inputs=self.line.inputs)
         return {
             "reach": reach,
             "slow_points": len(within),
@@ -261,7 +261,7 @@ class _Study:
         """The slow point nearest to h_mod, its q, and the modes there."""
         nearest = int((self.points.states - self.h_mod(word)).norm(dim=1).argmin())
         h_star = self.points.states[nearest]
-        return h_star, float(self.points.q[nearest]), linear_modes(self.network, h_star)
+        return h_star, float(self.points.q[nearest]), linear_modes(self.network, self.points.take(nearest))
 
     def spectra(self) -> dict[str, Any]:
         """Supp. A.2: eigenvalues of J_rec at the slow points nearest to each h_mod."""

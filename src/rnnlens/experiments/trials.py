@@ -21,7 +21,7 @@ from rnnlens.artifacts import append_line, fingerprint, read_lines
 from rnnlens.baselines import BASELINES, ModifierConvolution
 from rnnlens.corpora import load_corpus
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.errors import Diverged, RnnlensError, exit_code_of, quoted
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.settings import best
 from rnnlens.experiments.space import check_model, models_of, parameters
@@ -106,8 +106,10 @@ def run_trial(
             logits = evaluate(run.network.to(device or "cpu"), corpus.validation, config.max_words).logits
         found["accuracy"], found["loss"] = judge(logits, corpus.validation.labels)
         found["scaled_loss"] = scaled_loss(logits, corpus.validation.labels)
+    except Diverged as error:
+        found["error"] = str(error)
     except RnnlensError as error:
-        if "off the scale" not in str(error) and "out of memory" not in str(error):
+        if "out of memory" not in str(error):
             raise
         found["error"] = str(error)
     return {**found, "seconds": round(time.monotonic() - since, 2)}

@@ -5,11 +5,10 @@ Modules are copied, never shared: nothing rnnlens does (double precision, pertur
 
 from __future__ import annotations
 
-import copy
 import operator
+import warnings
 from collections.abc import Callable, Iterable
-from types import MethodType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -18,12 +17,14 @@ from torch import Tensor, nn
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
+from rnnlens.networks.given import check_step, evaluated, module_of, own, plain
 from rnnlens.networks.network import Network
 from rnnlens.networks.scan import step_by_step
 
 Embedding = nn.Embedding | Tensor | np.ndarray | None
 Readout = nn.Linear | tuple[Any, Any]
 Target = int | tuple[int, int] | None
+RNNS = (nn.GRU, nn.LSTM, nn.RNN, nn.GRUCell, nn.LSTMCell, nn.RNNCell)
 
 
 def from_torch(
@@ -34,15 +35,22 @@ def from_torch(
     initial_state: Any = None,
     *,
     target: Target = None,
+    output: int | None = None,
+    batch_first: bool | None = None,
 ) -> Network:
     """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy.
 
     embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
-    readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as w₁ − w₀; k classes through `target` (see `adapt`); or (w, b).
+    readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; k classes through `target`, one output
+    of a regression through `output` (see `adapt`); or (w, b).
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
-    Several layers become one flat state, the first layer first. All parts take the RNN's dtype and device.
+    batch_first: networks here read inputs (B, T, D). A module with batch_first=False reads (T, B, D): without words,
+    batch_first=True says that you know, and pass x.transpose(0, 1).
+    Several layers become one flat state, the first layer first. All parts take the RNN's dtype and device. Dropout
+    between layers is left out, as in eval mode. Subclasses with another forward and modules with hooks are refused.
     """
     layers = _layers(rnn)
+    _check_layout(rnn, batch_first, words=embedding is not None)
     cell: Any = layers[0] if len(layers) == 1 else Stack(layers)
     h0 = layers[0].W.detach().new_zeros(cell.size)
     if initial_state is not None:
@@ -50,7 +58,7 @@ def from_torch(
     arch = type(cell).__name__.lower()
     if isinstance(cell, Vanilla) and cell.nonlinearity == "relu":
         arch = "adapted"
-    return _network(cell, embedding, readout, vocab, h0, target, arch)
+    return _network(cell, embedding, _readout(readout, target, output, vocab is not None), vocab, h0, arch)
 
 
 def adapt(
@@ -62,22 +70,29 @@ def adapt(
     *,
     inputs: int | None = None,
     target: Target = None,
+    output: int | None = None,
 ) -> Network:
     """A `Network` from any step(h, e) → h on states (B, N) and embedded inputs (B, D).
 
-    A module, or a method of one, is copied; a plain function is used as it is, with whatever tensors it holds on to.
+    A module, or a method of one, is copied, and the copy is in eval mode; a plain function is used as it is, with
+    whatever tensors it holds on to. A step with dropout, noise or batch statistics is refused.
     The other parts take the dtype and device of initial_state.
     inputs: D, needed only without an embedding. target: of a k-class readout, the class whose evidence is read, w_k
-    minus the mean of the others; or a pair (a, b), read as w_a − w_b.
+    minus the mean of the others; or a pair (a, b), read as w_a − w_b. output: the one output that is read as it is, of
+    a readout with several that are no classes.
     """
     h0 = _tensor(initial_state, "initial_state").clone()
     if h0.ndim != 1 or not h0.is_floating_point():
         raise RnnlensError(f"initial_state has shape {tuple(h0.shape)} and {h0.dtype}: expected one flat state (N,)")
-    if embedding is not None:
-        inputs = _matrix(embedding).shape[1]
+    _check_real(h0, "initial_state")
+    E = None if embedding is None else _matrix(embedding)
+    inputs = inputs if E is None else E.shape[1]
     if inputs is None:
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
-    return _network(Adapted(_own(step), len(h0), inputs, h0), embedding, readout, vocab, h0, target, "adapted")
+    step = own(step)
+    check_step(step, h0, inputs, E)
+    read = _readout(readout, target, output, vocab is not None)
+    return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted")
 
 
 class Stack(nn.Module):
@@ -114,23 +129,18 @@ class Stack(nn.Module):
 class Adapted(nn.Module):
     """A user's step function as a cell; leading dimensions are folded into one batch before it is called."""
 
-    def __init__(self, step: Callable[[Tensor, Tensor], Tensor], size: int, inputs: int, h0: Tensor):
+    def __init__(self, step: Callable[[Tensor, Tensor], Tensor], size: int, inputs: int):
         super().__init__()
         self.function = step  # a module is registered, its parameters with it; so is the module of a method
-        self.module = None if isinstance(step, nn.Module) else _module_of(step)
+        self.module = None if isinstance(step, nn.Module) else module_of(step)
         self.size, self.inputs, self.output = size, inputs, slice(0, size)
-        e = h0.new_zeros(2, inputs)
-        try:
-            with torch.no_grad():
-                new = step(h0.expand(2, size), e)
-        except Exception as error:
-            raise RnnlensError(
-                f"step(h, e) failed on h (2, {size}) and e (2, {inputs}): {_said(error)}; "
-                "for a step that takes one state at a time pass torch.vmap(step)"
-            ) from error
-        if not isinstance(new, Tensor) or new.shape != (2, size):
-            got = tuple(new.shape) if isinstance(new, Tensor) else type(new).__name__
-            raise RnnlensError(f"step(h, e) gave {got} for h (2, {size}): expected the next states, (2, {size})")
+
+    def train(self, mode: bool = True) -> Self:
+        """The user's module stays in eval mode: its dropout and batch statistics are no part of the network."""
+        super().train(mode)
+        for module in self.children():
+            module.eval()
+        return self
 
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
@@ -149,6 +159,13 @@ class Adapted(nn.Module):
 
 def _layers(rnn: nn.Module) -> list[Cell]:
     """Our cells with copies of a torch RNN's weights, first layer first."""
+    kind = plain(rnn, RNNS, "write it as a step function and use adapt(step, …)")
+    if kind is None:
+        raise RnnlensError(
+            f"from_torch got {quoted(type(rnn).__name__)}: expected nn.GRU, nn.LSTM, nn.RNN or their Cells; "
+            "for anything else use adapt(step, …)"
+        )
+    rnn = evaluated(rnn)
     if isinstance(rnn, nn.RNNBase):
         if rnn.bidirectional:
             raise RnnlensError(
@@ -160,16 +177,12 @@ def _layers(rnn: nn.Module) -> list[Cell]:
                 f"proj_size={rnn.proj_size} is not supported: fold the projection into a step function and use adapt"
             )
         names = [(f"_l{layer}", rnn.bias) for layer in range(rnn.num_layers)]
-    elif isinstance(rnn, nn.RNNCellBase):
-        names = [("", rnn.bias)]
     else:
-        raise RnnlensError(
-            f"from_torch got {quoted(type(rnn).__name__)}: expected nn.GRU, nn.LSTM, nn.RNN or their Cells; "
-            "for anything else use adapt(step, …)"
-        )
+        names = [("", bool(rnn.bias))]
     layers, generator = [], torch.Generator()  # the cells' own weights are thrown away: no draw from the user's chance
     for suffix, bias in names:
         W, U = getattr(rnn, f"weight_ih{suffix}"), getattr(rnn, f"weight_hh{suffix}")
+        _check_real(W, "the RNN")
         if isinstance(rnn, nn.GRU | nn.GRUCell):
             cell: Cell = GRU(U.shape[1], W.shape[1], generator)
         elif isinstance(rnn, nn.LSTM | nn.LSTMCell):
@@ -184,22 +197,14 @@ def _layers(rnn: nn.Module) -> list[Cell]:
     return layers
 
 
-def _module_of(step: Any) -> nn.Module | None:
-    """The module that a step is, or is a method of."""
-    step = step.__self__ if isinstance(step, MethodType) else step
-    return step if isinstance(step, nn.Module) else None
-
-
-def _own(step: Any) -> Any:
-    """A copy of a module, or of a method with its module; anything else as it is."""
-    module = _module_of(step)
-    try:
-        return step if module is None else copy.deepcopy(step)
-    except Exception as error:
+def _check_layout(rnn: nn.Module, batch_first: bool | None, words: bool) -> None:
+    """Refuse inputs (T, B, D): nothing in their shape tells them from (B, T, D)."""
+    theirs = rnn.batch_first if isinstance(rnn, nn.RNNBase) else True
+    if batch_first is False or (batch_first is None and not words and not theirs):
         raise RnnlensError(
-            f"{quoted(type(module).__name__)} cannot be copied: {_said(error)}; to use it as it is, shared, "
-            "pass lambda h, e: step(h, e)"
-        ) from error
+            f"this {type(rnn).__name__} has batch_first=False and reads inputs (T, B, D), but rnnlens reads (B, T, D): "
+            "pass batch_first=True to from_torch, and x.transpose(0, 1) to the network"
+        )
 
 
 def _flat_state(state: Any, layers: list[Cell]) -> Tensor:
@@ -223,10 +228,9 @@ def _flat_state(state: Any, layers: list[Cell]) -> Tensor:
 def _network(
     cell: Any,
     embedding: Embedding,
-    readout: Readout,
+    readout: tuple[Tensor, Tensor, str],
     vocab: Vocab | Iterable[str] | None,
     h0: Tensor,
-    target: Target,
     arch: str,
 ) -> Network:
     if (vocab is None) != (embedding is None):
@@ -241,49 +245,56 @@ def _network(
                 f"the embedding is {tuple(E.shape)}: expected one row for each of {len(words)} words and "
                 f"{cell.inputs} columns, as the network takes"
             )
-    w, b = _readout(readout, target)
+    w, b, reads = readout
     seen = len(range(cell.size)[cell.output])
     if w.shape != (seen,):
         raise RnnlensError(f"the readout takes {w.numel()} numbers: expected {seen}, the size of the network's output")
     E = None if E is None else E.to(h0)
-    return Network.assemble(cell, E, w.to(h0), b.to(h0), h0, words, arch).to(h0.device)
+    network = Network.assemble(cell, E, w.to(h0), b.to(h0), h0, words, arch).to(h0.device)
+    network.reads = reads
+    return network
 
 
 def _matrix(embedding: Embedding) -> Tensor:
     """(W, D), as an `nn.Embedding` gives it out: the row of padding_idx as it is, rows longer than max_norm cut."""
-    E: Any = embedding.weight if isinstance(embedding, nn.Embedding) else embedding
+    E: Any = embedding
+    if plain(embedding, (nn.Embedding,), "pass the matrix (W, D) that it gives out"):
+        E = evaluated(embedding).weight  # type: ignore[arg-type]
     if not isinstance(E, Tensor | np.ndarray) or E.ndim != 2:
         raise RnnlensError(f"embedding is {quoted(type(embedding).__name__)}: expected nn.Embedding or a (W, D) tensor")
     E = _tensor(E, "embedding").clone()
+    _check_real(E, "embedding")
     if isinstance(embedding, nn.Embedding) and embedding.max_norm is not None:
         every = torch.arange(len(E), device=E.device)
         torch.embedding_renorm_(E, every, embedding.max_norm, embedding.norm_type)  # what the module does when called
     return E
 
 
-def _readout(readout: Readout, target: Target) -> tuple[Tensor, Tensor]:
-    """(w, b) of a linear head: one output as it is, two as w₁ − w₀, k through `target`."""
-    if isinstance(readout, nn.Linear):
-        w = readout.weight.detach()
-        b = w.new_zeros(len(w)) if readout.bias is None else readout.bias.detach()
-    elif isinstance(readout, tuple | list) and len(readout) == 2:
-        w, b = (_tensor(part, "readout") for part in readout)
-        w = torch.atleast_2d(w if w.is_floating_point() else w.float())
-        b = b.reshape(-1).to(w)
-        if w.ndim != 2 or len(b) != len(w):
-            raise RnnlensError(
-                f"readout has shapes {tuple(w.shape)} and {tuple(b.shape)}: expected w (N,) and a number b, or (k, N) "
-                "and (k,)"
-            )
-    else:
-        raise RnnlensError(f"readout is {quoted(type(readout).__name__)}: expected nn.Linear or a pair (w, b)")
+def _readout(readout: Readout, target: Target, output: int | None, words: bool) -> tuple[Tensor, Tensor, str]:
+    """w, b, and what they read: of one output itself, of several one (`output`) or a difference of classes (`target`).
+    Two outputs of a network with words are two classes unless said; that is announced."""
+    w, b = _head(readout)
     k = len(w)
+    if output is not None:
+        if target is not None:
+            raise RnnlensError("got both target= and output=: expected one of them")
+        if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < k:
+            raise RnnlensError(f"output is {quoted(output)}: expected a number below {k}, one of the readout's outputs")
+        return w[output].clone(), b[output].clone(), f"output {output} of {k}" if k > 1 else ""
     if k == 1 and target is None:
-        return w[0].clone(), b[0].clone()
-    if k == 2 and target is None:
+        return w[0].clone(), b[0].clone(), ""
+    if k == 2 and target is None and words:
+        warnings.warn(
+            "the readout has 2 outputs, read as two classes: output 1 minus output 0. Pass target=1 to confirm this, "
+            "or output=0 or output=1 to read one output as it is",
+            stacklevel=3,
+        )
         target = 1
     if target is None:
-        raise RnnlensError(f"the readout has {k} classes: say which one to read with target=class or target=(a, b)")
+        raise RnnlensError(
+            f"the readout has {k} classes or outputs: say what to read, target=class or target=(a, b) for classes, "
+            "output=number for one output as it is"
+        )
     try:
         classes = tuple(operator.index(c) for c in (target if isinstance(target, tuple | list) else (target,)))
     except TypeError:
@@ -294,7 +305,35 @@ def _readout(readout: Readout, target: Target) -> tuple[Tensor, Tensor]:
     weight[classes[0]] = 1
     if len(classes) == 2:
         weight[classes[1]] = -1
-    return weight @ w, weight @ b
+    other = classes[1] if len(classes) == 2 else 1 - classes[0] if k == 2 else "the mean of the others"
+    return weight @ w, weight @ b, f"output {classes[0]} − {other}"
+
+
+def _head(readout: Readout) -> tuple[Tensor, Tensor]:
+    """w (k, N) and b (k,) of a linear head."""
+    if plain(readout, (nn.Linear,), "pass its weights as a pair (w, b)"):
+        linear: Any = evaluated(readout)  # type: ignore[arg-type]
+        w = linear.weight.detach()
+        return w, w.new_zeros(len(w)) if linear.bias is None else linear.bias.detach()
+    if not isinstance(readout, tuple | list) or len(readout) != 2:
+        raise RnnlensError(f"readout is {quoted(type(readout).__name__)}: expected nn.Linear or a pair (w, b)")
+    w, b = (_tensor(part, "readout") for part in readout)
+    w = torch.atleast_2d(w if w.is_floating_point() else w.float())
+    b = b.reshape(-1).to(w)
+    if w.ndim != 2 or len(b) != len(w):
+        raise RnnlensError(
+            f"readout has shapes {tuple(w.shape)} and {tuple(b.shape)}: expected w (N,) and a number b, or (k, N) "
+            "and (k,)"
+        )
+    return w, b
+
+
+def _check_real(value: Tensor, name: str) -> None:
+    """Refuse complex numbers, and tensors without any (torch's meta device)."""
+    if value.is_complex():
+        raise RnnlensError(f"{name} is {value.dtype}: expected real numbers")
+    if value.is_meta:
+        raise RnnlensError(f"{name} is on torch's meta device, which holds no numbers: load its weights first")
 
 
 def _tensor(value: Any, name: str) -> Tensor:
@@ -302,10 +341,6 @@ def _tensor(value: Any, name: str) -> Tensor:
         return torch.as_tensor(value).detach()
     except (TypeError, ValueError, RuntimeError) as error:
         raise RnnlensError(f"{name} is {quoted(value)}: expected a tensor or an array of numbers") from error
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 def _copy(parameter: Tensor) -> nn.Parameter:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import torch
@@ -11,8 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rnnlens.corpora.vocab import PAD, Vocab
-from rnnlens.errors import RnnlensError, RnnlensWarning, quoted
+from rnnlens.errors import Diverged, RnnlensError, RnnlensWarning, quoted
 from rnnlens.networks.cells import CELLS
+from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.starting import hold
 from rnnlens.ranges import check_options
 
@@ -31,6 +33,7 @@ class Network(nn.Module):
     vocab: Vocab | None
     scale: float = 1.0
     memory: float = 0.0
+    reads: str = ""  # which outputs of a readout with several the logit is made of
 
     def __init__(
         self,
@@ -105,14 +108,16 @@ class Network(nn.Module):
 
     def embed(self, ids: Tensor) -> Tensor:
         """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector. Continuous inputs pass through."""
+        _check_tensor(ids, "inputs" if self.E is None else "ids")
         if self.E is None:
             if not ids.is_floating_point() or ids.shape[-1] != self.inputs:
                 raise RnnlensError(
                     f"this network has no words: expected inputs (..., {self.inputs}), got {tuple(ids.shape)}"
                 )
             return ids
-        if ids.is_floating_point():
+        if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise RnnlensError(f"expected word ids, got {ids.dtype} of shape {tuple(ids.shape)}: pass whole numbers")
+        ids = ids if ids.dtype == torch.int32 else ids.long()
         pad = ids == PAD
         try:
             e = F.embedding(ids.masked_fill(pad, 0), self.E)
@@ -149,10 +154,26 @@ class Network(nn.Module):
 
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
-        return logits[:, -1] if lengths is None else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
+        if lengths is None:
+            return logits[:, -1]
+        _check_tensor(lengths, "lengths")
+        B, T = len(logits), logits.shape[1] - 1
+        if lengths.shape != (B,) or lengths.is_floating_point() or lengths.dtype == torch.bool:
+            raise RnnlensError(
+                f"lengths are {lengths.dtype} of shape {tuple(lengths.shape)}: expected whole numbers, ({B},)"
+            )
+        try:
+            return logits.gather(1, lengths.long().unsqueeze(1)).squeeze(1)
+        except RuntimeError as error:
+            if lengths.device != logits.device or not len(lengths):
+                raise
+            raise RnnlensError(
+                f"lengths reach from {lengths.min()} to {lengths.max()}: expected 0 … {T}, the number of words"
+            ) from error
 
     def _sequences(self, ids: Tensor) -> Tensor:
         """Embedded (B, T, D), where ids are a batch of sequences and nothing else."""
+        _check_tensor(ids, "inputs" if self.E is None else "ids")
         rank, expected = (2, "ids (B, T)") if self.E is not None else (3, f"inputs (B, T, {self.inputs})")
         if ids.ndim != rank:
             raise RnnlensError(
@@ -161,7 +182,15 @@ class Network(nn.Module):
         return self.embed(ids)
 
     def _initial(self, e: Tensor, h0: Tensor | None) -> Tensor:
-        return (self.h0 if h0 is None else h0).expand(e.shape[0], self.size)
+        if h0 is None:
+            return self.h0.expand(e.shape[0], self.size)
+        _check_tensor(h0, "h0")
+        if h0.shape not in ((self.size,), (1, self.size), (e.shape[0], self.size)):
+            raise RnnlensError(
+                f"h0 has shape {tuple(h0.shape)}: expected ({self.size},), or one for each sequence, "
+                f"({e.shape[0]}, {self.size})"
+            )
+        return h0.expand(e.shape[0], self.size)
 
     def read(self, text: str | Sequence[str]) -> list[tuple[str, float]]:
         """The words of a text, each with the logit after it: `network.read("not bad at all")`.
@@ -170,7 +199,15 @@ class Network(nn.Module):
         the words."""
         if self.vocab is None:
             raise RnnlensError("this network has no words: `read` needs a vocabulary; use `states` for its inputs")
+        if not isinstance(text, Iterable) or isinstance(text, bytes | Set):
+            raise RnnlensError(f"the text is of type {type(text).__name__}: expected text, or a list of words")
         words = self.vocab.split(text) if isinstance(text, str) else list(text)
+        wrong = next((word for word in words if not isinstance(word, str)), None)
+        if wrong is not None:
+            raise RnnlensError(
+                f"the words hold {quoted(wrong)} of type {type(wrong).__name__}: expected text, or a list of words; "
+                "for ids use network.logits"
+            )
         if not words:
             raise RnnlensError(f"no word in {quoted(text)}: expected some text")
         unknown = self.vocab.unknown(words)
@@ -188,16 +225,47 @@ class Network(nn.Module):
         """Words as the vocabulary spells them, each with the logit after it; unknown ones are not warned of."""
         assert self.vocab is not None
         ids = torch.as_tensor(self.vocab.encode(words), device=self.h0.device).unsqueeze(0)
-        return list(zip(words, self.logits(ids)[0, 1:].tolist(), strict=True))
+        if self.h0.is_meta:
+            raise RnnlensError("the network is on torch's meta device, which holds no numbers: load its weights first")
+        logits = self.logits(ids)[0, 1:].tolist()
+        if not all(map(math.isfinite, logits)):
+            self.check_finite()
+            raise Diverged(
+                f"the logits of {quoted(' '.join(words))} are not finite: the network's weights are so large that they "
+                "overflow"
+            )
+        return list(zip(words, logits, strict=True))
 
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite: whatever is computed from them is no number either."""
-        wild = [name for name, parameter in self.named_parameters() if not bool(parameter.isfinite().all())]
+        wild = not_finite(self)
         if wild:
-            raise RnnlensError(
+            raise Diverged(
                 f"{where} has weights off the scale (NaN or infinite) in {quoted(', '.join(wild))}: nothing can be "
                 "read from them; train it again, with a lower learning_rate"
             )
+
+    @torch.no_grad()
+    def check_measurable(self) -> None:
+        """Refuse a network that no analysis can say anything about: of numbers that are none or overflow, or that
+        treats all its words alike."""
+        self.check_finite()
+        if self.h0.dtype not in (torch.float32, torch.float64):
+            raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
+        large = too_large(self)
+        if large:
+            raise Diverged(
+                f"the network has weights off the scale (they overflow) in {quoted(', '.join(large))}: nothing can be "
+                "measured with them; train it again, with a lower learning_rate"
+            )
+        if self.E is not None:
+            some = self.E[:10_000]
+            after = self.step(self.h0.expand(len(some), -1), some)
+            if len(some) > 1 and bool((after == after[0]).all()):
+                raise Diverged(
+                    "the network is in the same state after every word: its embeddings or input weights are zero, and "
+                    "there is nothing to measure; train it again, with less sparsity"
+                )
 
     # --- how to make it again ---
 
@@ -211,5 +279,11 @@ class Network(nn.Module):
         return shape | {name: value for name, (value, usual) in start.items() if value != usual}
 
     def __repr__(self) -> str:
-        words = "continuous inputs" if self.vocab is None else f"{len(self.vocab)} words"
-        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words})"
+        words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
+        reads = f", reads {self.reads}" if self.reads else ""
+        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads})"
+
+
+def _check_tensor(value: Any, name: str) -> None:
+    if not isinstance(value, Tensor):
+        raise RnnlensError(f"{name} is {quoted(type(value).__name__)}: expected a tensor; pass torch.as_tensor({name})")

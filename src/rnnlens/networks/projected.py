@@ -74,4 +74,5 @@ def projected(network: Network, V: Tensor, at: Tensor) -> Network:
     quiet = Network.assemble(
         cell, E, network.readout_w.detach(), network.readout_b.detach(), h0, network.vocab, f"{network.arch}, projected"
     )
+    quiet.reads = network.reads
     return quiet.requires_grad_(False)

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from rnnlens import __version__
 from rnnlens.artifacts import SCHEMA, append_line, exclusive, read_lines, rewrite_lines, write_json
 from rnnlens.corpora.vocab import PAD
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.errors import Diverged, RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import Advance, progress_bar
 from rnnlens.ranges import check_options
@@ -217,7 +217,7 @@ class Trainer:
         loss, correct, seen = self.accelerator.reduce(self.sums.clone()).tolist()
         if not (math.isfinite(loss) and all(bool(torch.isfinite(p).all()) for p in self.network.parameters())):
             kept = "the last checkpoint is intact" if checkpoint_path(self.out).exists() else "there is no checkpoint"
-            raise RnnlensError(
+            raise Diverged(
                 f"the loss is {loss / seen:g} and the weights are off the scale at step {self.counters.step}: "
                 f"try a learning_rate below {self.config.learning_rate}; {kept}"
             )
@@ -260,6 +260,13 @@ class Trainer:
     def finish(self, about: dict[str, Any]) -> None:
         """Evaluate, all processes together; then one writes the finished run, whose checkpoint is no longer needed."""
         network, validation = self.network.eval(), self.corpus.validation
+        network.check_finite("the network that was trained")
+        if network.E is not None and not bool(network.E.any()):
+            name = "sparsity" if self.config.sparsity else "weight_decay"
+            raise Diverged(
+                "every embedded word ended at zero, so that the network reads nothing: "
+                f"try a {name} below {getattr(self.config, name):g}"
+            )
         accuracy: dict[str, Any] = {}
         loss = {}
         if validation is not None and len(validation):

@@ -1,0 +1,57 @@
+"""The parameters of the estimators, checked when they are fitted: scikit-learn's `__init__` only stores them."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Set
+from typing import Any
+
+import numpy as np
+
+from rnnlens.errors import RnnlensError, quoted
+
+
+class BadInput(RnnlensError, ValueError):
+    """What scikit-learn expects of bad input: a ValueError."""
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse what no model can be fitted with; how it is trained is checked by `TrainConfig`."""
+    for name in ("sparsity", "l1", "l2"):
+        value = getattr(model, name)
+        if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+            raise BadInput(f"{name} is {quoted(value)}: expected a number of at least 0")
+    for name in ("candidates", "most", "components"):
+        value = getattr(model, name)
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+            raise BadInput(f"{name} is {quoted(value)}: expected a whole number of at least 1")
+    if model.device is not None:
+        from rnnlens.training.loop import check_device
+
+        check_device(model.device)
+    check_words(model.modifiers)
+
+
+def check_words(given: Any) -> None:
+    """Modifiers: None, "learn", what an analysis found, or words, each once."""
+    if given is None or hasattr(given, "strongest") or (isinstance(given, str) and given == "learn"):
+        return
+    if isinstance(given, str | bytes | Set) or not isinstance(given, Iterable):
+        raise BadInput(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
+    words = list(given)
+    wrong = next((word for word in words if not isinstance(word, str)), None)
+    if wrong is not None:
+        raise BadInput(f"modifiers holds {quoted(wrong)} of type {type(wrong).__name__}: expected words")
+    twice = next((word for i, word in enumerate(words) if word in words[:i]), None)
+    if twice is not None:
+        raise BadInput(f"modifiers holds {quoted(twice)} twice: expected each word once")
+
+
+def check_class_weights(weights: np.ndarray, given: Any) -> np.ndarray:
+    """Weights (2,) of the classes that training can use."""
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise BadInput(
+            f"class_weight is {quoted(given)}: expected 'balanced', or a number of at least 0 for each class"
+        )
+    return weights

@@ -1,0 +1,30 @@
+"""Whether numbers can be computed from weights at all: NaN, infinities and overflow are said before, not after."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from rnnlens.errors import Diverged, quoted
+
+
+def not_finite(module: nn.Module) -> list[str]:
+    """Names of the parameters and buffers that hold NaN or infinite numbers."""
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return [name for name, value in named if not bool(value.isfinite().all())]
+
+
+def too_large(module: nn.Module) -> list[str]:
+    """Names of the parameters so large that a product of four of them overflows."""
+    return [
+        name
+        for name, value in module.named_parameters()
+        if value.is_floating_point() and bool((value.abs() > torch.finfo(value.dtype).max ** 0.25).any())
+    ]
+
+
+def check_diverged(module: nn.Module, what: str, fix: str) -> None:
+    """Refuse a model whose weights are NaN or infinite. what: the subject of the line; fix: what to do."""
+    names = not_finite(module)
+    if names:
+        raise Diverged(f"{what}: its weights {quoted(', '.join(names))} are not finite (NaN or infinite); {fix}")

@@ -1,0 +1,201 @@
+"""What a user's module or step function must be: what its class says, and the same at every call.
+
+A torch module is read by its weights, so one that computes something else is refused. A step function must give one
+state for one state and input: no dropout, no noise, no statistics of the batch.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from rnnlens.errors import RnnlensError, quoted
+
+ROWS = 32  # states that a step function is tried on: enough for every dropout to show
+
+
+def plain(module: Any, bases: tuple[type[nn.Module], ...], instead: str) -> type[nn.Module] | None:
+    """The torch class that a module is of; None if it is of no such class. A module that computes something else than
+    its class is refused. instead: what to pass in its place."""
+    kind = next((base for base in type(module).__mro__ if base in bases), None)
+    if kind is None:
+        return None
+    name, of = quoted(type(module).__name__), f"nn.{kind.__name__}"
+    if "forward" in vars(module) or any(
+        getattr(type(module), method) is not getattr(kind, method) for method in ("forward", "__call__", "_call_impl")
+    ):
+        raise RnnlensError(f"{name} has another forward than {of}, and only its weights would be read: {instead}")
+    if module._forward_hooks or module._forward_pre_hooks:
+        raise RnnlensError(
+            f"{name} has forward hooks, and only its weights would be read: remove them if they change nothing "
+            f"(handle.remove(), remove_weight_norm), or {instead}"
+        )
+    return kind
+
+
+def evaluated(module: nn.Module) -> nn.Module:
+    """The module to read weights from: a parametrized one as a copy in eval mode, where reading changes nothing."""
+    return copy.deepcopy(module).eval() if parametrize.is_parametrized(module) else module
+
+
+def module_of(step: Any) -> nn.Module | None:
+    """The module that a step is, or is a method of."""
+    step = step.__self__ if isinstance(step, MethodType) else step
+    return step if isinstance(step, nn.Module) else None
+
+
+def own(step: Any) -> Any:
+    """A copy, in eval mode, of a module or of a method with its module; anything else as it is."""
+    module = module_of(step)
+    if module is None:
+        return step
+    try:
+        step = copy.deepcopy(step)
+    except Exception as error:
+        raise RnnlensError(
+            f"{quoted(type(module).__name__)} cannot be copied: {said(error)}; to use it as it is, shared, "
+            "pass lambda h, e: step(h, e)"
+        ) from error
+    inside = module_of(step)
+    assert inside is not None
+    inside.eval()
+    return step
+
+
+def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int, E: Tensor | None) -> None:
+    """Refuse a step that is no step(h, e) on batches, or whose result is not decided by h and e alone. It is tried on a
+    few states around h0 and a few inputs; the modules that it uses, and torch's random numbers, stay as they are."""
+    size, chance = len(h0), torch.Generator().manual_seed(0)
+    h = h0 + 0.1 * torch.randn(ROWS, size, generator=chance).to(h0)
+    e = torch.randn(ROWS, inputs, generator=chance).to(h0)
+    if E is not None and len(E):
+        e = E[torch.arange(ROWS, device=E.device) % len(E)].to(h0)
+    held = modules_in(step)
+    devices = [h0.device] if h0.is_cuda else []
+    with torch.random.fork_rng(devices=devices), unchanged(held), torch.no_grad():
+        new = _called(step, h0.expand(2, size), h0.new_zeros(2, inputs))
+        if not isinstance(new, Tensor) or new.shape != (2, size):
+            got = tuple(new.shape) if isinstance(new, Tensor) else type(new).__name__
+            raise RnnlensError(f"step(h, e) gave {got} for h (2, {size}): expected the next states, (2, {size})")
+        if new.dtype != h0.dtype:
+            raise RnnlensError(f"step(h, e) gave {new.dtype} for h of {h0.dtype}: expected states of the same dtype")
+        first = _called(step, h, e)
+        training = [module for module in held if any(part.training for part in module.modules())]
+        if training:
+            for module in training:
+                module.eval()
+            if not _same(first, _called(step, h, e)):
+                raise RnnlensError(
+                    f"step(h, e) uses {quoted(type(training[0]).__name__)} in training mode (dropout, batch "
+                    "statistics), where it gives other states than in eval mode: call its .eval() first"
+                )
+        if not _same(first, _called(step, h, e)):
+            raise RnnlensError(
+                "step(h, e) gave two different states for the same h and e: expected a step without dropout, noise or "
+                "memory of its own; put its modules into eval mode"
+            )
+        if not _same(first[:1], _called(step, torch.cat([h[:1], h0 - h[1:]]), torch.cat([e[:1], -e[1:]]))[:1]):
+            raise RnnlensError(
+                "step(h, e) gives a state that depends on the other states of the batch: expected each row by itself; "
+                "put batch normalization into eval mode"
+            )
+
+
+def modules_in(step: Any, depth: int = 4) -> list[nn.Module]:
+    """The modules that a function uses: of its closure, defaults, globals, its object, or what a partial holds."""
+    found: dict[int, nn.Module] = {}
+    seen: set[int] = set()
+
+    def visit(thing: Any, depth: int) -> None:
+        if id(thing) in seen or depth < 0:
+            return
+        seen.add(id(thing))
+        if isinstance(thing, nn.Module):
+            found[id(thing)] = thing
+            return
+        for part in _parts(thing):
+            visit(part, depth - 1)
+
+    visit(step, depth)
+    return list(found.values())
+
+
+def _parts(thing: Any) -> list[Any]:
+    """What a function or an object holds on to."""
+    if isinstance(thing, MethodType):
+        return [thing.__self__, thing.__func__]
+    if isinstance(thing, functools.partial):
+        return [thing.func, *thing.args, *thing.keywords.values()]
+    if isinstance(thing, FunctionType):
+        cells = [cell.cell_contents for cell in thing.__closure__ or () if _filled(cell)]
+        names = _names(thing.__code__)
+        used = [thing.__globals__[name] for name in names if name in thing.__globals__]
+        used = [value for value in used if isinstance(value, nn.Module | FunctionType | list | tuple | dict)]
+        return [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values(), *used]
+    if isinstance(thing, dict):
+        return list(thing.values())
+    if isinstance(thing, list | tuple):
+        return list(thing)
+    held = getattr(thing, "__dict__", None)
+    if isinstance(thing, type | Tensor) or not isinstance(held, dict):
+        return []
+    return list(held.values())
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - a cell may be empty
+    except ValueError:
+        return False
+    return True
+
+
+def _names(code: CodeType) -> set[str]:
+    """Names that a function's code looks up, with those of the functions inside it."""
+    inner = [_names(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+@contextmanager
+def unchanged(modules: list[nn.Module]) -> Iterator[None]:
+    """Afterwards the modes and buffers of some modules are what they were."""
+    parts = [part for module in modules for part in module.modules()]
+    modes = [part.training for part in parts]
+    buffers = [(buffer, buffer.clone()) for module in modules for buffer in module.buffers()]
+    try:
+        yield
+    finally:
+        for part, mode in zip(parts, modes, strict=True):
+            part.training = mode
+        with torch.no_grad():
+            for buffer, before in buffers:
+                buffer.copy_(before)
+
+
+def _called(step: Callable[[Tensor, Tensor], Tensor], h: Tensor, e: Tensor) -> Any:
+    try:
+        return step(h, e)
+    except Exception as error:
+        raise RnnlensError(
+            f"step(h, e) failed on h {tuple(h.shape)} and e {tuple(e.shape)}: {said(error)}; "
+            "for a step that takes one state at a time pass torch.vmap(step)"
+        ) from error
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    """Equal up to rounding."""
+    size = float(a.abs().nan_to_num(0, 0, 0).max().clamp(min=1))
+    return torch.allclose(a, b, rtol=0, atol=min(100 * torch.finfo(a.dtype).eps, 0.01) * size, equal_nan=True)
+
+
+def said(error: Exception) -> str:
+    """What an error says, in one line."""
+    return " ".join(str(error).split())[:200]
