@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,9 @@ from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
 from rnnlens.corpora.vocab import PAD_WORD, UNK
 from rnnlens.corpora.words import RULES, WORD
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.locks import take_lock
+
+PATIENCE = 3600.0  # seconds to wait for another process that prepares the same corpus
 
 
 def prepare(
@@ -118,27 +121,13 @@ def _whole(folder: Path) -> Corpus | None:
         return None
 
 
-@contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Wait until no other process prepares `out`, and keep others waiting. A killed process keeps nobody waiting."""
-    import fcntl
-
-    path = out.with_name(f".{out.name}.lock")
+def _alone(out: Path) -> AbstractContextManager[None]:
+    """Wait until no other process or thread prepares `out`, and keep others waiting. The lock file is beside `out`,
+    which is replaced as a whole."""
     with artifacts.told_plainly(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            lock = open(path, "w")  # noqa: SIM115 - held until the block ends
-            with suppress(OSError):  # a file system without locks: both prepare, the last one stays
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(lock.fileno()), path.stat()):
-                    break
-            lock.close()  # the process before us removed it
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        lock.close()
+        path = Path(os.path.realpath(out.parent)) / f".{out.name}.lock"
+        return take_lock(path, out, PATIENCE, remove=True)
 
 
 @contextmanager

@@ -90,6 +90,7 @@ def train(
         _check_writable(out, about, resume)
     with exclusive(out) if main else nullcontext(), threads_for(network, threads):
         if main:
+            _check_writable(out, about, resume)  # again: another process may have written here before we had the lock
             finished = (out / "run.json").exists() and read_about(out)["status"] == "finished"
             if not finished:
                 write_vocab(out / "vocab.json", corpus.vocab)
@@ -101,7 +102,8 @@ def train(
             trainer.finish(about)
             accelerator.wait_for_everyone()
         run = load(out)
-        if test and "test" not in run.results["accuracy"]:
+        known = run.accuracy  # an error here if results.json is missing, with and without `test`
+        if test and "test" not in known:
             _evaluate_test(run, corpus, accelerator)
         accelerator.wait_for_everyone()
         return load(out)
@@ -356,9 +358,7 @@ def _evaluate_test(run: Run, corpus: Any, accelerator: Accelerator) -> None:
     network = run.network.to(accelerator.device)
     accuracy, loss = evaluate_together(accelerator, network, corpus.test, run.config.max_words)
     if accelerator.is_main_process:
-        run.add_results(
-            accuracy={**run.results["accuracy"], "test": accuracy}, loss={**run.results["loss"], "test": loss}
-        )
+        run.add_results(accuracy={"test": accuracy}, loss={"test": loss})
 
 
 def _class_weights(corpus: Any, config: TrainConfig, device: torch.device) -> Tensor | None:
