@@ -12,7 +12,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -262,9 +262,9 @@ PARENT = """
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])  # a grandchild
         with exclusive(f"{folder}/{k}"):
             open(f"{folder}/{k}.pids", "w").write(f"{__import__('os').getpid()} {child.pid} ")
-            if sys.argv[2] == "busy":
-                while True:  # never waits, never returns
-                    pass
+            end = time.monotonic() + 60
+            while sys.argv[2] == "busy" and time.monotonic() < end:
+                pass
             time.sleep(60)
 
     if __name__ == "__main__":
@@ -292,12 +292,11 @@ def living(processes: list[int]) -> list[int]:
     return found
 
 
-def until(true: Callable[[], object], seconds: float = 30) -> Iterator[None]:
+def until(true: Callable[[], object], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it took too long"
         time.sleep(0.02)
-    return iter(())
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

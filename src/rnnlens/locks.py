@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from rnnlens.errors import RnnlensError, quoted
 
@@ -22,7 +22,7 @@ BRIEF, LIMIT = 1.0, 600.0  # seconds to wait where waiting is not wanted (the wo
 ANNOUNCE, POLL = 1.0, 0.02  # seconds until waiting is announced, and between two attempts
 _UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # some file systems have no locks
 
-_held: dict[Path, tuple[int, IO[str]]] = {}  # lock file → the thread that holds it, and the open file
+_held: dict[Path, tuple[int, IO[Any]]] = {}  # lock file → the thread that holds it, and the open file
 _guard = threading.Lock()  # of `_held`
 
 
