@@ -128,10 +128,10 @@ def jumping(file: Path) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def studies(every: int, commands: dict[str, str]) -> Iterator[Study]:
-    """A world of commands to strike in, on a disk of its own where we may mount one."""
+def studies(every: int, commands: dict[str, str], disk: bool = True) -> Iterator[Study]:
+    """A world of commands to strike in; for the single processes, on a disk of its own where we may mount one."""
     with tempfile.TemporaryDirectory() as folder, Forks() as forks, \
-            small_disk(Path(folder) / "world" / "now") as mounted:  # fmt: skip
+            small_disk(Path(folder) / "world" / "now", disk) as mounted:  # fmt: skip
         yield Study(make_world(forks, Path(folder) / "world", mounted, commands), forks, every)
 
 
@@ -196,8 +196,8 @@ Written by `python -m studies.faults` on {date}, on {machine}, which others were
 The commands of the table ran on a small corpus, each in a process of its own, and were interrupted on the way. After
 every strike, four things were checked: the command said so in one line (if it could say anything); every file that was
 there before it was the old one or the new one, whole; none of the command's worker processes was left (`reproduce` and
-`validate` ran with `--jobs 2`); the same command, run again, ended well and left exactly the files, times aside, that an
-undisturbed run leaves.
+`validate` ran with `--jobs 2`); the same command, run again, ended well and left exactly the files, times aside, that
+an undisturbed run leaves.
 
 A *touch* is whenever Python opens, renames, removes or makes a file or folder of the command's folder: a strike at
 every one of them leaves no order of writing untried; here it was {every} (for `reproduce` and `validate`, a quarter of
@@ -211,8 +211,8 @@ Strikes are given with how many of them ended the command; the others came too l
 {left_out}
 ## Foreign files
 
-Every command that writes a folder ran in folders that held somebody else's files as well: alone, beside what the command
-itself had written before, and in the folders inside. It may refuse, in one line, or go on; the foreign files must
+Every command that writes a folder ran in folders that held somebody else's files as well: alone, beside what the
+command itself had written before, and in the folders inside. It may refuse, in one line, or go on; the foreign files must
 survive.
 
 | command | folders | refused | wrong |
@@ -255,15 +255,16 @@ def page(found: dict[str, Any]) -> str:
               f"{row['megabytes']:,} | {int(row['crashed'])} |" for row in found["fuzz"]]  # fmt: skip
     foreign = [f"| `{row['command']}` | {row['folders']} | {row['refused']} | {len(row['wrong'])} |"
                for row in found.get("foreign", [])]  # fmt: skip
-    missing = [*(() if found["disk"] else ("real disks, which need root",)),
-               *(() if found["faketime"] else ("clock jumps, which need libfaketime",))]  # fmt: skip
+    missing = [*(() if found.get("disk") else ("real disks, which need root",)),
+               *(() if found.get("faketime") else ("clock jumps, which need libfaketime",))]  # fmt: skip
     left_out = f"\nLeft out: {'; '.join(missing)}.\n" if missing else ""
     machine = f"{found['cores']} cores, Linux, Python {found['python']}"
     return PAGE.format(
         date=found["date"], machine=machine, heads=" | ".join((*COMMANDS, *POOLS)),
-        lines="---|" * len((*COMMANDS, *POOLS)), rows="\n".join(rows), foreign="\n".join(foreign), fuzzed="\n".join(fuzzed) or "| none | | | | | | |",
+        lines="---|" * len((*COMMANDS, *POOLS)), rows="\n".join(rows), foreign="\n".join(foreign) or "| none | | | |",
+        fuzzed="\n".join(fuzzed) or "| none | | | | | | |",
         seconds=found.get("fuzz seconds", 0), left_out=left_out,
-        every="every one" if found["every"] == 1 else f"one of every {found['every']}",
+        every="every one" if found.get("every", 1) == 1 else f"one of every {found['every']}",
     )  # fmt: skip
 
 
@@ -284,18 +285,21 @@ def main() -> None:
         if part == "fuzz":
             found |= {"fuzz": fuzzed(asked.seconds), "fuzz seconds": asked.seconds}
         elif part == "foreign":
-            with studies(asked.every, COMMANDS) as study:
+            with studies(asked.every, COMMANDS, disk=False) as study:
                 found["foreign"] = struck_foreign(study)
         else:
             commands = {"prepare": COMMANDS["prepare"], part: POOLS[part]} if part in POOLS else COMMANDS
-            with studies(asked.every, commands) as study:
+            with studies(asked.every, commands, disk=part not in POOLS) as study:
                 (strike_pool if part in POOLS else strike_command)(study, part)
-                found |= {"every": asked.every, "disk": study.world.disk, "faketime": Path(FAKETIME).exists()}
+            found |= {"every": asked.every, "faketime": Path(FAKETIME).exists()}
+            found |= {"disk": study.world.disk} if part not in POOLS else {}
             found["strikes"] = [row for row in found["strikes"] if row["command"] != part] + study.rows
         for path, text in ((data, json.dumps(found, indent=1) + "\n"), (asked.out / "faults.md", page(found))):
             with atomic_file(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
-    if any(row["wrong"] for row in (*found["strikes"], *found.get("foreign", []))) or any(row["crashed"] for row in found["fuzz"]):
+    if any(row["wrong"] for row in (*found["strikes"], *found.get("foreign", []))) or any(
+        row["crashed"] for row in found["fuzz"]
+    ):
         raise SystemExit("something is wrong: see above")
 
 

@@ -1,7 +1,7 @@
 """Folders with foreign files in them: whatever a command does with such a folder, the foreign files survive.
 
-Every command that writes a folder runs in one that holds somebody's notes, first in one that holds nothing else, then in
-one that it, or another command, wrote before. It may go on or refuse, in one line.
+Every command that writes a folder runs in one that holds somebody's notes: in one that holds nothing else, and in one
+that it, or another command, wrote before. It may go on or refuse, in one line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from studies.world import TRAIN, World
 
 FILES = {"notes.txt": b"mine\n", "mine/data.csv": b"a,b\n1,2\n"}
 TABLE = "reproduce corpus --out table --model bow --seeds 1 --jobs 0 --settings settings.json"
-VALID = ("validate --preset tiny --documents 600 --seeds 1 --hidden 6 --embedding 3 --epochs 1 --no-convolution "
+VALID = ("validate --preset tiny --documents 3000 --seeds 1 --hidden 6 --embedding 3 --epochs 1 --no-convolution "
          "--device cpu --out validation")  # fmt: skip
 BAGS = "baselines corpus --modifiers words.txt --settings settings.json --out bags"
 
@@ -68,7 +68,8 @@ def strike_foreign(case: Case, world: World, forks: Forks) -> tuple[Done, list[s
     """Run one command over foreign files; how it ended, and what is wrong."""
     folder = world.begin("sweep")  # a corpus, and a run of it with its analysis and report
     for line in case.before:
-        assert forks.run(line.split(), folder).code == 0
+        earlier = forks.run(line.split(), folder)
+        assert earlier.code == 0, earlier.err
     for place in case.places:
         plant(folder / place)
     if case.damaged is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -28,10 +29,12 @@ COMMANDS = {
     "sweep": "sweep corpus --model bow --trials 2 --out sweep --jobs 0 --resume",
 }
 POOLS = {  # commands with worker processes
-    "reproduce": "reproduce corpus --out table --model bow,comw,gru --seeds 1 --most 2 --jobs 2 --settings settings.json",
-    "validate": "validate --preset tiny --documents 600 --seeds 2 --jobs 2 --hidden 6 --embedding 3 --epochs 1 "
+    "reproduce": "reproduce corpus --out table --model bow,comw,gru --seeds 1 --most 2 --jobs 2 "
+                 "--settings settings.json",
+    "validate": "validate --preset tiny --documents 3000 --seeds 2 --jobs 2 --hidden 6 --embedding 3 --epochs 1 "
                 "--no-convolution --device cpu --out validation",
 }  # fmt: skip
+UUID = rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # the name that Plotly gives a figure, at random
 TIMES = {"seconds"}  # what no two runs have in common
 
 
@@ -85,13 +88,14 @@ class World:
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[bool]:
-    """A disk of 32 MB at `folder`, where we may mount one; whether we may."""
+def small_disk(folder: Path, wanted: bool = True) -> Iterator[bool]:
+    """A disk of 16 MB at `folder`, if wanted and where we may mount one; whether there is one."""
     folder.mkdir(parents=True)
     mounted = (
-        shutil.which("mount") is not None
+        wanted
+        and shutil.which("mount") is not None
         and not subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", folder], capture_output=True
+            ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], capture_output=True
         ).returncode
     )
     try:
@@ -159,7 +163,7 @@ def _content(path: Path) -> bytes:
         header["__metadata__"] = _timeless({**about, "about": (told := json.loads(about["about"])), **_times(told)})
         return json.dumps(header, sort_keys=True).encode() + data[end:]
     if path.suffix not in (".json", ".jsonl"):
-        return path.read_bytes()
+        return re.sub(UUID, b"", path.read_bytes()) if path.suffix == ".html" else path.read_bytes()
     lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
     return json.dumps([_timeless(json.loads(line)) for line in lines], sort_keys=True).encode()
 

@@ -155,7 +155,7 @@ def test_a_forked_child_holds_no_lock_of_its_parent(tmp_path: Path) -> None:
         child.join()
 
 
-# --- two commands on one run --------------------------------------------------------------------------------------------
+# --- two commands on one run ------------------------------------------------------------------------------------------
 
 
 def test_an_analysis_keeps_an_accuracy_that_was_measured_meanwhile(run: Path, corpus: Corpus) -> None:

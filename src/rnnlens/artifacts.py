@@ -107,8 +107,8 @@ def told_plainly(path: Path | str) -> Iterator[None]:
 
 @contextmanager
 def exclusive(folder: Path | str, wait: bool = False, limit: float = LIMIT) -> Iterator[None]:
-    """Hold `folder` against other processes of rnnlens, and other threads of this one. With `wait`, wait for it, at most
-    `limit` seconds; otherwise a folder in use is an error. The lock ends with the process; with `wait` it is
+    """Hold `folder` against other processes of rnnlens, and other threads of this one. With `wait`, wait for it, at
+    most `limit` seconds; otherwise a folder in use is an error. The lock ends with the process; with `wait` it is
     re-entrant."""
     folder = Path(os.path.realpath(folder))
     with told_plainly(folder):

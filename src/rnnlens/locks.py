@@ -1,7 +1,7 @@
 """Lock files: one thread of one process at a time holds a folder.
 
-A lock is a file under `flock`, which the kernel releases when the process ends, whatever ends it. Threads of one process
-exclude one another as well, and a forked child holds nothing of what its parent holds.
+A lock is a file under `flock`, which the kernel releases when the process ends, whatever ends it. Threads of one
+process exclude one another as well, and a forked child holds nothing of what its parent holds.
 """
 
 from __future__ import annotations

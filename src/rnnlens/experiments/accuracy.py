@@ -60,7 +60,7 @@ def reviews_read(results: dict[str, Any]) -> dict[str, int]:
 
 def reviews_to_read(corpus: Any, most: int | None) -> dict[str, int]:
     """How many reviews of each split `accuracy_experiments` will read."""
-    found = {name: split for name, split in (_judged(corpus), ("train", corpus.train))}
+    found = dict([_judged(corpus), ("train", corpus.train)])
     return {name: len(split) if most is None else min(most, len(split)) for name, split in found.items()}
 
 

@@ -287,7 +287,8 @@ def analyze_command(
     run: Path | str, corpus: str | None, *, reviews: int | None = None, overwrite: bool = False, **options: Any
 ) -> Analysis:
     """What `rnnlens analyze` and `python -m rnnlens.experiments.analyze` both do: analyze a run and save it there."""
-    opened, data = _opened(run, corpus)
+    opened = load(run)
+    _, data = _opened(opened, corpus)
     if data is not None and not overwrite:  # before an hour of work, not after it
         check_as_many(opened.results, reviews_to_read(data, reviews), opened.path)
     found = analyze(opened, data, reviews=reviews, progress=True, **options)
