@@ -212,8 +212,8 @@ Strikes are given with how many of them ended the command; the others came too l
 ## Foreign files
 
 Every command that writes a folder ran in folders that held somebody else's files as well: alone, beside what the
-command itself had written before, and in the folders inside. It may refuse, in one line, or go on; the foreign files must
-survive.
+command itself had written before, and in the folders inside. It may refuse, in one line, or go on; the foreign files
+must survive.
 
 | command | folders | refused | wrong |
 |---|---|---|---|
