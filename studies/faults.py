@@ -1,7 +1,8 @@
-"""Strike the five commands in every way there is, as often as one likes, and write down what came of it.
+"""Strike commands in every way there is, as often as one likes, and write down what came of it.
 
 python -m studies.faults                               # an hour or two; writes docs/results/faults.json, docs/faults.md
 python -m studies.faults train fuzz --every 10 --seconds 5 --out somewhere              # some of it, quickly
+python -m studies.faults reproduce validate foreign --every 15 --out somewhere      # a few strikes each, in minutes
 
 Real full and read-only disks need root, clock jumps libfaketime (Debian's faketime), fuzzing atheris; what is missing
 is left out, and said.
@@ -29,14 +30,16 @@ from pathlib import Path
 from typing import Any
 
 from rnnlens.artifacts import atomic_file
+from studies.foreign import CASES, strike_foreign
 from studies.forks import FULL, Done, Forks
-from studies.world import COMMANDS, World, completes, damage, make_world, small_disk
+from studies.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk
 
 DOCS = Path(__file__).parents[1] / "docs"
 FAKETIME = f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1"
 JUMPS = ("-3650d", "+3650d", "-1h", "+0", "+1h", "-30d")
 ROOM = (0, *(1 << k for k in range(12, 22)))  # bytes left on a full disk
-PARTS = (*COMMANDS, "fuzz")
+PARTS = (*COMMANDS, *POOLS, "foreign", "fuzz")
+ENDS = (0, 1, -signal.SIGKILL, -signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGTERM)
 Row = dict[str, Any]
 Strike = Callable[[Path], Done]
 
@@ -57,8 +60,10 @@ class Study:
             wrong = damage(self.world, name, folder)
             if done.code == 1 and not done.told:
                 wrong.append(f"not one line: {done.err[-300:]}")
-            if done.code not in (0, 1, -signal.SIGKILL, -signal.SIGINT):
+            if done.code not in ENDS:
                 wrong.append(f"ended with {done.code}")
+            if done.left:
+                wrong.append(f"left {done.left} processes")
             wrong += completes(self.world, name, folder, self.forks)
             row["strikes"] += 1
             row["ended"] += done.code != 0
@@ -83,7 +88,7 @@ class Study:
                 for _ in range(max(2, n // self.every))]  # fmt: skip
 
     def run(self, folder: Path, name: str, fault: Row | None = None, forks: Forks | None = None) -> Done:
-        return (forks or self.forks).run(COMMANDS[name].split(), folder, fault)
+        return (forks or self.forks).run(self.world.commands[name].split(), folder, fault)
 
     def full(self, folder: Path, name: str, free: int) -> Done:
         with self.world.full(free):
@@ -96,7 +101,7 @@ class Study:
     def at_once(self, folder: Path, name: str, other: Forks) -> Done:
         """Two processes run the same command in the same folder; how the one that was refused, if one was, ended."""
         with ThreadPoolExecutor(1) as pool:
-            theirs = pool.submit(other.run, COMMANDS[name].split(), folder)
+            theirs = pool.submit(other.run, self.world.commands[name].split(), folder)
             ours = self.run(folder, name)
             return ours if ours.code else theirs.result()
 
@@ -123,11 +128,11 @@ def jumping(file: Path) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def studies(every: int) -> Iterator[Study]:
-    """A world to strike in, on a disk of its own where we may mount one."""
+def studies(every: int, commands: dict[str, str], disk: bool = True) -> Iterator[Study]:
+    """A world of commands to strike in; for the single processes, on a disk of its own where we may mount one."""
     with tempfile.TemporaryDirectory() as folder, Forks() as forks, \
-            small_disk(Path(folder) / "world" / "now") as mounted:  # fmt: skip
-        yield Study(make_world(forks, Path(folder) / "world", mounted), forks, every)
+            small_disk(Path(folder) / "world" / "now", disk) as mounted:  # fmt: skip
+        yield Study(make_world(forks, Path(folder) / "world", mounted, commands), forks, every)
 
 
 def strike_command(study: Study, name: str) -> None:
@@ -151,6 +156,27 @@ def strike_command(study: Study, name: str) -> None:
             study.strike("clock jumps", name, [struck] * max(1, 5 // study.every))
 
 
+def strike_pool(study: Study, name: str) -> None:
+    """Ends of a command that has worker processes: none of them may be left."""
+    study.strike("killed by the clock", name, study.moments(name, signal.SIGKILL))
+    study.strike("killed at a touch of a file", name, study.touches(name, {"signal": signal.SIGKILL})[::4])
+    study.strike("terminated by the clock", name, study.moments(name, signal.SIGTERM))
+    study.strike("Ctrl-C by the clock", name, study.moments(name, signal.SIGINT, 15))
+
+
+def struck_foreign(study: Study) -> list[Row]:
+    """What commands did in folders with foreign files."""
+    rows: dict[str, Row] = {}
+    for case in CASES:
+        row = rows.setdefault(case.name, {"command": case.name, "folders": 0, "refused": 0, "wrong": []})
+        done, wrong = strike_foreign(case, study.world, study.forks)
+        row["folders"] += 1
+        row["refused"] += done.told is not None
+        row["wrong"] += wrong[:3]
+        print(f"foreign files, {case.line}: {done.told or 'done'}; {wrong or 'nothing wrong'}", flush=True)
+    return list(rows.values())
+
+
 def fuzzed(seconds: int) -> list[Row]:
     """What came of fuzzing, in a process that has imported nothing yet: atheris must see it happen."""
     with tempfile.TemporaryDirectory() as folder:
@@ -167,21 +193,32 @@ Written by `python -m studies.faults` on {date}, on {machine}, which others were
 [results/faults.json](results/faults.json). A smaller part of this runs with every test (`tests/test_faults.py`,
 `tests/test_fuzz.py`).
 
-Five commands (`{commands}`) ran on a small corpus, each in a process of its own,
-and were struck on the way. After every strike three things were looked at: the command said so in one line (if it could
-say anything); every file that was there before it was the old one or the new one, whole; the same command, run again,
-ended well and left exactly the files, times aside, that an undisturbed run leaves.
+The commands of the table ran on a small corpus, each in a process of its own, and were interrupted on the way. After
+every strike, four things were checked: the command said so in one line (if it could say anything); every file that was
+there before it was the old one or the new one, whole; none of the command's worker processes was left (`reproduce` and
+`validate` ran with `--jobs 2`); the same command, run again, ended well and left exactly the files, times aside, that
+an undisturbed run leaves.
 
 A *touch* is whenever Python opens, renames, removes or makes a file or folder of the command's folder: a strike at
-every one of them leaves no order of writing untried; here it was {every}. By the clock, moments are drawn at random
-from the command's time.
+every one of them leaves no order of writing untried; here it was {every} (for `reproduce` and `validate`, a quarter of
+those). By the clock, moments are drawn at random from the command's time.
 
 | fault | {heads} | wrong |
 |---|{lines}---|
 {rows}
 
-Strikes are given with how many of them ended the command; the others came too late, or could be borne.
+Strikes are given with how many of them ended the command; the others came too late, or did no harm.
 {left_out}
+## Foreign files
+
+Every command that writes a folder ran in folders that held somebody else's files as well: alone, beside what the
+command itself had written before, and in the folders inside. It may refuse, in one line, or go on; the foreign files
+must survive.
+
+| command | folders | refused | wrong |
+|---|---|---|---|
+{foreign}
+
 ## Fuzzing
 
 Every loader was given {seconds} seconds of inputs that [atheris](https://github.com/google/atheris) made, led by the
@@ -212,19 +249,22 @@ def page(found: dict[str, Any]) -> str:
     rows = []
     for fault in faults:
         of = {row["command"]: row for row in found["strikes"] if row["fault"] == fault}
-        cells = [f"{of[name]['strikes']} ({of[name]['ended']})" if name in of else "" for name in COMMANDS]
+        cells = [f"{of[name]['strikes']} ({of[name]['ended']})" if name in of else "" for name in (*COMMANDS, *POOLS)]
         rows.append(f"| {fault} | {' | '.join(cells)} | {sum(len(row['wrong']) for row in of.values())} |")
     fuzzed = [f"| `{row['loader']}` | {row['inputs']:,} | {row['taken']:,} | {row['refused']:,} | {row['longest']} | "
               f"{row['megabytes']:,} | {int(row['crashed'])} |" for row in found["fuzz"]]  # fmt: skip
-    missing = [*(() if found["disk"] else ("real disks, which need root",)),
-               *(() if found["faketime"] else ("clock jumps, which need libfaketime",))]  # fmt: skip
+    foreign = [f"| `{row['command']}` | {row['folders']} | {row['refused']} | {len(row['wrong'])} |"
+               for row in found.get("foreign", [])]  # fmt: skip
+    missing = [*(() if found.get("disk") else ("real disks, which need root",)),
+               *(() if found.get("faketime") else ("clock jumps, which need libfaketime",))]  # fmt: skip
     left_out = f"\nLeft out: {'; '.join(missing)}.\n" if missing else ""
     machine = f"{found['cores']} cores, Linux, Python {found['python']}"
     return PAGE.format(
-        date=found["date"], machine=machine, commands="`, `".join(COMMANDS), heads=" | ".join(COMMANDS),
-        lines="---|" * len(COMMANDS), rows="\n".join(rows), fuzzed="\n".join(fuzzed) or "| none | | | | | | |",
+        date=found["date"], machine=machine, heads=" | ".join((*COMMANDS, *POOLS)),
+        lines="---|" * len((*COMMANDS, *POOLS)), rows="\n".join(rows), foreign="\n".join(foreign) or "| none | | | |",
+        fuzzed="\n".join(fuzzed) or "| none | | | | | | |",
         seconds=found.get("fuzz seconds", 0), left_out=left_out,
-        every="every one" if found["every"] == 1 else f"one of every {found['every']}",
+        every="every one" if found.get("every", 1) == 1 else f"one of every {found['every']}",
     )  # fmt: skip
 
 
@@ -244,15 +284,22 @@ def main() -> None:
     for part in asked.parts or PARTS:
         if part == "fuzz":
             found |= {"fuzz": fuzzed(asked.seconds), "fuzz seconds": asked.seconds}
+        elif part == "foreign":
+            with studies(asked.every, COMMANDS, disk=False) as study:
+                found["foreign"] = struck_foreign(study)
         else:
-            with studies(asked.every) as study:
-                strike_command(study, part)
-                found |= {"every": asked.every, "disk": study.world.disk, "faketime": Path(FAKETIME).exists()}
+            commands = {"prepare": COMMANDS["prepare"], part: POOLS[part]} if part in POOLS else COMMANDS
+            with studies(asked.every, commands, disk=part not in POOLS) as study:
+                (strike_pool if part in POOLS else strike_command)(study, part)
+            found |= {"every": asked.every, "faketime": Path(FAKETIME).exists()}
+            found |= {"disk": study.world.disk} if part not in POOLS else {}
             found["strikes"] = [row for row in found["strikes"] if row["command"] != part] + study.rows
         for path, text in ((data, json.dumps(found, indent=1) + "\n"), (asked.out / "faults.md", page(found))):
             with atomic_file(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
-    if any(row["wrong"] for row in found["strikes"]) or any(row["crashed"] for row in found["fuzz"]):
+    if any(row["wrong"] for row in (*found["strikes"], *found.get("foreign", []))) or any(
+        row["crashed"] for row in found["fuzz"]
+    ):
         raise SystemExit("something is wrong: see above")
 
 

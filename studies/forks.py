@@ -7,7 +7,8 @@ A fault is one of
   {"errno": 28, "event": n}     an error of the operating system at the n-th touch
   {"errno": 28, "event": n, "lasting": true}    and at every touch after it that writes
 Touches are Python's own (audit events of opening, renaming, removing, making folders); what C and Rust libraries write
-by themselves is struck by the clock and by real full disks.
+by themselves is struck by the clock and by real full disks. Processes that a command started and that still run when it
+has ended are counted.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 import traceback
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -34,13 +36,14 @@ HEAVY = (
     "scipy.optimize", "sklearn.linear_model", "rnnlens.cli", "rnnlens.corpora.toy", "rnnlens.corpora.writing",
     "rnnlens.experiments.analyze", "rnnlens.experiments.sweep", "rnnlens.page", "rnnlens.training.command",
 )  # fmt: skip
+MARK, PATIENCE = "RNNLENS_STUDY_COMMAND", 20.0  # environment variable of a command's processes; seconds to end
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "sqlite3.connect")
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended: exit code (negative: by that signal), what it printed, touches of its folder, seconds, and
-    the most megabytes it held, those it shared with us among them."""
+    """How a command ended: exit code (negative: by that signal), what it printed, touches of its folder, seconds, the
+    most megabytes it held, those it shared with us among them, and how many of its processes were left."""
 
     code: int
     out: str
@@ -48,6 +51,7 @@ class Done:
     events: int
     seconds: float
     megabytes: int
+    left: int
 
     @property
     def told(self) -> str | None:
@@ -89,7 +93,7 @@ def serve() -> None:
         with suppress(ImportError):  # what is not here is not used
             import_module(name)
     for line in sys.stdin:
-        asked = json.loads(line)
+        asked = {**json.loads(line), "mark": uuid.uuid4().hex}
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as count:
             since = time.monotonic()
             child = os.fork()
@@ -101,7 +105,7 @@ def serve() -> None:
                 file.seek(0)
             told, errors = (file.read().decode(errors="replace") for file in (out, err))
             answer = {"code": code, "out": told, "err": errors, "events": len(count.read()), "seconds": seconds,
-                      "megabytes": megabytes}  # fmt: skip
+                      "megabytes": megabytes, "left": _left(asked["mark"])}  # fmt: skip
         print(json.dumps(answer), flush=True)
 
 
@@ -113,6 +117,7 @@ def _command(asked: dict[str, Any], out: int, err: int, count: int) -> None:
         os.dup2(out, 1)
         os.dup2(err, 2)
         os.chdir(asked["folder"])
+        os.environ[MARK] = asked["mark"]
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may have inherited none
         _watch(asked["folder"], asked["fault"] or {}, count)
         from rnnlens.cli import main
@@ -171,6 +176,28 @@ def _wait(child: int, fault: dict[str, Any], since: float, limit: float) -> tupl
             _, _, used = os.wait4(child, 0)
             return -9999, used.ru_maxrss // 1024
         select.select([], [], [], 0.002)  # (libfaketime cannot bear Python's sleep while its clock jumps)
+
+
+def _left(mark: str) -> int:
+    """How many processes a command left running, a while after its end (one that is just starting imports torch before
+    it looks for its parent). They are killed."""
+    end = time.monotonic() + PATIENCE
+    while (processes := _marked(mark)) and time.monotonic() < end:
+        select.select([], [], [], 0.05)
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    return len(processes)
+
+
+def _marked(mark: str) -> list[int]:
+    """Processes that run with a command's mark in their environment; forked ones do not show theirs."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is another user's
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
 
 
 FULL, READ_ONLY, BROKEN = errno.ENOSPC, errno.EROFS, errno.EIO

@@ -1,10 +1,11 @@
-"""Five commands in a small world: what is there before each, what it makes of it, and what a fault may not do to it."""
+"""Commands in a small world: what is there before each, what it makes of it, and what a fault may not do to it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rnnlens.artifacts import write_json
+from rnnlens.baselines import BASELINES
+from rnnlens.experiments.space import SPACES
 from studies.forks import FULL, READ_ONLY, Done, Forks
 
 TRAIN = ("--hidden 6 --embedding 3 --epochs 2 --batch 64 --learning-rate 0.02 --checkpoint-every 2 "
@@ -24,6 +28,13 @@ COMMANDS = {
     "report": "report run",
     "sweep": "sweep corpus --model bow --trials 2 --out sweep --jobs 0 --resume",
 }
+POOLS = {  # commands with worker processes
+    "reproduce": "reproduce corpus --out table --model bow,comw,gru --seeds 1 --most 2 --jobs 2 "
+                 "--settings settings.json",
+    "validate": "validate --preset tiny --documents 3000 --seeds 2 --jobs 2 --hidden 6 --embedding 3 --epochs 1 "
+                "--no-convolution --device cpu --out validation",
+}  # fmt: skip
+UUID = rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # the name that Plotly gives a figure, at random
 TIMES = {"seconds"}  # what no two runs have in common
 
 
@@ -32,6 +43,7 @@ class World:
     """A folder for each command as it is before it, and what is in it when nothing strikes: `before`, `after`. They
     run in the folder `now`, always the same one: a corpus remembers where it comes from."""
 
+    commands: dict[str, str]
     folder: Path
     disk: bool
     before: dict[str, dict[str, str]]
@@ -76,11 +88,12 @@ class World:
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[bool]:
-    """A disk of 16 MB at `folder`, where we may mount one; whether we may."""
+def small_disk(folder: Path, wanted: bool = True) -> Iterator[bool]:
+    """A disk of 16 MB at `folder`, if wanted and where we may mount one; whether there is one."""
     folder.mkdir(parents=True)
     mounted = (
-        shutil.which("mount") is not None
+        wanted
+        and shutil.which("mount") is not None
         and not subprocess.run(
             ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], capture_output=True
         ).returncode
@@ -92,19 +105,21 @@ def small_disk(folder: Path) -> Iterator[bool]:
             subprocess.run(["umount", folder], check=True)
 
 
-def make_world(forks: Forks, folder: Path, disk: bool = False) -> World:
-    """Run the five commands one after the other, and keep a copy of what each of them found."""
+def make_world(forks: Forks, folder: Path, disk: bool = False, commands: dict[str, str] = COMMANDS) -> World:
+    """Run the commands one after the other, and keep a copy of what each of them found."""
     before, after, undisturbed = {}, {}, {}
     now = folder / "now"
     now.mkdir(parents=True, exist_ok=True)
     write_reviews(now / "reviews.csv")
-    for name, command in COMMANDS.items():
+    write_choice(now / "settings.json")
+    (now / "words.txt").write_text("not\nwas\n")
+    for name, command in commands.items():
         shutil.copytree(now, folder / name)
         before[name] = contents(now)
         undisturbed[name] = forks.run(command.split(), now)
         assert undisturbed[name].code == 0, undisturbed[name].err
         after[name] = contents(now)
-    return World(folder, disk, before, after, undisturbed)
+    return World(commands, folder, disk, before, after, undisturbed)
 
 
 def write_reviews(path: Path, n: int = 240) -> None:
@@ -117,6 +132,14 @@ def write_reviews(path: Path, n: int = 240) -> None:
         words += [*(["not"] if negated else []), chance.choice(sides[i % 2 ^ negated])]
         rows.append(f"{' '.join(words)},{i % 2}")
     path.write_text("\n".join(rows) + "\n")
+
+
+def write_choice(path: Path) -> None:
+    """Settings for Table 1's models that are quick to train."""
+    bag = {"learning_rate": 0.05, "epochs": 2, "word_dropout": 0.0, "batch": 32}
+    network = {"hidden": 6, "embedding": 3, "epochs": 2, "learning_rate": 0.02, "word_dropout": 0.1, "batch": 32}
+    models = {model: {"parameters": bag if model in BASELINES else network} for model in SPACES}
+    write_json(path, {"kind": "settings", "corpus": None, "models": models})
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -135,11 +158,19 @@ def _content(path: Path) -> bytes:
     if path.suffix == ".safetensors":  # the header's order is chance
         data = path.read_bytes()
         end = 8 + int.from_bytes(data[:8], "little")
-        return json.dumps(json.loads(data[8:end]), sort_keys=True).encode() + data[end:]
+        header = json.loads(data[8:end])
+        about = header["__metadata__"]
+        header["__metadata__"] = _timeless({**about, "about": (told := json.loads(about["about"])), **_times(told)})
+        return json.dumps(header, sort_keys=True).encode() + data[end:]
     if path.suffix not in (".json", ".jsonl"):
-        return path.read_bytes()
+        return re.sub(UUID, b"", path.read_bytes()) if path.suffix == ".html" else path.read_bytes()
     lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
     return json.dumps([_timeless(json.loads(line)) for line in lines], sort_keys=True).encode()
+
+
+def _times(content: dict[str, Any]) -> dict[str, Any]:
+    """What tells `_timeless` that a fingerprint depends on the clock: it is over the times as well."""
+    return {name: content[name] for name in TIMES & content.keys()}
 
 
 def _timeless(content: Any) -> Any:
@@ -164,7 +195,7 @@ def damage(world: World, name: str, folder: Path) -> list[str]:
 
 def completes(world: World, name: str, folder: Path, forks: Forks) -> list[str]:
     """Run the command again: it must end well, with the same files as if nothing had happened, and nothing else."""
-    again = forks.run(COMMANDS[name].split(), folder)
+    again = forks.run(world.commands[name].split(), folder)
     if again.code:
         return [f"the same command ends with {again.code}: {again.err.strip()[-400:]}"]
     now, expected = contents(folder), world.after[name]

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ordinary import open_lock, open_ordinary, read_ordinary
+from rnnlens.locks import LIMIT, take_lock
+from rnnlens.ordinary import open_ordinary, read_ordinary
 
 SCHEMA = 1  # of run folders and prepared corpora; a reader refuses what is newer
 
@@ -80,36 +81,17 @@ def told_plainly(path: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def exclusive(folder: Path | str, wait: bool = False) -> Iterator[None]:
-    """Hold `folder` against other processes of rnnlens; a second one is told so at once, or waits. Ends with the
-    process. What would wait for itself goes on."""
-    import fcntl
-
+def exclusive(folder: Path | str, wait: bool = False, limit: float = LIMIT) -> Iterator[None]:
+    """Hold `folder` against other processes of rnnlens, and other threads of this one. With `wait`, wait for it, at
+    most `limit` seconds; otherwise a folder in use is an error. The lock ends with the process; with `wait` it is
+    re-entrant."""
     folder = Path(os.path.realpath(folder))
-    if wait and folder in _held:
-        yield
-        return
     with told_plainly(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = open_lock(folder / ".lock")  # held until the block ends
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError as error:
-            raise RnnlensError(
-                f"{quoted(str(folder))} is in use by another rnnlens process; wait or choose another"
-            ) from error
-        except OSError as error:
-            if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):  # some file systems have no locks
-                raise
-        _held.add(folder)
-        try:
-            sweep_temporaries(folder)
-            yield
-        finally:
-            _held.discard(folder)
-    finally:
-        lock.close()
+        lock = take_lock(folder / ".lock", folder, limit if wait else 0)
+    with lock:
+        sweep_temporaries(folder)
+        yield
 
 
 def sweep_temporaries(folder: Path | str, name: str | None = None) -> None:
@@ -135,7 +117,6 @@ def alive(process: int) -> bool:
 
 HOST = re.sub("[^A-Za-z0-9]", "", socket.gethostname())
 _ours: set[Path] = set()  # temporaries that this very process is writing
-_held: set[Path] = set()  # folders that it holds
 
 
 def new_temporary(path: Path) -> Path:

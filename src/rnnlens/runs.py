@@ -29,6 +29,7 @@ from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.training.config import TrainConfig
 
+SHARED = ("accuracy", "loss", "provenance", "beginning", "ending")  # parts of results.json that several commands write
 CONFIG, MODEL = "config.json", "model.safetensors"  # what run.json and weights.safetensors are called in an export
 
 
@@ -83,6 +84,14 @@ class Run:
         return found
 
     @property
+    def accuracy(self) -> dict[str, Any]:
+        """Accuracies by split, and of perturbed reviews; a run whose results.json has none is an error."""
+        if "accuracy" not in self.results:
+            path = quoted(str(self.path / "results.json"))
+            raise RnnlensError(f"{path} with the accuracy of this run is missing: restore it, or train the run again")
+        return self.results["accuracy"]
+
+    @property
     def history(self) -> list[dict[str, Any]]:
         """One record an epoch."""
         return read_lines(self.path / "history.jsonl")
@@ -114,17 +123,26 @@ class Run:
         return {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
 
     def add_results(self, **results: Any) -> None:
-        """Merge results into results.json, a key at a time; what another process added meanwhile stays."""
+        """Merge results into results.json, a key at a time, and the parts that several commands write (accuracy, loss,
+        provenance, beginning, ending) by their own keys. Pass only what was measured: the rest stays as it is in the
+        file, whichever process or thread wrote it."""
         path = self.path / "results.json"
         with exclusive(self.path, wait=True):
-            self.results.update({**(read_json(path) if path.exists() else {}), **results})
-            write_json(path, self.results)
+            merged = merge_results(read_json(path) if path.exists() else {}, results)
+            write_json(path, merged)
+            self.results.update(merged)
 
     def __repr__(self) -> str:
         network, accuracy = self.network, self.results.get("accuracy") or {}
         parts = [name for name in ("validation", "test") if isinstance(accuracy.get(name), int | float)]
         shown = "".join(f", {name} {100 * accuracy[name]:.2f} %" for name in parts)
         return f"Run({str(self.path)!r}: {network.arch} of {network.cell.hidden} units{shown})"
+
+
+def merge_results(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """`known` updated with `new`; shared parts are updated key by key."""
+    both = [name for name in SHARED if isinstance(known.get(name), dict) and isinstance(new.get(name), dict)]
+    return {**known, **new, **{name: {**known[name], **new[name]} for name in both}}
 
 
 def load(path: Path | str) -> Run:

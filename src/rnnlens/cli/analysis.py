@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rnnlens.cli.printing import Arch, Device, show_report
 from rnnlens.terminal import say, show, table_of
-
-if TYPE_CHECKING:
-    from rnnlens.runs import Run
 
 
 def demo(*, out: Path = Path("runs/demo"), seed: int = 0, device: Device | None = None) -> None:
@@ -31,7 +28,7 @@ def demo(*, out: Path = Path("runs/demo"), seed: int = 0, device: Device | None 
     from rnnlens.zoo import unpack
 
     check_device(device)
-    _analyze(unpack("imdb-gru", out), None, 10_000, seed, device, None)
+    _analyze(unpack("imdb-gru", out).path, None, None, seed=seed, device=device)
 
 
 def toy(
@@ -91,6 +88,7 @@ def analyze(
     *,
     corpus: str | None = None,
     reviews: int | None = None,
+    overwrite: bool = False,
     top: int = 10_000,
     table: Path | None = None,
     seed: int = 0,
@@ -111,7 +109,10 @@ def analyze(
     corpus
         The prepared corpus that it was trained on.
     reviews
-        Read at most so many reviews of a split, drawn at random: on a CPU, 5000 take a quarter of an hour.
+        Read at most so many reviews of a split, drawn at random: on a CPU, 5000 take a quarter of an hour. An
+        analysis of more reviews that is there already is kept: the command ends before it does anything.
+    overwrite
+        Replace an analysis of more reviews.
     top
         How many of the most frequent words to look at.
     table
@@ -122,26 +123,21 @@ def analyze(
         Where to compute.
     """
     from rnnlens.context.modifiers import TABLES
-    from rnnlens.corpora import load_corpus
     from rnnlens.replacing import check_output
-    from rnnlens.runs import load
     from rnnlens.training.loop import check_device
 
     check_device(device)
     if table is not None:
         check_output(table, "a table", *TABLES)
-    _analyze(load(run), None if corpus is None else load_corpus(corpus), top, seed, device, table, reviews)
+    _analyze(run, corpus, table, top=top, seed=seed, device=device, reviews=reviews, overwrite=overwrite)
 
 
-def _analyze(
-    run: Run, corpus: Any, top: int, seed: int, device: str | None, table: Path | None, reviews: int | None = None
-) -> None:
-    """Analyse, save, print what is most worth knowing, write the report."""
-    from rnnlens.experiments.analyze import analyze as analyze_run
+def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
+    """Analyze, save, print what is most worth knowing, write the report."""
+    from rnnlens.experiments.analyze import analyze_command
     from rnnlens.page import report as write_report
 
-    analysis = analyze_run(run, corpus, top=top, seed=seed, device=device, reviews=reviews, progress=True)
-    analysis.save()
+    analysis = analyze_command(run, corpus, **options)
     results, words = analysis.results, analysis.modifiers
     both = words.strongest(20, ("negator", "diminisher")), words.strongest(20, "intensifier")
     shown = table_of("negators and diminishers", "share", "intensifiers", "share", title="the strongest modifiers")

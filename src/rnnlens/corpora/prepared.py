@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
 from numbers import Real
@@ -24,7 +24,7 @@ from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
 from rnnlens.corpora.vocab import PAD_WORD, UNK
 from rnnlens.corpora.words import RULES, WORD
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ordinary import open_lock
+from rnnlens.locks import take_lock
 from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
 
 CORPUS = FolderKind(
@@ -33,6 +33,7 @@ CORPUS = FolderKind(
     | {f"{part}.{name}.npy" for part in PARTS for name in (*ARRAYS, "sources")},
     {"corpus.json": FINGERPRINTED, "train.ids.npy": rb"\A\x93NUMPY"},
 )
+PATIENCE = 3600.0  # seconds to wait for another process that prepares the same corpus
 
 
 Sources = str | Path | Sequence[str | Path]
@@ -196,27 +197,13 @@ def _whole(folder: Path) -> Corpus | None:
         return None
 
 
-@contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Wait until no other process prepares `out`, and keep others waiting. A killed process keeps nobody waiting."""
-    import fcntl
-
-    path = out.with_name(f".{out.name}.lock")
+def _alone(out: Path) -> AbstractContextManager[None]:
+    """Wait until no other process or thread prepares `out`, and keep others waiting. The lock file is beside `out`,
+    which is replaced as a whole."""
     with artifacts.told_plainly(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            lock = open_lock(path)  # held until the block ends
-            with suppress(OSError):  # a file system without locks: both prepare, the last one stays
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(lock.fileno()), os.lstat(path)):
-                    break
-            lock.close()  # the process before us removed it
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        lock.close()
+        path = Path(os.path.realpath(out.parent)) / f".{out.name}.lock"
+        return take_lock(path, out, PATIENCE, remove=True)
 
 
 def _key(asked: _Asked, config: PrepareConfig) -> str:

@@ -6,11 +6,13 @@ Every difference is paired, with its interval and McNemar's p.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from rnnlens.artifacts import understood
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import (
     Perturbations,
@@ -22,9 +24,11 @@ from rnnlens.context.perturbation import (
 )
 from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
 from rnnlens.dynamics import LineAttractor
-from rnnlens.errors import RnnlensError
+from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.runs import Run
+
+PARTS = ("train", "validation", "test")
 
 
 def other_words(
@@ -48,6 +52,38 @@ def sample(split: Any, most: int | None, seed: int) -> Any:
     return split.take(np.sort(np.random.default_rng(seed).permutation(len(split))[:most]))
 
 
+def reviews_read(results: dict[str, Any]) -> dict[str, int]:
+    """How many reviews of each split the experiments in `results` read; empty without experiments."""
+    ending = results.get("ending", {})
+    return {part: ending[part]["padded"]["n"] for part in PARTS if part in ending}
+
+
+def reviews_to_read(corpus: Any, most: int | None) -> dict[str, int]:
+    """How many reviews of each split `accuracy_experiments` will read."""
+    found = dict([_judged(corpus), ("train", corpus.train)])
+    return {name: len(split) if most is None else min(most, len(split)) for name, split in found.items()}
+
+
+def check_as_many(stored: dict[str, Any], read: dict[str, int], folder: Path) -> None:
+    """Refuse to replace experiments with others on fewer reviews."""
+    with understood(folder / "results.json", "results of an analysis"):
+        known = reviews_read(stored)
+        fewer = [part for part, n in read.items() if n < known.get(part, 0)]
+    for part in fewer:
+        raise RnnlensError(
+            f"{quoted(str(folder))} holds an analysis of {known[part]:,} {part} reviews, which one of {read[part]:,} "
+            "would replace: ask for as many with --reviews, or allow it with --overwrite"
+        )
+
+
+def _judged(corpus: Any) -> tuple[str, Any]:
+    """The split that accuracy is measured on."""
+    name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
+    if split is None:
+        raise RnnlensError("the corpus has neither test nor validation reviews: prepare some, or pass accuracy=False")
+    return name, split
+
+
 def accuracy_experiments(
     network: Network,
     run: Run | None,
@@ -62,16 +98,12 @@ def accuracy_experiments(
 ) -> Perturbations:
     """The experiments on reviews, at most so many of a split: every difference paired, with its interval and p."""
     longest = None if run is None else run.config.max_words
-    name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
-    if split is None:
-        raise RnnlensError("the corpus has neither test nor validation reviews: prepare some, or pass accuracy=False")
+    name, split = _judged(corpus)
     told("accuracy without the subspace")
     reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
     found = perturb(network, wide.take(min(5, wide.rank)), reviews[name], others=others, seed=seed)
-    known = {} if run is None else run.results.get("accuracy", {})
     whole = {name: found.accuracy} if most is None else {}  # a sample's accuracy stands with its experiments
     results["accuracy"] = {
-        **known,
         **whole,
         f"{name}_shuffled": found.shuffled.results(),
         f"{name}_subspace_removed": {str(rank): d.results() for rank, d in found.removed.items()},

@@ -34,13 +34,19 @@ from rnnlens.display import Facts, Shown, percents, table_html
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.dynamics.view import principal_view
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
-from rnnlens.experiments.accuracy import accuracy_experiments, other_words
+from rnnlens.experiments.accuracy import (
+    accuracy_experiments,
+    check_as_many,
+    other_words,
+    reviews_read,
+    reviews_to_read,
+)
 from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.ranges import check_options
 from rnnlens.replacing import TENSORS, check_file, check_json
-from rnnlens.runs import Run, load
+from rnnlens.runs import Run, load, merge_results
 from rnnlens.terminal import say
 from rnnlens.training.loop import threads_for
 
@@ -49,6 +55,7 @@ SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what d
 MEASURES = (  # of each word, in analysis.safetensors
     "score", "share", "valence", "interaction", "norm_fixed", "norm_nearest", "on_positive", "on_negative",
 )  # fmt: skip
+EDGES = ("beginning", "ending")  # of documents
 LEAST = 5  # words: with fewer there is nothing to fit
 EXAMPLES = (
     "not", "never", "no", "don't", "didn't", "isn't", "hardly", "very", "extremely", "absolutely", "definitely",
@@ -58,7 +65,8 @@ EXAMPLES = (
 
 @dataclass(frozen=True, eq=False)
 class Analysis(Shown):
-    """Everything found about one network; `results` is what results.json gets."""
+    """Everything found about one network. `measured` is what this analysis adds to results.json; `results` also has
+    the accuracies that the run knew before."""
 
     network: Network = field(repr=False)
     points: FixedPoints
@@ -76,6 +84,7 @@ class Analysis(Shown):
     states: Tensor = field(repr=False)
     results: dict[str, Any] = field(repr=False)
     run: Run | None = field(repr=False, default=None)
+    measured: dict[str, Any] = field(repr=False, default_factory=dict)
 
     def arrays(self) -> dict[str, Tensor]:
         """What analysis.safetensors holds. words (M,): ids of the words that were looked at, most frequent first;
@@ -114,9 +123,10 @@ class Analysis(Shown):
         ]
         return table_html(rows, ["", "claim", "here", "paper"])
 
-    def save(self, folder: Path | str | None = None) -> Path:
-        """Write results.json (merged into what a run has), analysis.safetensors and states.safetensors; into another
-        folder than the run's own only where they replace an earlier analysis at most."""
+    def save(self, folder: Path | str | None = None, *, overwrite: bool = False) -> Path:
+        """Write results.json (merged into what a run has), analysis.safetensors and states.safetensors. Only with
+        `overwrite` does an analysis replace one of more reviews; in another folder than the run's own, it replaces an
+        earlier analysis at most."""
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
@@ -125,8 +135,10 @@ class Analysis(Shown):
         own = self.run is not None and path.resolve() == self.run.path.resolve()
         if not own:
             _check_no_other(path)
-        results = _rounded(self.results)
         with exclusive(path, wait=True):  # of two processes that save here, one after the other
+            if self.run is not None and own and not overwrite:
+                stored = Run(path, self.run.about).results  # as they are in the file now
+                check_as_many(stored, reviews_read(self.measured), path)
             mark = write_tensors(
                 path / "analysis.safetensors", self.arrays(),
                 {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
@@ -135,11 +147,10 @@ class Analysis(Shown):
             write_tensors(
                 path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"}
             )
-            if own and self.run is not None:
-                provenance = {**self.run.results.get("provenance", {}), "analysis": mark}
-                self.run.add_results(**results, provenance=provenance)
+            if self.run is not None and own:
+                self.run.add_results(**_rounded(self.measured), provenance={"analysis": mark})
             else:
-                write_json(path / "results.json", {**results, "provenance": {"analysis": mark}})
+                write_json(path / "results.json", {**_rounded(self.results), "provenance": {"analysis": mark}})
         return path
 
 
@@ -270,13 +281,7 @@ def analyze(
             "beginning": first.results(),
             "ending": last.results(),
         }  # fmt: skip
-        if folder is not None:  # what was once measured on reviews stays with what was not
-            for edge in ("beginning", "ending"):
-                kept = folder.results.get(edge, {})
-                results[edge].update({part: kept[part] for part in ("train", "validation", "test") if part in kept})
         perturbations = None
-        if folder is not None and "accuracy" in folder.results:
-            results["accuracy"] = folder.results["accuracy"]
         if corpus is not None and accuracy:
             others = other_words(network, line, modifiers, seed)
             perturbations = accuracy_experiments(
@@ -284,10 +289,26 @@ def analyze(
             )
         advance(1, "done")
     check_results(results)
+    known = {} if folder is None else folder.results  # what was once measured on reviews stays with what was not
+    everything = merge_results({name: known[name] for name in ("accuracy", *EDGES) if name in known}, results)
     return Analysis(
         network, points, line, probes, modifiers, barcodes, subspace, components, impulses, scales, bilinear,
-        (first, last), perturbations, states, results, folder,
+        (first, last), perturbations, states, everything, folder, results,
     )  # fmt: skip
+
+
+def analyze_command(
+    run: Path | str, corpus: str | None, *, reviews: int | None = None, overwrite: bool = False, **options: Any
+) -> Analysis:
+    """What `rnnlens analyze` and `python -m rnnlens.experiments.analyze` both do: analyze a run and save it there."""
+    check_options("analyze", options, reviews=reviews)
+    opened = load(run)
+    _, data = _opened(opened, corpus)
+    if data is not None and not overwrite:  # before an hour of work, not after it
+        check_as_many(opened.results, reviews_to_read(data, reviews), opened.path)
+    found = analyze(opened, data, reviews=reviews, progress=True, **options)
+    found.save(overwrite=overwrite)
+    return found
 
 
 def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
@@ -440,14 +461,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], help="where to compute")
     parser.add_argument("--top", type=int, default=10_000, help="how many of the most frequent words to look at")
     parser.add_argument("--reviews", type=int, help="read at most so many of a split, at random: quicker on a CPU")
+    parser.add_argument("--overwrite", action="store_true", help="also replace an analysis of more reviews")
     parser.add_argument("--seed", type=int, default=0, help="of random controls")
     asked = parser.parse_args(arguments)
 
     def command() -> None:
-        found = analyze(asked.run, asked.corpus, top=asked.top, device=asked.device, seed=asked.seed,
-                        reviews=asked.reviews, progress=True)  # fmt: skip
-        found.save()
-        say(found)
+        say(analyze_command(asked.run, asked.corpus, top=asked.top, device=asked.device, seed=asked.seed,
+                            reviews=asked.reviews, overwrite=asked.overwrite))  # fmt: skip
 
     sys.exit(exit_code_of(command))
 

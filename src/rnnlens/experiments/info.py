@@ -39,8 +39,9 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
     if about["status"] != "finished":
         return facts
     run = load(path)
+    accuracy = run.accuracy
     facts += [("parameters", f"{run.results['network']['parameters']:,}"), ("words", f"{len(run.vocab):,}")]
-    facts += [(f"{name} accuracy", f"{100 * value:.2f} %") for name, value in run.results["accuracy"].items()
+    facts += [(f"{name} accuracy", f"{100 * value:.2f} %") for name, value in accuracy.items()
               if isinstance(value, float)]  # fmt: skip
     if run.history:
         facts += [("epochs", str(len(run.history))), ("training time", f"{run.history[-1]['seconds']:.0f} s")]

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import write_tensors
+from rnnlens.artifacts import exclusive, write_tensors
 from rnnlens.context import after, effects, linear_quality, mode_removal, pad_drift, word_inputs
 from rnnlens.corpora.toy import Modifier, ToyLanguage, toy_corpus
 from rnnlens.corpora.vocab import PAD_WORD
@@ -126,23 +126,24 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
         for word, found in toy["deflection"].items()
     }
     toy["claims"] = toy_claims(toy)
-    mark = write_tensors(
-        run.path / "analysis.safetensors",
-        {"slow_points": points.states, "slow_points_q": points.q, "line": line.knots, "line_logits": line.logits},
-        {"what": "slow points of the toy study and the curve through them"},
-    )
-    run.add_results(
-        toy=toy,
-        provenance={**run.results.get("provenance", {}), "analysis": mark},
-        line_attractor=line.results(),
-        fixed_points={
-            "n": len(points),
-            "of": starts,
-            "q_median": float(points.q.median()),
-            "q_p95": float(points.q.quantile(0.95)),
-            "slow_ratio": float(points.slowness.median()),
-        },
-    )
+    with exclusive(run.path, wait=True):  # both files are of the same study
+        mark = write_tensors(
+            run.path / "analysis.safetensors",
+            {"slow_points": points.states, "slow_points_q": points.q, "line": line.knots, "line_logits": line.logits},
+            {"what": "slow points of the toy study and the curve through them"},
+        )
+        run.add_results(
+            toy=toy,
+            provenance={"analysis": mark},
+            line_attractor=line.results(),
+            fixed_points={
+                "n": len(points),
+                "of": starts,
+                "q_median": float(points.q.median()),
+                "q_p95": float(points.q.quantile(0.95)),
+                "slow_ratio": float(points.slowness.median()),
+            },
+        )
 
 
 def _language(run: Run) -> ToyLanguage:

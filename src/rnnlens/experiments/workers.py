@@ -1,4 +1,5 @@
-"""Jobs by several processes, one job at a time each; a process that dies is replaced, and its job run again.
+"""Jobs by several processes, one job at a time each; a process that dies is replaced, and its job run again. Workers
+end with the process that started them (`lifetime`).
 
 On this machine by processes of our own (joblib's and concurrent.futures' pools give up as a whole, with every job under
 way, when one process dies), on a cluster by Ray.
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.experiments.lifetime import end_with_parent, kill_worker, orderly_end
 
 ATTEMPTS = 5  # a job that kills every process it meets is at fault itself
 
@@ -49,35 +51,36 @@ def run_jobs(
         return ours, process
 
     try:
-        while True:
-            while len(busy) < workers:
-                job, attempt = again.pop() if again else (next(waiting, None), 1)
-                if job is None:
-                    break
-                ours, process = idle.pop() if idle else start()
-                busy[ours] = _Busy(process, job, attempt)
-                with suppress(OSError):  # dead before it began: `recv` will find out
-                    ours.send(job)
-            if not busy:
-                return
-            for ours in cast(list[Connection], wait(list(busy))):
-                process, job, attempt = busy.pop(ours)
-                try:
-                    failed, result = ours.recv()
-                except (EOFError, OSError):  # the process is dead
-                    process.join()
-                    if attempt == ATTEMPTS:
-                        raise _deadly(job) from None
-                    again.append((job, attempt + 1))
-                    continue
-                if failed:
-                    raise result
-                idle.append((ours, process))
-                yield job, result
+        with orderly_end():
+            while True:
+                while len(busy) < workers:
+                    job, attempt = again.pop() if again else (next(waiting, None), 1)
+                    if job is None:
+                        break
+                    ours, process = idle.pop() if idle else start()
+                    busy[ours] = _Busy(process, job, attempt)
+                    with suppress(OSError):  # dead before it began: `recv` will find out
+                        ours.send(job)
+                if not busy:
+                    return
+                for ours in cast(list[Connection], wait(list(busy))):
+                    process, job, attempt = busy.pop(ours)
+                    try:
+                        failed, result = ours.recv()
+                    except (EOFError, OSError):  # the process is dead
+                        process.join()
+                        if attempt == ATTEMPTS:
+                            raise _deadly(job) from None
+                        again.append((job, attempt + 1))
+                        continue
+                    if failed:
+                        raise result
+                    idle.append((ours, process))
+                    yield job, result
     finally:
         for ours, (process, _, _) in busy.items():
+            kill_worker(process)
             ours.close()
-            process.terminate()
         for ours, process in idle:
             ours.close()
             process.join()
@@ -98,6 +101,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ...]) -> None:
+    end_with_parent()
     while True:
         try:
             job = theirs.recv()

@@ -17,7 +17,7 @@ from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
 from rnnlens.ranges import check_options
 from rnnlens.replacing import check_output
-from rnnlens.runs import Run, load
+from rnnlens.runs import Run, load, merge_results
 
 if TYPE_CHECKING:
     from rnnlens.experiments.analyze import Analysis
@@ -59,7 +59,8 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     if run is None:
         return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
-    network, results = run.network, {**({} if opened is None else opened.results), **run.results, **(more or {})}
+    known, found = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.measured
+    network, results = run.network, {**merge_results(known, found), **(more or {})}
     if opened is not None and "claims" in results.get("toy", {}):
         story = toy_story(network, results, opened)
         if "subspace" in results:  # it was analysed as well

@@ -101,7 +101,7 @@ def train_command(
 
 def _hint(run: Run, corpus: Any) -> str | None:
     """What to try where a network has learnt hardly anything: few reviews are few steps."""
-    accuracy, split = run.results["accuracy"].get("validation"), corpus.validation
+    accuracy, split = run.accuracy.get("validation"), corpus.validation
     if accuracy is None or np.ndim(split.labels) != 1:
         return None
     positive = float(np.mean(split.labels))

@@ -96,6 +96,7 @@ def train(
         _check_writable(out, about, resume)
     with exclusive(out) if main else nullcontext(), threads_for(network, threads):
         if main:
+            _check_writable(out, about, resume)  # again: another process may have written here before we had the lock
             finished = (out / "run.json").exists() and read_about(out)["status"] == "finished"
             if not finished:
                 write_vocab(out / "vocab.json", corpus.vocab)
@@ -107,7 +108,8 @@ def train(
             trainer.finish(about)
             accelerator.wait_for_everyone()
         run = load(out)
-        if test and "test" not in run.results["accuracy"]:
+        known = run.accuracy  # an error here if results.json is missing, with and without `test`
+        if test and "test" not in known:
             _evaluate_test(run, corpus, accelerator)
         accelerator.wait_for_everyone()
         return load(out)
@@ -391,10 +393,7 @@ def _evaluate_test(run: Run, corpus: Any, accelerator: Accelerator) -> None:
     accuracy, loss, found = evaluate_together(accelerator, network, corpus.test, run.config.max_words, _sources(corpus))
     if accelerator.is_main_process:
         by_source = {"test_sources": found} if found else {}
-        run.add_results(
-            accuracy={**run.results["accuracy"], "test": accuracy, **by_source},
-            loss={**run.results["loss"], "test": loss},
-        )
+        run.add_results(accuracy={"test": accuracy, **by_source}, loss={"test": loss})
 
 
 def _sources(corpus: Any) -> tuple[str, ...]:

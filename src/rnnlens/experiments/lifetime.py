@@ -1,0 +1,79 @@
+"""Worker processes end with the process that started them, whatever ends that one.
+
+Every worker leads a process group of its own, so that whatever it starts ends with it. It ends itself, with its group,
+when its parent is gone: the kernel's signal (Linux) or a thread that watches the parent (everywhere) tells it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import wait
+from types import FrameType
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
+
+
+def end_with_parent() -> None:
+    """Called first in a worker. Ctrl-C in the terminal no longer reaches it: the parent ends it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None and parent.pid is not None
+    with suppress(OSError):
+        os.setpgid(0, 0)
+    signal.signal(signal.SIGTERM, _end)
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    threading.Thread(target=_watch, args=(parent.pid, parent.sentinel), daemon=True).start()
+
+
+def _watch(parent: int, sentinel: int) -> None:
+    """Wait for the parent's end. Its process id is asked for as well: a process that it forked may keep the pipe behind
+    `sentinel` open."""
+    while os.getppid() == parent and not wait([sentinel], timeout=1):
+        pass
+    _end()
+
+
+def _end(number: int = 0, frame: FrameType | None = None) -> None:
+    """Kill this worker and what it started."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_worker(process: Any) -> None:
+    """Kill a worker and what it started, and wait for its end."""
+    with suppress(OSError):  # it is dead already, or leads no group yet
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
+
+
+@contextmanager
+def orderly_end() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise SystemExit within the block, so that workers are ended and claims given back before this
+    process ends. Handlers that someone else installed stay."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    signals = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
+    for one in signals:
+        signal.signal(one, leave)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # only the main thread may, and any thread may finalize a generator
+            for one in signals:
+                signal.signal(one, signal.SIG_DFL)
