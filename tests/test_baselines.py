@@ -83,7 +83,7 @@ def test_words_that_push_both_ways_end_at_or_near_zero():
     weights = [dict(zip(model.vocab_.words, model.model_.beta.tolist(), strict=True)) for model in (dense, sparse)]
     assert sum(weight == 0 for weight in weights[0].values()) <= 1  # <unk>, which was never read
     assert all(abs(weights[1][f"w{k}"]) < 1e-3 for k in range(20))
-    with pytest.raises(ValueError, match="l1 is '-1'"):
+    with pytest.raises(ValueError, match="l1 is -1: expected a number, at least 0"):
         BagOfWords(l1=-1).fit(texts, labels)
     assert weights[1]["good"] > 0.1 and weights[1]["bad"] < -0.1
 

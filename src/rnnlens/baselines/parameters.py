@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ranges import check_options
 
 
 class BadInput(RnnlensError, ValueError):
@@ -17,15 +16,11 @@ class BadInput(RnnlensError, ValueError):
 
 
 def check_parameters(model: Any) -> None:
-    """Refuse what no model can be fitted with; how it is trained is checked by `TrainConfig`."""
-    for name in ("sparsity", "l1", "l2"):
-        value = getattr(model, name)
-        if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
-            raise BadInput(f"{name} is {quoted(value)}: expected a number of at least 0")
-    for name in ("candidates", "most", "components"):
-        value = getattr(model, name)
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-            raise BadInput(f"{name} is {quoted(value)}: expected a whole number of at least 1")
+    """Refuse what no model can be fitted with."""
+    try:
+        check_options("estimator", vars(model))
+    except RnnlensError as error:
+        raise BadInput(str(error)) from error
     if model.device is not None:
         from rnnlens.training.loop import check_device
 
