@@ -17,7 +17,7 @@ from rnnlens.artifacts import atomic_folder, write_json
 from rnnlens.corpora.sources import HUB
 from rnnlens.display import percents
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.runs import CONFIG, MODEL, Run, load
+from rnnlens.runs import CONFIG, MODEL, Run, load_checked
 
 KIND = "rnnlens"  # config.json's model_type
 CARD = "README.md"
@@ -41,7 +41,8 @@ def export(
     name: the model's, by default its folder's. license: an identifier of the hub, such as apache-2.0. dataset: the
     corpus's owner/name on the hub. overwrite: replace an earlier export; a folder with anything else in it never is.
     """
-    run = run if isinstance(run, Run) else load(run)
+    found = load_checked(run.path if isinstance(run, Run) else run)  # what is copied, as it is now
+    run = run if isinstance(run, Run) else found
     name, to = name or run.path.resolve().name, Path(to)
     if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", license):
         raise RnnlensError(

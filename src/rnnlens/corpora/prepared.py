@@ -45,7 +45,7 @@ def load_corpus(source: str | Path, *, progress: Progress | None = None, **optio
     """A prepared folder, mapped and verified; or any source `prepare` takes, prepared once into the cache.
 
     `options` are the fields of `PrepareConfig`. The cache is `$RNNLENS_CACHE`, or rnnlens in the user's cache folder;
-    a changed file, other options or another version of the word rules make a new entry.
+    a file with other content, other options or another version of the word rules make a new entry.
     """
     if is_prepared(source):
         if options:
@@ -89,6 +89,8 @@ def _prepared(
             return corpus
         with _new_folder(out) as folder:
             write_corpus(folder, opened, config, about, progress)
+            if _key(source, config) != key:  # the cache must not keep new content under the old content's key
+                raise RnnlensError(f"{quoted(str(source), 200)} changed while it was read: prepare it again")
         return read_corpus(out, verify=False)
 
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import exclusive, read_tensors, understood, write_json, write_tensors
+from rnnlens.artifacts import exclusive, understood, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
@@ -37,7 +36,8 @@ from rnnlens.experiments.accuracy import accuracy_experiments, other_words
 from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
-from rnnlens.runs import Run, load
+from rnnlens.provenance import KEY
+from rnnlens.runs import Run, is_run, load
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
@@ -111,27 +111,31 @@ class Analysis(Shown):
         return table_html(rows, ["", "claim", "here", "paper"])
 
     def save(self, folder: Path | str | None = None) -> Path:
-        """Write results.json (merged into what a run has) and analysis.safetensors."""
+        """Write results.json (merged into what a run has) and analysis.safetensors. They name the run's weights,
+        vocabulary and corpus; a folder that holds another run is refused."""
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
         if path.resolve().is_relative_to(ZOO):
             raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
-        results = _rounded(self.results)
+        own = self.run is not None and path.resolve() == self.run.path.resolve()
+        if not own and is_run(path):
+            raise RnnlensError(f"{quoted(str(path))} holds another run than was analyzed: choose another folder")
+        results, provenance = _rounded(self.results), {} if self.run is None else self.run.provenance
         with exclusive(path, wait=True):  # of two processes that save here, one after the other
             mark = write_tensors(
                 path / "analysis.safetensors", self.arrays(),
                 {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
-                 f"measures of words: {', '.join(MEASURES)}"},
+                 f"measures of words: {', '.join(MEASURES)}", KEY: provenance},
             )  # fmt: skip
             write_tensors(
-                path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"}
-            )
-            if self.run is not None and path.resolve() == self.run.path.resolve():
-                provenance = {**self.run.results.get("provenance", {}), "analysis": mark}
-                self.run.add_results(**results, provenance=provenance)
+                path / "states.safetensors", {"states": self.states.half()},
+                {"what": "visited states, a sample", KEY: provenance},
+            )  # fmt: skip
+            if own:
+                self.run.add_results(**results, provenance={"analysis": mark})  # type: ignore[union-attr]
             else:
-                write_json(path / "results.json", {**results, "provenance": {"analysis": mark}})
+                write_json(path / "results.json", {**results, KEY: {**provenance, "analysis": mark}})
         return path
 
 
@@ -190,6 +194,8 @@ def analyze(
             f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "
             "pass the corpus that it was trained on"
         )
+    if corpus is not None and folder is not None:
+        folder.check_corpus(corpus)
     network = copy.deepcopy(network).to(device) if device else network
     steps = 14 if corpus is not None and accuracy else 10
     with threads_for(network, None), progress_bar("analysing", steps, shown=progress) as advance:
@@ -289,11 +295,9 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
 
 
 def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
-    stored = run.path / "states.safetensors" if run is not None else None
-    if corpus is None and stored is not None and stored.exists():
-        tensors, _ = read_tensors(stored)
-        with understood(stored, f"sample of states of {network.size} units"):
-            return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, network.size))
+    stored = run.states() if run is not None and corpus is None else None
+    if stored is not None:
+        return stored
     source = None if corpus is None else getattr(corpus, "validation", None) or corpus
     longest = None if run is None else run.config.max_words
     return visited_states(network, source, n=starts, seed=seed, max_words=longest)

@@ -34,6 +34,7 @@ from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.toy_claims import toy_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
+from rnnlens.provenance import KEY
 from rnnlens.runs import Run
 from rnnlens.training import TrainConfig, train
 from rnnlens.training.loop import threads_for
@@ -126,11 +127,11 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
     mark = write_tensors(
         run.path / "analysis.safetensors",
         {"slow_points": points.states, "slow_points_q": points.q, "line": line.knots, "line_logits": line.logits},
-        {"what": "slow points of the toy study and the curve through them"},
+        {"what": "slow points of the toy study and the curve through them", KEY: run.provenance},
     )
     run.add_results(
         toy=toy,
-        provenance={**run.results.get("provenance", {}), "analysis": mark},
+        provenance={"analysis": mark},
         line_attractor=line.results(),
         fixed_points={
             "n": len(points),
