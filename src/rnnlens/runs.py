@@ -183,12 +183,13 @@ class Run:
         path = self.path / "results.json"
         with exclusive(self.path, wait=True):
             stored = read_json(path) if path.exists() else {}
-            results[KEY] = self._provenance_now() | stored.get(KEY, {}) | results.get(KEY, {})
+            results[KEY] = self.current_provenance() | stored.get(KEY, {}) | results.get(KEY, {})
             self.results.update({**stored, **results})
             write_json(path, self.results)
 
-    def _provenance_now(self) -> dict[str, str]:
-        """The run's provenance, if the folder still holds the run that was opened."""
+    def current_provenance(self) -> dict[str, str]:
+        """`provenance`, for what is about to be written; refused if the folder no longer holds the run that was
+        opened."""
         if read_about(self.path).get(KEY) != self.about.get(KEY):
             raise RnnlensError(
                 f"{quoted(str(self.path))} holds another run than when it was opened: the results were not stored; "

@@ -121,8 +121,9 @@ class Analysis(Shown):
         own = self.run is not None and path.resolve() == self.run.path.resolve()
         if not own and is_run(path):
             raise RnnlensError(f"{quoted(str(path))} holds another run than was analyzed: choose another folder")
-        results, provenance = _rounded(self.results), {} if self.run is None else self.run.provenance
+        results = _rounded(self.results)
         with exclusive(path, wait=True):  # of two processes that save here, one after the other
+            provenance = {} if self.run is None else self.run.current_provenance() if own else self.run.provenance
             mark = write_tensors(
                 path / "analysis.safetensors", self.arrays(),
                 {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "

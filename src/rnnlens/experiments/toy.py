@@ -127,7 +127,7 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
     mark = write_tensors(
         run.path / "analysis.safetensors",
         {"slow_points": points.states, "slow_points_q": points.q, "line": line.knots, "line_logits": line.logits},
-        {"what": "slow points of the toy study and the curve through them", KEY: run.provenance},
+        {"what": "slow points of the toy study and the curve through them", KEY: run.current_provenance()},
     )
     run.add_results(
         toy=toy,

@@ -78,7 +78,7 @@ def train(
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
     if network.vocab != corpus.vocab:
         raise RnnlensError("network and corpus have different words: make the network with Network(corpus.vocab, …)")
-    about = {
+    about: dict[str, Any] = {
         "schema": RUN_SCHEMA,
         "version": __version__,
         "network": network.config,
