@@ -1,7 +1,7 @@
 """Run folders: every file is written to a temporary name and renamed, carries its own fingerprint, and holds no pickle.
 
-A file's fingerprint lives inside the file, so a run folder has no state in which two files disagree: whatever moment
-a process is killed at, each file is either the old one or the new one, and either is whole.
+A file's fingerprint lives inside the file: whatever moment a process is killed at, each file is either the old one or
+the new one, and either is whole. Which files belong together is checked by their names for one another (`provenance`).
 """
 
 from __future__ import annotations
