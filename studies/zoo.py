@@ -12,12 +12,19 @@ from pathlib import Path
 import numpy as np
 
 import rnnlens
-from rnnlens.artifacts import atomic_folder, write_json, write_tensors
+from rnnlens.artifacts import write_json, write_tensors
 from rnnlens.provenance import KEY, RUN_SCHEMA
+from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.zoo import HERE
 
 KEPT = ("network", "accuracy", "loss", "provenance")  # what cannot be measured again without the reviews
 STATES = 500
+PACKAGED = FolderKind(
+    "a packaged run",
+    frozenset({"weights.safetensors", "states.safetensors", "vocab.json", "history.jsonl", "run.json", "results.json",
+               "README.md"}),
+    {"run.json": FINGERPRINTED},
+)  # fmt: skip
 
 CARD = """# {name}
 
@@ -58,7 +65,7 @@ def main() -> None:
     results["probes"] = {key: run.results["probes"][key] for key in ("positive", "negative", "source")}
     for edge in ("beginning", "ending"):
         results[edge] = {part: run.results[edge][part] for part in ("train", "test") if part in run.results[edge]}
-    with atomic_folder(HERE / asked.name, replace=True) as folder:
+    with atomic_folder(HERE / asked.name, PACKAGED) as folder:
         weights = {name: tensor.half() for name, tensor in run.network.state_dict().items()}
         rounded = write_tensors(folder / "weights.safetensors", weights)
         # The packaged files name the rounded weights, and beside them the weights that these were made from.

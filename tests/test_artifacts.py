@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, artifacts, toy_corpus, train
+from rnnlens import Network, RnnlensError, TrainConfig, artifacts, replacing, toy_corpus, train
 from rnnlens.artifacts import (
     HOST,
     append_line,
     atomic_file,
-    atomic_folder,
     read_json,
     read_lines,
     read_tensors,
@@ -25,6 +24,9 @@ from rnnlens.artifacts import (
     write_json,
     write_tensors,
 )
+from rnnlens.replacing import FolderKind, atomic_folder
+
+KIND = FolderKind("a test", frozenset(["old", "new", "mark"]), {"mark": b"ours"})
 
 
 @pytest.fixture(scope="module")
@@ -108,15 +110,16 @@ def test_a_failed_write_leaves_the_earlier_file_and_no_litter(tmp_path):
 
 def test_a_folder_is_replaced_whole(tmp_path):
     for content in ("old", "new"):
-        with atomic_folder(tmp_path / "folder", replace=True) as temporary:
+        with atomic_folder(tmp_path / "folder", KIND) as temporary:
             (temporary / content).write_text(content)
-    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["new"]
+            (temporary / "mark").write_text("ours")
+    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["mark", "new"]
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_leftovers_of_killed_processes_are_swept(tmp_path):
     code = (
-        "import os, signal\nfrom rnnlens.artifacts import atomic_file, atomic_folder\n"
+        "import os, signal\nfrom rnnlens.artifacts import atomic_file\nfrom rnnlens.replacing import atomic_folder\n"
         f"with atomic_folder({str(tmp_path / 'corpus')!r}), atomic_file({str(tmp_path / 'x.json')!r}):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -191,10 +194,11 @@ def test_without_an_atomic_exchange_the_old_folder_is_never_swept(tmp_path, how)
     """Failed, or killed, between the two renames: the old copy is there, in its place or aside."""
     with atomic_folder(tmp_path / "corpus") as temporary:
         (temporary / "old").write_text("old")
+        (temporary / "mark").write_text("ours")
     code = f"""
 import os
-from rnnlens import artifacts
-artifacts.ctypes.CDLL = lambda *_, **__: None  # no renameat2
+from rnnlens import replacing
+replacing.ctypes.CDLL = lambda *_, **__: None  # no renameat2
 replace, moved = os.replace, []
 def refuses_once(source, target):
     moved.append(target)
@@ -202,17 +206,19 @@ def refuses_once(source, target):
         {how}
     replace(source, target)
 os.replace = refuses_once
-with artifacts.atomic_folder({str(tmp_path / "corpus")!r}, replace=True) as temporary:
+kind = replacing.FolderKind("a test", frozenset(["old", "new", "mark"]), {{"mark": b"ours"}})
+with replacing.atomic_folder({str(tmp_path / "corpus")!r}, kind) as temporary:
     (temporary / "new").write_text("new")
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode
     sweep_temporaries(tmp_path)
     (left,) = tmp_path.iterdir()
-    assert [path.name for path in left.iterdir()] == ["old"] and (left.name == "corpus") == ("OSError" in how)
+    assert sorted(path.name for path in left.iterdir()) == ["mark", "old"]
+    assert (left.name == "corpus") == ("OSError" in how)
 
 
 def test_a_folder_is_replaced_without_an_atomic_exchange(tmp_path, monkeypatch):
-    monkeypatch.setattr(artifacts.ctypes, "CDLL", lambda *_, **__: None)
+    monkeypatch.setattr(replacing.ctypes, "CDLL", lambda *_, **__: None)
     test_a_folder_is_replaced_whole(tmp_path)
 
 

@@ -41,7 +41,7 @@ def test_unknown_names_and_foreign_folders_are_told(tmp_path):
         rnnlens.load("zoo:elmo")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
-    with pytest.raises(RnnlensError, match="no run"):
+    with pytest.raises(RnnlensError, match="holds .notes.txt.: choose another folder"):
         unpack("imdb-gru", tmp_path / "mine")
     assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
 

@@ -127,9 +127,9 @@ def test_folders_with_something_in_them_are_left_alone(run, tmp_path):
     rnnlens.export(run, mine, overwrite=True)
     assert (mine / "config.json").stat().st_ino != before
     (mine / ".git").mkdir()
-    with pytest.raises(RnnlensError, match=r"'\.git', which no export wrote"):
+    with pytest.raises(RnnlensError, match=r"'\.git', which is not part of an earlier export"):
         rnnlens.export(run, mine, overwrite=True)
-    with pytest.raises(RnnlensError, match="no export wrote"):  # nor a run itself
+    with pytest.raises(RnnlensError, match="not part of an earlier export"):  # nor a run itself
         rnnlens.export(run, run.path, overwrite=True)
     (tmp_path / "file").write_text("x")
     with pytest.raises(RnnlensError, match="no folder"):

@@ -240,7 +240,7 @@ def test_a_prepared_folder_is_reused_refused_or_replaced_as_told(folder: Path, t
     assert prepare(folder, out, seed=1, overwrite=True).fingerprint != first.fingerprint
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("…")
-    with pytest.raises(RnnlensError, match="is no prepared corpus"):
+    with pytest.raises(RnnlensError, match="holds 'thesis.tex', which is not part of a prepared corpus"):
         prepare(folder, tmp_path / "mine", overwrite=True)
 
 

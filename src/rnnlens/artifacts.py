@@ -6,7 +6,6 @@ the new one, and either is whole. Which files belong together is checked by thei
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import glob
 import hashlib
@@ -16,7 +15,6 @@ import re
 import secrets
 import shutil
 import socket
-import stat
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ordinary import open_lock, open_ordinary, read_ordinary
 
 SCHEMA = 1  # of prepared corpora; a reader refuses what is newer (`provenance.RUN_SCHEMA` is that of run folders)
 
@@ -40,39 +39,15 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
         path = Path(os.path.abspath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep_temporaries(path.parent, path.name)
-        temporary = _temporary(path)
+        temporary = new_temporary(path)
         temporary.touch(exist_ok=False)
         try:
             yield temporary
-            _sync(temporary)
+            sync(temporary)
             os.replace(temporary, path)
-            _sync(path.parent)
+            sync(path.parent)
         finally:
-            temporary.unlink(missing_ok=True)
-            _ours.discard(temporary)
-
-
-@contextmanager
-def atomic_folder(path: Path | str, replace: bool = False) -> Iterator[Path]:
-    """A temporary folder beside `path`, renamed to it when the block ends well; with `replace`, instead of the old."""
-    with told_plainly(path):
-        path = Path(os.path.abspath(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        sweep_temporaries(path.parent, path.name)
-        temporary = _temporary(path)
-        temporary.mkdir()
-        try:
-            yield temporary
-            for file in temporary.rglob("*"):
-                _sync(file)
-            if replace and path.is_dir():
-                _exchange(temporary, path)
-            else:
-                os.replace(temporary, path)
-            _sync(path.parent)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-            _ours.discard(temporary)
+            discard_temporary(temporary)
 
 
 class UnwrittenError(RnnlensError):
@@ -116,7 +91,7 @@ def exclusive(folder: Path | str, wait: bool = False) -> Iterator[None]:
         return
     with told_plainly(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "w")  # noqa: SIM115 - held until the block ends
+        lock = open_lock(folder / ".lock")  # held until the block ends
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -141,10 +116,11 @@ def sweep_temporaries(folder: Path | str, name: str | None = None) -> None:
     """Remove what killed processes of this machine left in `folder` (for `name` alone, if given): no finished file,
     nor a living process's."""
     for leftover in Path(folder).glob(f".{'*' if name is None else glob.escape(name)}.{HOST}-*.tmp"):
-        process = leftover.name.removesuffix(".tmp").rsplit("-", 2)[1]
-        if leftover not in _ours and not (process.isdigit() and int(process) != os.getpid() and alive(int(process))):
-            shutil.rmtree(leftover, ignore_errors=True)
-            leftover.unlink(missing_ok=True)
+        named = re.fullmatch(rf"\..*\.{HOST}-(\d+)-[0-9a-f]+\.tmp", leftover.name, re.DOTALL)  # as `new_temporary` does
+        if named is None or leftover in _ours:
+            continue
+        if int(named[1]) == os.getpid() or not alive(int(named[1])):
+            discard_temporary(leftover)
 
 
 def alive(process: int) -> bool:
@@ -162,7 +138,7 @@ _ours: set[Path] = set()  # temporaries that this very process is writing
 _held: set[Path] = set()  # folders that it holds
 
 
-def _temporary(path: Path) -> Path:
+def new_temporary(path: Path) -> Path:
     """A name beside `path` that no other process uses, and that says whose it is."""
     path = Path(os.path.abspath(path))
     temporary = path.parent / f".{path.name}.{HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
@@ -170,26 +146,15 @@ def _temporary(path: Path) -> Path:
     return temporary
 
 
-def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders in one step, so that a process killed here leaves the one or the other; Linux can. Elsewhere
-    renames must do: between them the old one is `.name.….old`, which no sweep removes."""
-    try:
-        swap, here, exchange = ctypes.CDLL(None, use_errno=True).renameat2, -100, 2
-        if swap(here, os.fsencode(new), here, os.fsencode(old), exchange) == 0:
-            return
-    except (AttributeError, OSError):
-        pass
-    aside = _temporary(old).with_suffix(".old")
-    os.replace(old, aside)
-    try:
-        os.replace(new, old)
-    except BaseException:
-        os.replace(aside, old)
-        raise
-    os.replace(aside, new)
+def discard_temporary(temporary: Path) -> None:
+    """Remove a temporary file or folder, if it is still there."""
+    shutil.rmtree(temporary, ignore_errors=True)
+    with suppress(OSError):
+        temporary.unlink()
+    _ours.discard(temporary)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -213,7 +178,7 @@ def write_json(path: Path | str, content: Mapping[str, Any]) -> str:
 def append_line(path: Path | str, content: Mapping[str, Any]) -> None:
     """Append one JSON line with its own fingerprint. A process killed while writing leaves a torn last line, which
     `read_lines` passes over and the next line does not join."""
-    with told_plainly(path), open(path, "a+b") as file:
+    with told_plainly(path), os.fdopen(open_ordinary(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
         torn = file.read() not in (b"", b"\n")
         file.write(b"\n" * torn + _line(content))
@@ -372,14 +337,12 @@ def _tensor_fingerprint(arrays: Mapping[str, np.ndarray], note: str) -> str:
 
 def file_fingerprint(path: Path | str) -> str:
     """Fingerprint of a file's bytes, read once from front to back."""
-    with open(path, "rb") as file:
+    with os.fdopen(open_ordinary(path, follow=True), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:32]
 
 
 def _read(path: Path) -> bytes:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe never ends, a device even less
-            raise RnnlensError(f"cannot read {quoted(str(path))}: it is no ordinary file; {_RESTORE}")
-        return path.read_bytes()
+        return read_ordinary(path)
     except OSError as error:
         raise RnnlensError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from error

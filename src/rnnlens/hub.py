@@ -6,23 +6,29 @@ users: in the card's metadata they are YAML strings, in its text no markdown.
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
 import string
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnlens.artifacts import atomic_folder, write_json
+from rnnlens.artifacts import write_json
 from rnnlens.corpora.sources import HUB
 from rnnlens.display import percents
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ordinary import copy_ordinary
+from rnnlens.replacing import FolderKind, atomic_folder, check_folder
 from rnnlens.runs import CONFIG, MODEL, Run, load_checked
 
 KIND = "rnnlens"  # config.json's model_type
 CARD = "README.md"
 COPIED = ("vocab.json", "results.json", "history.jsonl", "states.safetensors", "analysis.safetensors")
-OURS = {CONFIG, MODEL, CARD, *COPIED, "report.html", ".lock"}  # what may be in a folder that is replaced
+EXPORT = FolderKind(
+    "an earlier export",
+    frozenset({CONFIG, MODEL, CARD, *COPIED, "report.html", ".lock"}),
+    {CONFIG: rb'"model_type": "rnnlens"'},
+)
 TAGS = ("rnnlens", "recurrent-neural-network", "sentiment-analysis", "interpretability")
 PAPER = "https://arxiv.org/abs/2004.08013"
 
@@ -40,6 +46,7 @@ def export(
 
     name: the model's, by default its folder's. license: an identifier of the hub, such as apache-2.0. dataset: the
     corpus's owner/name on the hub. overwrite: replace an earlier export; a folder with anything else in it never is.
+    Links in the run folder are refused: what they point to may not be meant for others.
     """
     found = load_checked(run.path if isinstance(run, Run) else run)  # what is copied, as it is now
     run = run if isinstance(run, Run) else found
@@ -50,11 +57,11 @@ def export(
         )
     _check_free(to, overwrite)
     about = {"model_type": KIND, **run.about, "corpus": {**run.about["corpus"], "source": _named(run.about)}}
-    with atomic_folder(to, replace=overwrite) as folder:
-        shutil.copy(run.weights, folder / MODEL)
+    with atomic_folder(to, EXPORT if overwrite else None) as folder:
+        copy_ordinary(run.weights, folder / MODEL)
         for file in COPIED:
-            if (run.path / file).exists():
-                shutil.copy(run.path / file, folder / file)
+            if os.path.lexists(run.path / file):
+                copy_ordinary(run.path / file, folder / file)
         write_json(folder / CONFIG, about)
         (folder / CARD).write_text(card(run, name, license, dataset), encoding="utf-8")
     return to
@@ -172,15 +179,8 @@ def _on_hub(run: Run) -> str | None:
 
 def _check_free(to: Path, overwrite: bool) -> None:
     """Only a new folder, an empty one or, if asked to, one with nothing but an earlier export."""
-    if to.exists() and not to.is_dir():
-        raise RnnlensError(f"{quoted(str(to))} is no folder: choose another")
-    there = sorted(path.name for path in to.iterdir()) if to.exists() else []
-    if there and not overwrite:
+    if not overwrite and to.is_dir() and any(to.iterdir()):
         raise RnnlensError(
             f"{quoted(str(to))} is not empty: choose another folder, or replace an earlier export with --overwrite"
         )
-    foreign = [name for name in there if name not in OURS]
-    if there and (foreign or CONFIG not in there):
-        raise RnnlensError(
-            f"{quoted(str(to))} holds {quoted((foreign or there)[0])}, which no export wrote: choose another folder"
-        )
+    check_folder(to, EXPORT)

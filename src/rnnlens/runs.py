@@ -250,11 +250,6 @@ def read_about(path: Path) -> dict[str, Any]:
     return about
 
 
-def is_run(path: Path) -> bool:
-    """Whether a folder holds a run or an export."""
-    return _about_file(path).exists()
-
-
 def _about_file(path: Path) -> Path:
     """run.json, or in an export config.json."""
     export = path / CONFIG

@@ -19,7 +19,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from rnnlens.artifacts import atomic_folder, read_json, read_marked_tensors, understood, write_json, write_tensors
+from rnnlens.artifacts import read_json, read_marked_tensors, understood, write_json, write_tensors
 from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
@@ -28,6 +28,7 @@ from rnnlens.corpora.corpus import Corpus, Split
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
+from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 
 STEPS = 1_000  # of training, where nobody says how many epochs
+SAVED = FolderKind(
+    "a saved estimator", frozenset({"baseline.json", "weights.safetensors"}), {"baseline.json": FINGERPRINTED}
+)
 
 
 class BadInput(RnnlensError, ValueError):
@@ -274,7 +278,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     # --- files ---
 
     def save(self, folder: Path | str) -> Path:
-        """Write to a folder, without pickle."""
+        """Write to a folder, without pickle. An estimator that was saved there is replaced; a folder that holds
+        anything else is refused."""
         check_is_fitted(self)
         words = self.vocab_.decode(self.model_.shape.modifiers)
         options = {name: getattr(self, name) for name in ModifierConvolution._get_param_names()}
@@ -282,7 +287,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             options["modifiers"] = words
         if isinstance(self.class_weight, dict):
             options["class_weight"] = list(self.class_weight.items())  # JSON knows only strings as keys
-        with atomic_folder(folder, replace=True) as temporary:
+        with atomic_folder(folder, SAVED) as temporary:
             mark = write_tensors(temporary / "weights.safetensors", self.model_.state_dict())
             write_json(
                 temporary / "baseline.json",

@@ -114,17 +114,21 @@ def analyze(
     top
         How many of the most frequent words to look at.
     table
-        Also write every word's measures, to a csv or parquet file.
+        Also write every word's measures, to a csv or parquet file; a file that is no such table is not replaced.
     seed
         Of visited states and random controls.
     device
         Where to compute.
     """
+    from rnnlens.context.modifiers import TABLES
     from rnnlens.corpora import load_corpus
+    from rnnlens.replacing import check_output
     from rnnlens.runs import load
     from rnnlens.training.loop import check_device
 
     check_device(device)
+    if table is not None:
+        check_output(table, "a table", *TABLES)
     _analyze(load(run), None if corpus is None else load_corpus(corpus), top, seed, device, table, reviews)
 
 

@@ -38,7 +38,7 @@ def prepare(
     out
         The corpus folder to write.
     overwrite
-        Replace another corpus that is already there.
+        Replace another corpus that is already there; a folder that holds anything else is never replaced.
     """
     from rnnlens.corpora import prepare as prepare_corpus
     from rnnlens.progress import progress_bar

@@ -18,7 +18,7 @@ def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -
     run
         A run folder, after `rnnlens analyze` or `rnnlens toy`, or the folder of `rnnlens reproduce`.
     out
-        Where to write; by default `report.html` in that folder.
+        Where to write, a name ending in html; by default `report.html` in that folder. Another file is not replaced.
     words
         How many of the most frequent words the live network knows; by default as many as 12 MB hold.
     """

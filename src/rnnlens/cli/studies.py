@@ -36,7 +36,7 @@ def baselines(
     modifiers
         The modifier words: one or more analysed runs, or a list (.json, .txt).
     out
-        The folder to write; each baseline is saved in a folder of its name.
+        The folder to write; each baseline is saved in a folder of its name, and replaces only an earlier one.
     most
         How many of a run's modifiers.
     settings

@@ -38,6 +38,7 @@ from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change, input_size
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
+from rnnlens.replacing import check_output
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -51,6 +52,7 @@ CHANGES = 0.1  # a word that changes valence by less than this share is neither
 
 
 MOST = 400
+TABLES = ("csv", "parquet")  # what a table of words is saved as
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,14 +204,11 @@ class Modifiers(Shown):
         return frame[self.order.cpu().numpy()]
 
     def write(self, path: Path | str, **more: Sequence[Any]) -> Path:
-        """Save the table as .csv or .parquet."""
-        path = Path(path)
-        kind = path.suffix.lower()
-        if kind not in (".csv", ".parquet"):
-            raise RnnlensError(f"cannot save a table as {quoted(str(path))}: expected a name ending in csv or parquet")
+        """Save the table as .csv or .parquet. A file there is replaced only if it is such a table."""
+        path = check_output(path, "a table", *TABLES)
         with atomic_file(path) as temporary:
             table = self.table(**more)
-            table.write_csv(temporary) if kind == ".csv" else table.write_parquet(temporary)
+            table.write_csv(temporary) if path.suffix.lower() == ".csv" else table.write_parquet(temporary)
         return path
 
     def _facts(self) -> Facts:

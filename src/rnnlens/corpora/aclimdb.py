@@ -15,6 +15,7 @@ import polars as pl
 
 from rnnlens.corpora.tables import LONGEST
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ordinary import read_ordinary
 
 _FILE = re.compile(r"(?:.*/)?(train|test)/(neg|pos)/[^/]+\.txt")  # train/unsup has no labels
 _BATCH = 4000  # files read at a time
@@ -111,7 +112,7 @@ def _check_length(size: int, name: str) -> None:
 def _bytes(file: Path) -> bytes:
     try:
         _check_length(file.stat().st_size, str(file))
-        return file.read_bytes()
+        return read_ordinary(file)
     except OSError as error:
         raise RnnlensError(f"cannot read {quoted(str(file), 200)}: {error.strerror or error}") from error
 

@@ -16,11 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from rnnlens import artifacts
-from rnnlens.corpora.corpus import Corpus, is_prepared, read_corpus
+from rnnlens.corpora.corpus import ARRAYS, PARTS, Corpus, is_prepared, read_corpus
 from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
 from rnnlens.corpora.vocab import PAD_WORD, UNK
 from rnnlens.corpora.words import RULES, WORD
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ordinary import open_lock
+from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
+
+CORPUS = FolderKind(
+    "a prepared corpus",
+    frozenset({"corpus.json", "vocab.json", "truth.json", "truth.safetensors"})
+    | {f"{part}.{name}.npy" for part in PARTS for name in ARRAYS},
+    {"corpus.json": FINGERPRINTED, "train.ids.npy": rb"\A\x93NUMPY"},
+)
 
 
 def prepare(
@@ -31,8 +40,9 @@ def prepare(
     source      imdb, yelp or another owner/name of the hub, an hf:// path; a csv, tsv, jsonl or parquet file; a folder
                 with train (and test, validation) files; the aclImdb folder or tar
     out         the folder to write. One prepared from the same source with the same options is returned as it is, or
-                prepared anew if damaged; another corpus is replaced only with `overwrite`; anything else is left
-                alone. Of several processes that prepare it at once, one does, the others wait and return the same
+                prepared anew if damaged; another corpus is replaced only with `overwrite`. A folder that holds
+                anything else, such as a run, is never replaced. Of several processes that prepare it at once, one does,
+                the others wait and return the same
     progress    called as progress(rows read, rows in all)
     options     the fields of `PrepareConfig`
     """
@@ -87,7 +97,7 @@ def _prepared(
     with _alone(out):
         if (corpus := find()) is not None:
             return corpus
-        with _new_folder(out) as folder:
+        with atomic_folder(out, CORPUS) as folder:
             write_corpus(folder, opened, config, about, progress)
             if _key(source, config) != key:  # the cache must not keep new content under the old content's key
                 raise RnnlensError(f"{quoted(str(source), 200)} changed while it was read: prepare it again")
@@ -96,20 +106,18 @@ def _prepared(
 
 def _earlier(out: Path, key: str, overwrite: bool) -> Corpus | None:
     """The corpus in `out`, if it is the one wanted; None if one may be written there; else an error."""
-    with artifacts.told_plainly(out):
-        taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    if taken and not is_prepared(out):
-        raise RnnlensError(f"{quoted(str(out), 200)} exists and is no prepared corpus: choose another folder")
-    if not taken or overwrite:
-        return None
-    try:
-        about = artifacts.read_json(out / "corpus.json")
-    except RnnlensError as error:
-        raise RnnlensError(f"{error}; to prepare the corpus anew, allow overwrite (--overwrite)") from error
-    if about.get("key") != key:
-        told = f"{quoted(str(out), 200)} holds another corpus"
-        raise RnnlensError(f"{told}: choose another folder, or allow overwrite (--overwrite)")
-    return _whole(out)
+    if not overwrite and is_prepared(out):
+        try:
+            about = artifacts.read_json(out / "corpus.json")
+        except RnnlensError as error:
+            raise RnnlensError(f"{error}; to prepare the corpus anew, allow overwrite (--overwrite)") from error
+        if about.get("key") != key:
+            told = f"{quoted(str(out), 200)} holds another corpus"
+            raise RnnlensError(f"{told}: choose another folder, or allow overwrite (--overwrite)")
+        if (corpus := _whole(out)) is not None:
+            return corpus
+    check_folder(out, CORPUS)
+    return None
 
 
 def _whole(folder: Path) -> Corpus | None:
@@ -129,11 +137,11 @@ def _alone(out: Path) -> Iterator[None]:
     with artifacts.told_plainly(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            lock = open(path, "w")  # noqa: SIM115 - held until the block ends
+            lock = open_lock(path)  # held until the block ends
             with suppress(OSError):  # a file system without locks: both prepare, the last one stays
                 fcntl.flock(lock, fcntl.LOCK_EX)
             with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(lock.fileno()), path.stat()):
+                if os.path.samestat(os.fstat(lock.fileno()), os.lstat(path)):
                     break
             lock.close()  # the process before us removed it
     try:
@@ -141,24 +149,6 @@ def _alone(out: Path) -> Iterator[None]:
     finally:
         path.unlink(missing_ok=True)
         lock.close()
-
-
-@contextmanager
-def _new_folder(out: Path) -> Iterator[Path]:
-    """A folder that becomes `out` in one step. The current folder cannot be replaced without leaving the user's shell
-    in a deleted one: there, files move in one by one, the one that vouches for the others last."""
-    if not (out.is_dir() and out.samefile(os.curdir)):
-        with artifacts.atomic_folder(out, replace=True) as folder:
-            yield folder
-        return
-    new = out.with_name(f".{out.name}.new")
-    with artifacts.atomic_folder(new, replace=True) as folder:
-        yield folder
-    with artifacts.told_plainly(out):
-        (out / "corpus.json").unlink(missing_ok=True)
-        for file in sorted(new.iterdir(), key=lambda file: file.name == "corpus.json"):
-            os.replace(file, out / file.name)
-        new.rmdir()
 
 
 def _key(source: str | Path, config: PrepareConfig) -> str:

@@ -115,7 +115,7 @@ def exists(path: Path) -> bool:
 
 
 def _folder_files(folder: Path) -> dict[str, list[Path]]:
-    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
+    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and not file.is_dir())
     named = {split: [f for f in files if f.name.lower().startswith(names)] for split, names in SPLITS.items()}
     return {split: found for split, found in named.items() if found}
 

@@ -18,12 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from rnnlens.artifacts import atomic_folder, fingerprint, read_json
+from rnnlens.artifacts import fingerprint, read_json
 from rnnlens.corpora.corpus import Corpus, Split, content_fingerprint, is_prepared, read_corpus
 from rnnlens.corpora.saving import save_corpus
 from rnnlens.corpora.truth import MODIFIERS, Sums, Truth
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.replacing import atomic_folder
 
 FAR = 60  # lags after which even a scope of 6 words is reached by less than 1 in 40,000
 

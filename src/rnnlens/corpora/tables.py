@@ -57,8 +57,9 @@ def open_files(files: Sequence[Path], where: str) -> Table:
         raise RnnlensError(f"{where} has files of several kinds ({', '.join(kinds)}): keep one")
     kind, table = kinds[0], Table(pl.LazyFrame(), kinds[0], (), where, tuple(files))
     with reading(table):
-        if not all(file.is_file() for file in files):
-            raise RnnlensError(f"{where} is no ordinary file: expected one that can be read twice")
+        for file in files:
+            if not file.is_file():
+                raise RnnlensError(f"{quoted(str(file), 200)} is no ordinary file: expected one that can be read twice")
         sizes = [file.stat().st_size for file in files]
         if 0 in sizes:
             empty = quoted(str(files[sizes.index(0)]), 200)

@@ -37,7 +37,8 @@ from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.provenance import KEY
-from rnnlens.runs import Run, is_run, load
+from rnnlens.replacing import TENSORS, check_file, check_json
+from rnnlens.runs import Run, load
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
@@ -111,16 +112,17 @@ class Analysis(Shown):
         return table_html(rows, ["", "claim", "here", "paper"])
 
     def save(self, folder: Path | str | None = None) -> Path:
-        """Write results.json (merged into what a run has) and analysis.safetensors. They name the run's weights,
-        vocabulary and corpus; a folder that holds another run is refused."""
+        """Write results.json (merged into what a run has), analysis.safetensors and states.safetensors, which name the
+        run's weights, vocabulary and corpus; into another folder than the run's own only where they replace an earlier
+        analysis at most."""
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
         if path.resolve().is_relative_to(ZOO):
             raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
         own = self.run is not None and path.resolve() == self.run.path.resolve()
-        if not own and is_run(path):
-            raise RnnlensError(f"{quoted(str(path))} holds another run than was analyzed: choose another folder")
+        if not own:
+            _check_no_other(path)
         results = _rounded(self.results)
         with exclusive(path, wait=True):  # of two processes that save here, one after the other
             provenance = {} if self.run is None else self.run.current_provenance() if own else self.run.provenance
@@ -133,11 +135,20 @@ class Analysis(Shown):
                 path / "states.safetensors", {"states": self.states.half()},
                 {"what": "visited states, a sample", KEY: provenance},
             )  # fmt: skip
-            if own:
-                self.run.add_results(**results, provenance={"analysis": mark})  # type: ignore[union-attr]
+            if own and self.run is not None:
+                self.run.add_results(**results, provenance={"analysis": mark})
             else:
                 write_json(path / "results.json", {**results, KEY: {**provenance, "analysis": mark}})
         return path
+
+
+def _check_no_other(folder: Path) -> None:
+    """Refuse to save an analysis into the folder of another run, or over files that are of no analysis."""
+    if (folder / "run.json").exists() or (folder / "config.json").exists():
+        raise RnnlensError(f"{quoted(str(folder))} holds another run than was analyzed: choose another folder")
+    check_json(folder / "results.json", "subspace", "a result of `rnnlens analyze`")
+    for name in ("analysis.safetensors", "states.safetensors"):
+        check_file(folder / name, TENSORS, "from an analysis of rnnlens")
 
 
 class _Steps:

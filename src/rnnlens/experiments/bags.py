@@ -10,10 +10,12 @@ import numpy as np
 
 from rnnlens.artifacts import write_json
 from rnnlens.baselines import BASELINES
+from rnnlens.baselines.estimators import SAVED
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.errors import RnnlensError
 from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.trials import baseline, judge
+from rnnlens.replacing import check_folder, check_json
 
 
 def fit_baselines(
@@ -30,10 +32,14 @@ def fit_baselines(
     """Fit one after the other, each saved in a folder of its name; a record of each as it is done: model, parameters
     learnt, accuracy and loss on the validation reviews (on the test reviews with `test`), its strongest modifiers.
 
-    refit: fit on training and validation reviews together. At the end `results.json` holds all records."""
+    refit: fit on training and validation reviews together. At the end `results.json` holds all records. Earlier ones in
+    `out` are replaced, anything else in their place is refused before the first is fitted."""
     name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
     if split is None or not len(split) or (refit and not test):
         raise RnnlensError(f"there are no {name} reviews to judge by: prepare the corpus with some, or see --test")
+    for model in BASELINES:
+        check_folder(Path(out) / model, SAVED)
+    check_json(Path(out) / "results.json", "baselines", "a result of `rnnlens baselines`")
     fitted_on = corpus.refit() if refit else corpus
     rows = []
     for model in BASELINES:

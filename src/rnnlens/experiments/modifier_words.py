@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.replacing import check_file
 
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
@@ -66,6 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
 
     def command() -> None:
+        check_file(asked.out, rb'\A\s*\[\s*"', "a list of words")
         words = read_modifiers(asked.runs, asked.most)
         with atomic_file(asked.out) as temporary:
             temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")

@@ -22,6 +22,7 @@ import numpy as np
 
 from rnnlens.artifacts import fingerprint, read_json, read_tensors, understood, write_json, write_tensors
 from rnnlens.baselines import BASELINES
+from rnnlens.baselines.estimators import SAVED
 from rnnlens.context.perturbation import Reviews, compare_logits, final_logits
 from rnnlens.context.probe import PHRASES, probe_phrases
 from rnnlens.corpora import load_corpus
@@ -34,6 +35,7 @@ from rnnlens.experiments.table import paper_column, table_results, table_text
 from rnnlens.experiments.trials import baseline, judge, network, opened
 from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
 from rnnlens.provenance import KEY
+from rnnlens.replacing import check_folder, check_json
 from rnnlens.training import train
 
 ARCHITECTURES = ("bow", "vanilla", "ugrnn", "gru", "lstm")
@@ -64,6 +66,7 @@ def reproduce(
     balance    weigh the classes equally, however many reviews each has
     """
     models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
+    check_json(out / "results.json", "table", "a result of `rnnlens reproduce`")
     data = load_corpus(corpus)
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation reviews to choose by and test reviews: prepare with both")
@@ -159,6 +162,7 @@ def one_model(
         return stored
     since = time.monotonic()
     if model in BASELINES:
+        check_folder(folder, SAVED)
         fitted = baseline(model, settings, seed, words, device).fit(whole)
         fitted.save(folder)
         logits = fitted.decision_function(data.test)

@@ -37,13 +37,7 @@ def _standard_error(accuracy: float, reviews: int) -> float:
 def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str, documents: int) -> dict[str, Any]:
     """The best parameters of each model among finished trials, for `train`, `baselines` and `reproduce`, and on
     which corpus, of how many training documents; models that the file held and `rows` do not stay."""
-    models: dict[str, Any] = {}
-    if path.exists():
-        before = read_json(path)
-        if before.get("kind") != "settings" or before.get("corpus") != corpus:
-            raise RnnlensError(f"{quoted(str(path))} holds something else than settings for this corpus: move it away")
-        with understood(path, "settings of a sweep"):
-            models = dict(before["models"])
+    models = earlier_models(path, corpus)
     for model in SPACES:
         top = best(rows, model)
         if top is not None:
@@ -53,6 +47,17 @@ def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str, document
     content = {"kind": "settings", "corpus": corpus, "documents": documents, "models": models}
     write_json(path, content)
     return content
+
+
+def earlier_models(path: Path, corpus: str) -> dict[str, Any]:
+    """The models that the file holds, none if there is no file; anything but settings for this corpus is refused."""
+    if not path.exists():
+        return {}
+    before = read_json(path)
+    if before.get("kind") != "settings" or before.get("corpus") != corpus:
+        raise RnnlensError(f"{quoted(str(path))} holds something else than settings for this corpus: move it away")
+    with understood(path, "settings of a sweep"):
+        return dict(before["models"])
 
 
 def read_settings(path: Path | str, model: str) -> dict[str, Any]:

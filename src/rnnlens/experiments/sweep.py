@@ -12,10 +12,11 @@ from typing import Any, Literal
 from rnnlens.artifacts import exclusive, read_lines
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.ledger import Ledger, open_storage, watched
-from rnnlens.experiments.settings import write_settings
+from rnnlens.experiments.settings import earlier_models, write_settings
 from rnnlens.experiments.space import check_model
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
+from rnnlens.replacing import check_file
 
 Engine = Literal["local", "ray"]
 Told = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
@@ -51,6 +52,9 @@ def sweep(
     out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
     about = mark(data, modifiers)
+    earlier_models(out / "settings.json", data.fingerprint)  # what may not be replaced is told before the first trial
+    if storage is None:
+        check_file(out / "ledger.db", rb"\ASQLite format 3\x00", "a ledger of trials")
     url = storage or f"sqlite:///{out / 'ledger.db'}"
     with watched(url), ExitStack() as stack:
         stack.enter_context(exclusive(out))

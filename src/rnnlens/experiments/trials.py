@@ -27,6 +27,7 @@ from rnnlens.experiments.settings import best
 from rnnlens.experiments.space import check_model, models_of, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
+from rnnlens.replacing import check_file
 from rnnlens.training import TrainConfig, evaluate, train
 
 SHAPE = ("hidden", "embedding", "scale", "memory")  # what Network takes; the rest is TrainConfig's
@@ -159,6 +160,7 @@ def run_trials(
 ) -> list[dict[str, Any]]:
     """Run the trials that `out` does not hold yet, several at a time; each is appended as it finishes."""
     need_modifiers([check_model(model) for model in models], modifiers)
+    check_file(out, rb'"trial": ', "a file of trials")
     about = mark(load_corpus(corpus), modifiers)
     before = [row for row in read_lines(out) if row.get("about") == about and row["seed"] == seed and current(row)]
     done = {(row["model"], row["trial"]) for row in before}

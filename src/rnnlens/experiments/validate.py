@@ -22,6 +22,7 @@ import torch
 
 from rnnlens.artifacts import read_tensors, write_json, write_tensors
 from rnnlens.baselines import ModifierConvolution
+from rnnlens.baselines.estimators import SAVED
 from rnnlens.context.documents import SEEN, Borne, sparse_valences
 from rnnlens.context.modifiers import kind_of
 from rnnlens.corpora.corpus import Corpus
@@ -35,6 +36,7 @@ from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.experiments.scoring import score_words
 from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
 from rnnlens.experiments.workers import run_jobs
+from rnnlens.replacing import check_folder, check_json
 from rnnlens.training.__main__ import config_flags
 from rnnlens.training.config import TrainConfig
 
@@ -58,6 +60,7 @@ def validate(
     if seeds < 1:
         raise RnnlensError(f"seeds is {seeds}: expected at least 1")
     settings, out, began = settings or Settings(), Path(out), time.monotonic()
+    check_json(out / "validation.json", "preset", "a result of `rnnlens validate`")
     name = name or (language if isinstance(language, str) else "own")
     language = preset(language) if isinstance(language, str) else language
     corpus, truth, _ = prepare(language, language_seed, out)
@@ -118,6 +121,7 @@ def convolution_of(corpus: Corpus, out: Path, device: str | None) -> ModifierCon
     folder = out / "convolution"
     if (folder / "baseline.json").exists():
         return ModifierConvolution.load(folder)
+    check_folder(folder, SAVED)
     many = min(TOP, len(corpus.vocab))
     where = device or ("cuda" if torch.cuda.is_available() else None)
     model = ModifierConvolution("learn", candidates=many, edges=True, epochs=8, device=where).fit(corpus)

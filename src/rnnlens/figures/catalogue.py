@@ -25,6 +25,7 @@ from rnnlens.figures.state_space import state_space
 from rnnlens.figures.style import write_figure
 from rnnlens.figures.subspace import subspace
 from rnnlens.figures.table import architectures, table
+from rnnlens.replacing import check_output
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -89,6 +90,8 @@ def write_figures(
     found = catalogue(results)
     if not found:
         raise RnnlensError("these results have no figures yet: run `rnnlens analyze RUN` or `rnnlens toy` first")
+    for name in found:
+        check_output(Path(out) / f"{name}.{format}", "a figure", format)
     written, missing = [], {}
     with _browser(format != "html"):
         for name, draw in found.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.replacing import check_output
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -144,13 +145,10 @@ def legend_below(
 
 
 def write_figure(figure: Figure, path: Path | str) -> Path:
-    """Save a figure by its suffix: .html stands alone; .svg, .pdf and .png need the extra `rnnlens[images]`."""
-    path = Path(path)
+    """Save a figure by its suffix: .html stands alone; .svg, .pdf and .png need the extra `rnnlens[images]`. A file of
+    another kind is never replaced."""
+    path = check_output(path, "a figure", "html", "svg", "pdf", "png")
     kind = path.suffix.lower().lstrip(".")
-    if kind not in ("html", "svg", "pdf", "png"):
-        raise RnnlensError(
-            f"cannot save a figure as {quoted(str(path))}: expected a name ending in html, svg, pdf or png"
-        )
     with atomic_file(path) as temporary:
         if kind == "html":
             figure.write_html(temporary, include_plotlyjs=True)

@@ -15,6 +15,7 @@ from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
 from rnnlens.provenance import KEY
+from rnnlens.replacing import check_output
 from rnnlens.runs import Run, load
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 def report(run: Run | Analysis | Path | str, out: Path | str | None = None, words: int | None = None) -> Path:
     """Write the page of a run, an analysis or a reproduction, by default to `report.html` in its folder; say where.
 
+    out: a name ending in html. A file there is replaced only if rnnlens wrote it.
     words: how many of the most frequent words the live network in the page knows; by default as many as 12 MB hold.
     """
     if words is not None and words < 0:
@@ -44,7 +46,7 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
         folder = run.path if isinstance(run, Run) else None if run.run is None else run.run.path
     if out is None and folder is None:
         raise RnnlensError("this network has no run folder: say where to write, as in report(analysis, 'report.html')")
-    path = Path(out) if out is not None else folder / "report.html"  # type: ignore[operator]
+    path = check_output(out if out is not None else folder / "report.html", "a page", "html", "htm")  # type: ignore[operator]
     text = page(opened, words, more)
     with atomic_file(path) as temporary:
         temporary.write_bytes(text.encode("utf-8", "replace"))  # (a lone surrogate is no character)

@@ -28,6 +28,7 @@ from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import Advance, progress_bar
 from rnnlens.provenance import KEY, RUN_SCHEMA
+from rnnlens.replacing import FINGERPRINTED, check_file
 from rnnlens.runs import Run, load, read_about, weights_fingerprint, write_vocab, write_weights
 from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
@@ -340,8 +341,15 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     """Refuse to write over another run or anything else, or to resume a run with other settings; name what differs."""
     if not (out / "run.json").exists():
         ours = {"vocab.json", ".lock"}  # what a run killed at its very start leaves
-        if out.exists() and (not out.is_dir() or any(p.name not in ours and p.suffix != ".tmp" for p in out.iterdir())):
-            raise RnnlensError(f"{quoted(str(out))} holds something that is no run: choose another folder to write to")
+        if out.exists() and not out.is_dir():
+            raise RnnlensError(f"{quoted(str(out))} is no folder: choose another to write to")
+        there = sorted(path.name for path in out.iterdir()) if out.exists() else []
+        foreign = [name for name in there if name not in ours and not name.endswith(".tmp")]
+        if foreign:
+            raise RnnlensError(
+                f"{quoted(str(out))} holds {quoted(foreign[0])}, which is not part of a run: choose another folder"
+            )
+        check_file(out / "vocab.json", FINGERPRINTED, "a vocabulary that rnnlens wrote")
         return
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from rnnlens.artifacts import atomic_folder, file_fingerprint
+from rnnlens.artifacts import file_fingerprint
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.replacing import atomic_folder
 from rnnlens.runs import Run, load
 
 HERE = Path(__file__).parent
@@ -32,8 +33,6 @@ def unpack(name: str, out: Path | str) -> Run:
     """A copy of a packaged run that can be written to; one that is there already is opened."""
     source, out = packaged(name), Path(out)
     if not (out / "run.json").exists():
-        if out.exists() and any(out.iterdir()):
-            raise RnnlensError(f"{quoted(str(out))} holds something that is no run: choose another folder with --out")
         with atomic_folder(out) as temporary:
             for path in source.iterdir():
                 if path.suffix in (".json", ".jsonl", ".safetensors", ".md"):

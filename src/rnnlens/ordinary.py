@@ -1,0 +1,65 @@
+"""Ordinary files only: links are not followed where that could harm, pipes and devices are refused, and nothing waits.
+
+Folders come from other people. A `.lock` in one may be a link to a file of yours, a review may be a pipe that never
+ends, and a file that an export copies may be a link to a private one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import IO
+
+from rnnlens.errors import RnnlensError, quoted
+
+_KINDS = {
+    stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+}  # fmt: skip
+
+
+def is_ordinary(path: Path | str) -> bool:
+    """Whether `path` itself, not what it links to, is a file on disk."""
+    return stat.S_ISREG(os.lstat(path).st_mode)
+
+
+def open_ordinary(path: Path | str, flags: int = os.O_RDONLY, follow: bool = False) -> int:
+    """A descriptor of a file on disk. Anything else is an error that says what it is; a link is followed only with
+    `follow`. Opening never waits, as a pipe would make it do, and never truncates."""
+    wanted = flags | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    try:
+        handle = os.open(path, wanted, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
+            raise _refused(path, os.lstat(path).st_mode) from error
+        raise
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise _refused(path, mode)
+    return handle
+
+
+def read_ordinary(path: Path | str) -> bytes:
+    """The bytes of a file on disk, through a link if there is one."""
+    with os.fdopen(open_ordinary(path, follow=True), "rb") as file:
+        return file.read()
+
+
+def copy_ordinary(source: Path, target: Path) -> None:
+    """Copy a file, but not what a link points to."""
+    with os.fdopen(open_ordinary(source), "rb") as original, open(target, "wb") as copy:
+        shutil.copyfileobj(original, copy)
+
+
+def open_lock(path: Path | str) -> IO[bytes]:
+    """A lock file to hold open, made if there is none; its content is left alone."""
+    return os.fdopen(open_ordinary(path, os.O_RDWR | os.O_CREAT), "r+b")
+
+
+def _refused(path: Path | str, mode: int) -> RnnlensError:
+    what = _KINDS.get(stat.S_IFMT(mode), "something else")
+    return RnnlensError(f"{quoted(str(path), 200)} is {what}: expected an ordinary file; move it away")
