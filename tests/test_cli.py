@@ -83,7 +83,7 @@ def test_probe_draws_a_figure(capsys, run, tmp_path):
         (["train", "x", "--out", "y", "--colour", "red"], 2, "colour"),
         (["nonsense"], 2, "nonsense"),
         (["train", "no-such-corpus.csv", "--out", "y"], 1, "no-such-corpus.csv"),
-        (["train", "x", "--out", "y", "--epochs", "0"], 1, "epochs is '0'"),
+        (["train", "x", "--out", "y", "--epochs", "0"], 1, "epochs is 0"),
         (["info", "no-such-folder"], 1, "'no-such-folder' is no folder"),
         (["probe", "no-such-run", "good"], 1, "no run folder 'no-such-run'"),
         (["probe", "no-such-run"], 2, "no sentence"),

@@ -116,11 +116,11 @@ def test_pictures_share_one_browser(tmp_path):
     from browser import chromium
 
     from rnnlens.figures import write_figure
-    from rnnlens.figures.catalogue import _browser
+    from rnnlens.figures.pictures import shared_browser
 
     chromium()
     figure = rnnlens.figures.reading({"one": [("not", 0.5), ("good", 1.0)]})
-    with _browser(True):
+    with shared_browser():
         for kind in ("svg", "png"):
             path = write_figure(figure, tmp_path / f"reading.{kind}")
             assert path.read_bytes()[:4] in (b"<svg", b"\x89PNG")

@@ -223,6 +223,18 @@ def test_a_run_is_resumed_with_whatever_initial_weights(stored: Path, tmp_path: 
     assert resumed.provenance == rnnlens.load(stored / "run0").provenance
 
 
+def test_a_run_is_not_resumed_with_other_weights_of_its_sources(tmp_path: Path) -> None:
+    """The weights are not part of the corpus's content, but decide what is trained."""
+    for name in ("a", "b"):
+        write_reviews(tmp_path / f"{name}.csv", 240 if name == "a" else 120)
+    sources = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    one, two = (prepare(sources, tmp_path / f"c{k}", weights={"b": k}, min_count=1) for k in (1, 2))
+    assert one.fingerprint == two.fingerprint
+    killed(one, tmp_path / "run")
+    with pytest.raises(RnnlensError, match=r"its corpus weight of b is '1\.0', now '2\.0'"):
+        trained(two, tmp_path / "run", resume=True)
+
+
 def test_a_checkpoint_that_names_no_run_is_refused(stored: Path, tmp_path: Path) -> None:
     corpus = load_corpus(stored / "corpus")
     killed(corpus, tmp_path / "run")

@@ -112,7 +112,7 @@ def test_same_seed_same_network_and_global_chance_untouched():
     ("wrong", "told"),
     [
         (lambda: Network(WORDS, arch="transformer"), "'transformer': expected one of gru, lstm, ugrnn, vanilla"),
-        (lambda: Network(WORDS, hidden=0), "hidden is '0'"),
+        (lambda: Network(WORDS, hidden=0), "hidden is 0"),
         (lambda: Network([]), "empty"),
         (lambda: Network(["a", "b", "a"]), "'a' twice"),
         (lambda: Vocab(["a", 7]), "'7' of type int"),
@@ -169,5 +169,5 @@ def test_a_network_that_begins_remembering_keeps_what_it_read_for_long(arch):
         if arch != "vanilla":  # whose rotations forget nothing
             assert kept(made) > 3 * kept(plain)
     assert made.config["memory"] == 100.0 and "memory" not in plain.config
-    with pytest.raises(RnnlensError, match="memory is '0.5': expected a number of words"):
+    with pytest.raises(RnnlensError, match="memory is 0.5: expected a number of words"):
         Network(WORDS, arch=arch, memory=0.5)

@@ -149,30 +149,26 @@ def test_limit_and_max_words_keep_both_classes_and_the_last_words(folder: Path, 
 def test_rows_without_text_or_class_are_dropped_and_counted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('text,stars\ngood,5\nbad,1\n,1\nmeh,3\nfine,\n"",4\n')
     corpus = prepare(tmp_path / "a.csv", tmp_path / "out", test=0, validation=0, min_count=1)
-    assert corpus.about["dropped"] == {"no class": 2, "no text": 1}
-    assert words_of(corpus, corpus.train) == [["good"], ["bad"], []]
+    assert corpus.about["dropped"] == {"no class": 2, "no text": 1, "no words": 1}
+    assert words_of(corpus, corpus.train) == [["good"], ["bad"]]
 
 
-def test_huge_empty_and_unknown_reviews_work(tmp_path: Path) -> None:
+def test_huge_and_unknown_reviews_work_and_empty_ones_are_dropped(tmp_path: Path) -> None:
     texts = ["good " * 100_000, "", "\x00 \ufffd", "bad bad", "good good"]
     corpus = prepare(write(tmp_path / "train.parquet", texts, [1, 0, 1, 0, 1]), tmp_path / "out", test=0, validation=0)
-    assert corpus.train.lengths.tolist() == [100_000, 0, 0, 2, 2]
+    assert corpus.train.lengths.tolist() == [100_000, 2, 2] and corpus.about["dropped"]["no words"] == 2
     other = Corpus.from_texts(texts, [1, 0, 1, 0, 1], test=(["never seen these", "a\ud800"], [0, 1]), validation=0)
     assert other.test is not None
     assert words_of(other, other.test) == [[UNK] * 3, [UNK]]
     assert statistics(other)["test"]["unknown"] == 1
 
 
-def test_reviews_without_a_single_word_can_be_written_and_mapped(tmp_path: Path) -> None:
+def test_a_split_without_a_single_word_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "data" / "train.parquet", ["a", "b"], [0, 1])
-    write(tmp_path / "data" / "test.parquet", ["", ""], [0, 1])
-    prepare(tmp_path / "data", tmp_path / "out")
-    corpus = load_corpus(tmp_path / "out")
-    assert corpus.test is not None
-    ids, lengths = corpus.test.batch([0, 1])
-    assert ids.tolist() == [[PAD], [PAD]]
-    assert lengths.tolist() == [0, 0]
-    assert statistics(corpus)["test"]["words"] == 0
+    write(tmp_path / "data" / "test.parquet", ["", " "], [0, 1])
+    with pytest.raises(RnnlensError, match="no review of the test split has words"):
+        prepare(tmp_path / "data", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_more_words_than_16_bits_can_name_take_32(tmp_path: Path) -> None:

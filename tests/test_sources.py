@@ -118,6 +118,7 @@ def test_aclimdb_is_read_from_its_folder_or_tar_without_unpacking(tmp_path: Path
         (["False", "true", None], "label", "neg/pos", [0, 1, DROPPED]),
         (["negative", "Neutral", "positive"], "sentiment", "neg/pos", [0, DROPPED, 1]),
         ([-1, 1, None], "label", "-1/1", [0, 1, DROPPED]),
+        ([-1, 0, 1], "label", "-1/0/1", [0, DROPPED, 1]),
         ([1, 2, 3, 4, 5], "label", "stars", [0, 0, DROPPED, 1, 1]),
         ([1, 5], "stars", "stars", [0, 1]),
         ([1, 2, 5], "stars", "stars", [0, 0, 1]),
@@ -132,7 +133,7 @@ def test_labels_are_read_by_the_scheme_that_fits_all_of_them(
 
 
 @pytest.mark.parametrize(
-    "values", [[0, 1, 2], [-1, 0, 1], [1, 2, 11], ["good", "bad"], [0.5, 1], ["pos", 0], [None], [1e30], [float("nan")]]
+    "values", [[0, 1, 2], [-2, 0, 1], [1, 2, 11], ["good", "bad"], [0.5, 1], ["pos", 0], [None], [1e30], [float("nan")]]
 )
 def test_labels_out_of_range_are_refused_in_one_line(values: list[object]) -> None:
     with pytest.raises(RnnlensError, match="expected 0/1") as told:
@@ -198,7 +199,7 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("a.txt", b"hello", "no known kind", ".csv"),
         bad("a.tar.gz", b"hello", "not a whole tar"),
         bad("a.tar", gzip.compress(b"hello")[:20], "not a whole tar"),
-        bad("nowhere.csv", None, "does not exist"),
+        bad("nowhere.csv", None, "no file or folder"),
     ],
 )  # fmt: skip
 def test_bad_files_are_refused_in_one_line_that_names_them(
@@ -250,7 +251,7 @@ def test_a_tar_without_reviews_is_refused(tmp_path: Path) -> None:
         open_source(tmp_path / "a.tar")
 
 
-@pytest.mark.parametrize("name", ["imdb", "yelp", "owner/name", "hf://datasets/owner/name/train.parquet"])
+@pytest.mark.parametrize("name", ["imdb", "yelp", "hf:owner/name", "hf://datasets/owner/name/train.parquet"])
 def test_an_unreachable_hub_says_offline_and_suggests_a_file(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,7 +291,7 @@ def hub_without(*missing: str, error: str = "expanded paths were empty") -> Call
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
-@pytest.mark.parametrize("name", ["imdb", "owner/name"])
+@pytest.mark.parametrize("name", ["imdb", "hf:owner/name"])
 def test_a_hub_that_stumbles_is_an_error_and_not_a_source_without_that_split(
     name: str, split: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,9 +306,9 @@ def test_a_hub_source_may_lack_a_test_split_but_not_the_known_ones(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pl, "scan_parquet", hub_without("validation", "test"))
-    assert set(open_source("owner/name").labels) == {"train"}
+    assert set(open_source("hf:owner/name").labels) == {"train"}
     for name in ("imdb", "yelp", "IMDB"):
-        with pytest.raises(RnnlensError, match="hub cannot give it"):
+        with pytest.raises(RnnlensError, match="hub cannot give"):
             open_source(name)
 
 

@@ -336,7 +336,7 @@ def test_the_best_trials_are_shown_as_they_come(capsys):
         told(rows[:3], [])
     assert capsys.readouterr().out.splitlines() == ["1/5  bow 0: 80.00 % in 2 s", "3/5  bow 2: diverged in 2 s"]
     found = table(["bow"], 5, rows, [("bow", 4)], shown=2)
-    assert [list(column.cells)[:3] for column in found.columns][1:3] == [
+    assert [[str(cell) for cell in column.cells][:3] for column in found.columns][1:3] == [
         ["1", "3", "4"],
         ["90.00 %", "85.00 %", "running"],
     ]

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
+from typing import TextIO
+
+from rnnlens.terminal import allow_any_text, printable, say
 
 
 class RnnlensError(Exception):
     """A mistake in the input or the environment, told in one line. The command line prints it and exits with 1."""
 
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
 
 class UsageError(RnnlensError):
     """A mistake in how a command was called. The command line exits with 2."""
+
+
+class RnnlensWarning(UserWarning):
+    """A result that may not mean what it seems to, told in one line. The command line prints it once."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 def quoted(value: object, limit: int = 120) -> str:
@@ -25,8 +39,12 @@ def quoted(value: object, limit: int = 120) -> str:
 def exit_code_of(command: Callable[[], object]) -> int:
     """Run a command; failures that users can do something about become one line on stderr: 0 fine, 1 failed, 2 bad
     usage. RNNLENS_DEBUG=1 shows where they came from."""
+    allow_any_text(sys.stdout, sys.stderr)
     try:
-        command()
+        with warnings.catch_warnings():
+            warnings.simplefilter("once", RnnlensWarning)
+            warnings.showwarning = _show_warning
+            command()
         return 0
     except UsageError as error:
         message, code = str(error), 2
@@ -44,5 +62,23 @@ def exit_code_of(command: Callable[[], object]) -> int:
         message, code = "out of memory: try a smaller batch, network or max_words", 1
     if os.environ.get("RNNLENS_DEBUG"):
         raise
-    print(f"error: {message}", file=sys.stderr)
+    say(f"error: {message}", error=True)
     return code
+
+
+_usual_show = warnings.showwarning
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning of rnnlens as one line, any other as Python shows it."""
+    if issubclass(category, RnnlensWarning):
+        say(f"warning: {message}", error=True)
+    else:
+        _usual_show(message, category, filename, lineno, file, line)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnlens.artifacts import write_json
+from rnnlens.artifacts import understood, write_json
 from rnnlens.corpora.sources import HUB
 from rnnlens.display import percents
 from rnnlens.errors import RnnlensError, quoted
@@ -57,7 +57,8 @@ def export(
         )
     _check_free(to, overwrite)
     about = {"model_type": KIND, **run.about, "corpus": {**run.about["corpus"], "source": _named(run.about)}}
-    with atomic_folder(to, EXPORT if overwrite else None) as folder:
+    kind = EXPORT if overwrite else None
+    with atomic_folder(to, kind) as folder, understood(run.path / "run.json", "run of rnnlens"):
         copy_ordinary(run.weights, folder / MODEL)
         for file in COPIED:
             if os.path.lexists(run.path / file):
@@ -80,7 +81,7 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
         **{f"{part} accuracy": f"{100 * value:.2f} %" for part, value in _accuracies(run).items()},
         "training": plain(", ".join(f"{key} {value}" for key, value in run.about["config"].items())),
         "written by": f"rnnlens {plain(run.about['version'])}",
-        **_context(run.results),
+        **_context(run),
     }
     rows = "\n".join(f"| {fact} | {value} |" for fact, value in facts.items())
     return f"""---
@@ -115,6 +116,8 @@ they write.
 
 def plain(text: str) -> str:
     """Text that markdown shows as it is: no markup, no link, no line of its own, whatever it holds."""
+    if not isinstance(text, str):
+        raise TypeError(f"{quoted(text)} is no text")
     text = "".join(char if char.isprintable() else " " for char in text)
     return re.sub(f"([{re.escape(string.punctuation)}])", lambda m: m[0] if m[0] in "-',%" else "\\" + m[0], text)
 
@@ -144,8 +147,9 @@ def _accuracies(run: Run) -> dict[str, float]:
     return {part: found[part] for part in ("validation", "test") if isinstance(found.get(part), float)}
 
 
-def _context(results: dict[str, Any], most: int = 10) -> dict[str, str]:
+def _context(run: Run, most: int = 10) -> dict[str, str]:
     """What an analysis found, where there was one."""
+    results = run.results
     if "subspace" not in results:
         return {}
 
@@ -153,12 +157,14 @@ def _context(results: dict[str, Any], most: int = 10) -> dict[str, str]:
         words = [word["word"] for word in results["modifiers"]["words"] if word["kind"] in kinds]
         return ", ".join(map(plain, words[:most])) or "none"
 
-    return {
-        "strongest negators": strongest("negator", "diminisher"),
-        "strongest intensifiers": strongest("intensifier"),
-        "modifier subspace": f"{percents(results['subspace']['explained_variance'][:3])} of the modifiers' variance",
-        "warnings": "; ".join(map(plain, results["warnings"])) or "none",
-    }
+    with understood(run.path / "results.json", "result of rnnlens"):
+        shares = percents(results["subspace"]["explained_variance"][:3])
+        return {
+            "strongest negators": strongest("negator", "diminisher"),
+            "strongest intensifiers": strongest("intensifier"),
+            "modifier subspace": f"{shares} of the modifiers' variance",
+            "warnings": "; ".join(map(plain, results["warnings"])) or "none",
+        }
 
 
 def _named(about: Mapping[str, Any]) -> str:
@@ -166,13 +172,13 @@ def _named(about: Mapping[str, Any]) -> str:
     source = str(about["corpus"].get("source", "unknown"))
     if source.lower() in HUB:
         return f"hf://datasets/{HUB[source.lower()]}"
-    return source if source.startswith("hf://") else source.replace("\\", "/").rstrip("/").split("/")[-1]
+    return source if source.startswith("hf:") else source.replace("\\", "/").rstrip("/").split("/")[-1]
 
 
 def _on_hub(run: Run) -> str | None:
-    """The owner/name of the corpus on the hub, where its source says so (owner/name alone might be a folder)."""
+    """The owner/name of the corpus on the hub, where its source says so."""
     source = str(run.about["corpus"].get("source", ""))
-    path = re.match(r"hf://datasets/([\w.-]+/[\w.-]+)", source)
+    path = re.match(r"hf:(?://datasets/)?([\w.-]+/[\w.-]+)", source)
     shortened = "model_type" in run.about  # an export's: where the source lay is no longer known
     return path[1] if path else None if shortened else HUB.get(source.lower())
 

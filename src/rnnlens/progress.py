@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rnnlens.terminal import console, printable
+
 Advance = Callable[..., None]
 
 
@@ -15,18 +17,17 @@ def progress_bar(title: str, total: float, shown: bool = True, done: float = 0) 
     bar = None
     if shown and sys.stderr.isatty():
         try:
-            from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
             bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f}%"),
-                TextColumn("{task.fields[note]}"),
+                TextColumn("{task.fields[note]}", markup=False),
                 TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
-                console=Console(stderr=True),
+                console=console(error=True),
                 transient=False,
             )
         except ImportError:
@@ -35,13 +36,13 @@ def progress_bar(title: str, total: float, shown: bool = True, done: float = 0) 
         yield lambda step=1, note="": None
         return
     with bar:
-        task = bar.add_task(title, total=total, note="")
+        task = bar.add_task(printable(title), total=total, note="")
 
         bar.advance(task, done)
 
         def advance(step: float = 1, note: str | None = None) -> None:
             if note is not None:
-                bar.update(task, note=note)
+                bar.update(task, note=printable(note))
             bar.advance(task, step)
 
         yield advance

@@ -123,7 +123,7 @@ class Run:
         """results.json, or nothing yet."""
         path = self.path / "results.json"
         found = read_json(path) if path.exists() else {}
-        for name in ("network", "accuracy", "provenance"):
+        for name in ("network", "accuracy", "loss", "provenance", "probes", "beginning", "ending"):
             if not isinstance(found.get(name, {}), dict):
                 raise RnnlensError(
                     f"{quoted(str(path))} is damaged: its {name} is {quoted(found[name])}; write it anew"
@@ -244,7 +244,7 @@ def read_about(path: Path) -> dict[str, Any]:
                 f"{quoted(str(path))} has schema {about['schema']}, rnnlens {__version__} reads up to {RUN_SCHEMA}: "
                 "upgrade it"
             )
-        for name, kind in (("status", str), ("network", dict), ("config", dict), ("corpus", dict)):
+        for name, kind in (("version", str), ("status", str), ("network", dict), ("config", dict), ("corpus", dict)):
             if not isinstance(about[name], kind):
                 raise TypeError(f"its {name} is {quoted(about[name])}")
     return about
@@ -275,6 +275,11 @@ def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
     wrong = set(wanted) ^ set(tensors) or {n for n in wanted if tuple(wanted[n].shape) != tensors[n].shape}
     if wrong:
         raise _misfit(path, wrong)
+    for name, array in tensors.items():
+        if array.dtype.kind != "f":
+            raise RnnlensError(
+                f"{quoted(str(path))} holds {name} as {array.dtype}: expected real numbers; train it again"
+            )
     with torch.no_grad(), understood(path, "weights of rnnlens"):
         for name, tensor in wanted.items():
             tensor.copy_(torch.from_numpy(tensors[name].copy()))

@@ -10,7 +10,7 @@ import torch
 
 from rnnlens.baselines.convolution import Convolution
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.corpora.words import split_words
+from rnnlens.terminal import printable
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Explanation:
         for word in self.words:
             share = abs(word.total) / most
             colour = "green" if word.total > 0 else "red"
-            text.append(word.word, style="" if share < 0.05 else f"bold {colour}" if share > 0.5 else colour)
+            text.append(printable(word.word), style="" if share < 0.05 else f"bold {colour}" if share > 0.5 else colour)
             text.append(" ")
         text.append(f"\nlogit {self.logit:+.2f} (bias {self.bias:+.2f})")
         for word in self.words:
@@ -90,13 +90,13 @@ def _line(word: Contribution) -> str:
         for change in sorted(word.changes, key=lambda change: -abs(change.amount))[:3]
         if abs(change.amount) >= 0.005
     )
-    return f"  {word.word:16} {word.total:+.2f}" + (f"  = {word.base:+.2f}, {changes}" if changes else "")
+    return printable(f"  {word.word:16} {word.total:+.2f}" + (f"  = {word.base:+.2f}, {changes}" if changes else ""))
 
 
 @torch.no_grad()
 def explain(model: Convolution, vocab: Vocab, text: str, max_words: int | None = None) -> Explanation:
     """Take a model's logit of one text, or its last `max_words` words, apart."""
-    words = split_words(text)
+    words = vocab.split(text)
     words = words if max_words is None else words[-max_words:]
     ids = vocab.encode(words).tolist()
     shape, T = model.shape, len(ids)

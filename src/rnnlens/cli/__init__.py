@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from cyclopts import App, CycloptsError, Group
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from rnnlens import __version__
 from rnnlens.cli.analysis import analyze, demo, toy
+from rnnlens.cli.flags import checked, whole_numbers_whole
 from rnnlens.cli.networks import info, prepare, probe, train
 from rnnlens.cli.sharing import export, figures, report
 from rnnlens.cli.studies import baselines, reproduce, sweep, validate
@@ -28,6 +29,7 @@ app = App(
     "`rnnlens.from_torch`.",
     help_format="markdown",
     suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(converter=whole_numbers_whole),
 )
 
 for title, commands in {
@@ -38,7 +40,7 @@ for title, commands in {
 }.items():
     group = Group.create_ordered(title)
     for place, command in enumerate(commands):
-        app.command(command, group=group, sort_key=place)
+        app.command(checked(command), group=group, sort_key=place)
 app["--help"].group = app["--version"].group = (Group.create_ordered("Options"),)
 
 

@@ -6,7 +6,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.cli.printing import Arch, Device, show, show_report, table_of
+from rnnlens.cli.printing import Arch, Device, show_report
+from rnnlens.terminal import say, show, table_of
 
 if TYPE_CHECKING:
     from rnnlens.runs import Run
@@ -80,7 +81,7 @@ def toy(
     for claim in claims:
         table.add_row("✓" if claim["shown"] else "✗", claim["claim"], claim["measured"])
     show(table)
-    print(f"{sum(claim['shown'] for claim in claims)} of {len(claims)} claims shown")
+    say(f"{sum(claim['shown'] for claim in claims)} of {len(claims)} claims shown")
     show_report(report(run))
 
 
@@ -149,15 +150,15 @@ def _analyze(
                       more or "", f"{words[more]['share']:+.2f}" if more else "")  # fmt: skip
     if any(both):
         show(shown)
-        print("share: what happens to the valence of the next word; −1 takes it away, −2 flips it, +1 doubles it")
+        say("share: what happens to the valence of the next word; −1 takes it away, −2 flips it, +1 doubles it")
     else:
-        print("no word changes the next one's valence by a tenth: this network reads much like a bag of words does")
+        say("no word changes the next one's valence by a tenth: this network reads much like a bag of words does")
 
     def percent(shares: list[float]) -> str:
         return ", ".join(f"{100 * share:.1f} %" for share in shares[:3])
 
     for warning in results["warnings"]:
-        print(f"warning: {warning}")
+        say(f"warning: {warning}")
     drift, line = results["pad_drift"], results["line_attractor"]
     facts = [
         ("drift under 50 pads", f"{drift:.2f} logits"),
@@ -179,5 +180,5 @@ def _analyze(
         table_of_facts.add_row(*fact)
     show(table_of_facts)
     if table is not None:
-        print(f"table: {words.write(table, **analysis.timescales.columns(words.words))}")
+        say(f"table: {words.write(table, **analysis.timescales.columns(words.words))}")
     show_report(write_report(analysis))

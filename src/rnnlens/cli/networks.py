@@ -9,10 +9,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rnnlens.cli.printing import Arch, Device, show, table_of
+from rnnlens.cli.flags import TrainFlags
+from rnnlens.cli.printing import Arch, Device
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.errors import UsageError
-from rnnlens.training.config import TrainConfig
+from rnnlens.terminal import say, show, table_of
 
 
 def prepare(
@@ -25,9 +26,9 @@ def prepare(
 ) -> None:
     """Turn reviews into a vocabulary and memory-mapped ids.
 
-    SOURCE is a hub name (`imdb`, `yelp`, `owner/name`), a csv, tsv, jsonl or parquet file, a folder with train and
-    test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2, neg/pos
-    or 1 to 5 stars (3 dropped).
+    SOURCE is a data set of the hub (`imdb`, `yelp`, `hf:owner/name`), a csv, tsv, jsonl or parquet file, a folder with
+    train and test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2,
+    neg/pos, -1/0/1 (0 dropped) or 1 to 5 stars (3 dropped). Reviews without a word are dropped.
 
     Example: `rnnlens prepare reviews.csv --out corpora/mine --text body --label stars`
 
@@ -52,8 +53,10 @@ def prepare(
             done = rows / max(1, total)
 
         corpus = prepare_corpus(source, out, overwrite=overwrite, progress=told, **asdict(config))
-    print(repr(corpus))
-    print(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
+    say(repr(corpus))
+    if dropped := ", ".join(f"{n:,} with {why}" for why, n in corpus.about.get("dropped", {}).items() if n):
+        say(f"dropped: {dropped}")
+    say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
 
 
 def train(
@@ -62,10 +65,10 @@ def train(
     *,
     out: Path,
     arch: Arch = "gru",
-    hidden: int = 256,
-    embedding: int = 128,
-    scale: float = 1.0,
-    memory: float = 0.0,
+    hidden: Annotated[int | None, Parameter(show_default="256")] = None,
+    embedding: Annotated[int | None, Parameter(show_default="128")] = None,
+    scale: Annotated[float | None, Parameter(show_default="1.0")] = None,
+    memory: Annotated[float | None, Parameter(show_default="0.0")] = None,
     tuned: bool = False,
     settings: Path | None = None,
     refit: bool = False,
@@ -73,7 +76,7 @@ def train(
     test: bool = False,
     device: Device | None = None,
     threads: int | None = None,
-    config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = TrainConfig(),  # noqa: B008 - frozen
+    config: Annotated[TrainFlags, Parameter(name="*", group="Training")] = TrainFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Train a network on a corpus.
 
@@ -101,10 +104,10 @@ def train(
         such as 1000.
     tuned
         With the settings that come along for this architecture, chosen on IMDB's validation reviews (docs/table.md),
-        for about as many steps, but at most three times as many epochs; flags that differ from their defaults win.
+        for about as many steps, but at most three times as many epochs; flags that are given win.
     settings
-        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that differ from their
-        defaults win.
+        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that are given
+        win.
     refit
         Train on the validation reviews too, to the last epoch: once every choice is made.
     resume
@@ -118,12 +121,14 @@ def train(
     """
     from rnnlens.training.command import train_command
 
+    shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
+    given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
     train_command(
-        corpus, out, config, arch, hidden, embedding, resume, device, test, threads, scale, refit, settings, memory,
-        tuned,
+        corpus, out, given, arch=arch, tuned=tuned, settings=settings, refit=refit, resume=resume, test=test,
+        device=device, threads=threads,
     )  # fmt: skip
     if corpus != "toy":
-        print(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
+        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
 
 
 def info(path: Path, /) -> None:
@@ -169,6 +174,11 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
     from rnnlens.training.loop import check_device
 
     check_device(device)
+    if figure is not None:
+        from rnnlens.figures.style import PICTURES
+        from rnnlens.replacing import check_output
+
+        check_output(figure, "a figure", *PICTURES)
     opened = load(run)
     network = opened.network.to(device or "cpu")
     quiet = opened.without_subspace(network)
@@ -188,8 +198,8 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
             before, calmer = logit, calmer if calm is None else calm[k][1]
         show(table)
     if quiet is not None:
-        print("without modifiers: with the modifier subspace projected out of the state at every step")
+        say("without modifiers: with the modifier subspace projected out of the state at every step")
     if figure is not None:
         from rnnlens import figures
 
-        print(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
+        say(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from rnnlens.cli.printing import show_report
+from rnnlens.terminal import say
 
 
 def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -> None:
@@ -42,17 +43,19 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     format
         What kind of file. All but html need `pip install rnnlens[images]` and a Chrome or Chromium.
     """
+    from rnnlens.artifacts import understood
     from rnnlens.figures import catalogue, write_figures
     from rnnlens.progress import progress_bar
     from rnnlens.runs import load
 
     results = load(run).results
-    with progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
+    odd = understood(run / "results.json", "result of rnnlens")
+    with odd, progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
         written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
     for path in written:
-        print(path)
+        say(path)
     for name, why in missing.items():
-        print(f"{name}: not drawn: {why}")
+        say(f"{name}: not drawn: {why}")
 
 
 def export(
@@ -91,4 +94,4 @@ def export(
 
     folder = write_folder(run, to, name=name, license=license, dataset=dataset, overwrite=overwrite)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    print(f"model: {folder} ({size / 1e6:.1f} MB); open it with rnnlens.load({str(folder)!r})")
+    say(f"model: {folder} ({size / 1e6:.1f} MB); open it with rnnlens.load({str(folder)!r})")

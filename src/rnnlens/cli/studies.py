@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from rnnlens.cli.printing import Arch, Device, show, show_report, table_of
-from rnnlens.experiments.recipe import RECIPE, Settings
-from rnnlens.training.config import TrainConfig
+from rnnlens.cli.flags import RecipeFlags
+from rnnlens.cli.printing import Arch, Device, show_report
+from rnnlens.experiments.recipe import Settings, recipe
+from rnnlens.terminal import say, show, table_of
 
 
 def baselines(
@@ -63,9 +64,9 @@ def baselines(
                       f"{row['loss']:.3f}")  # fmt: skip
     show(table)
     strongest = ", ".join(f"{m['word']} {m['strength']:+.2f} (τ {m['tau']:.1f})" for m in row["modifiers"][:12])
-    print(f"strongest modifiers: {strongest}")
-    print("strength: the change in the weight of the next word, as a share of it; τ: over how many words it fades")
-    print(f"saved: {out}")
+    say(f"strongest modifiers: {strongest}")
+    say("strength: the change in the weight of the next word, as a share of it; τ: over how many words it fades")
+    say(f"saved: {out}")
 
 
 def sweep(
@@ -109,7 +110,7 @@ def sweep(
         URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines may share;
         by default SQLite in the folder.
     jobs
-        Trials at a time.
+        Trials at a time, each in a process of its own; 0 for this process.
     resume
         Go on with the trials that are in the folder.
     modifiers
@@ -138,8 +139,8 @@ def sweep(
     for name in models:
         if name in chosen["models"]:
             top = chosen["models"][name]
-            print(f"{name}: {100 * top['accuracy']:.2f} % on validation, trial {top['trial']} of {top['trials']}")
-    print(f"settings: {out / 'settings.json'}")
+            say(f"{name}: {100 * top['accuracy']:.2f} % on validation, trial {top['trial']} of {top['trials']}")
+    say(f"settings: {out / 'settings.json'}")
 
 
 def reproduce(
@@ -153,7 +154,7 @@ def reproduce(
     modifiers: list[Path] | None = None,
     most: int = 400,
     trials: int = 0,
-    balance: bool = False,
+    balance: bool | None = None,
     engine: Literal["local", "ray"] = "local",
     jobs: int = 1,
     device: Device | None = None,
@@ -189,7 +190,7 @@ def reproduce(
     engine
         Processes of this machine, or a Ray cluster.
     jobs
-        Models at a time.
+        Models at a time, each in a process of its own; 0 for this process.
     device
         Where to compute.
     """
@@ -203,12 +204,12 @@ def reproduce(
     words = read_modifiers(modifiers, most) if modifiers else None
     results = run_reproduction(
         corpus, out, models=models_of(model), seeds=seeds, settings=settings, modifiers=words, most=most, trials=trials,
-        balance=balance, engine=engine, jobs=jobs, device=device, told=lambda note: print(note, flush=True),
+        balance=balance, engine=engine, jobs=jobs, device=device, told=lambda note: say(note, flush=True),
     )  # fmt: skip
-    print(table_text(results["table"]))
+    say(table_text(results["table"]), lines=True)
     for name, draw in (("table", figures.table), ("architectures", figures.architectures)):
         if results[name]:
-            print(f"figure: {figures.write_figure(draw(results), out / f'{name}.html')}")
+            say(f"figure: {figures.write_figure(draw(results), out / f'{name}.html')}")
     show_report(write_report(out))
 
 
@@ -227,7 +228,7 @@ def validate(
     convolution: bool = True,
     jobs: int = 1,
     device: Device | None = None,
-    config: Annotated[TrainConfig, Parameter(name="*", group="Training")] = RECIPE,
+    config: Annotated[RecipeFlags, Parameter(name="*", group="Training")] = RecipeFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Prove the method on a language whose truth is known.
 
@@ -268,7 +269,7 @@ def validate(
     """
     from rnnlens.experiments.validate import validate_command
 
-    settings = Settings(arch, hidden, embedding, scale, memory, config)
+    settings = Settings(arch, hidden, embedding, scale, memory, recipe(config.given))
     rows = validate_command(preset, out, settings, seeds, language_seed, documents, convolution, jobs, device)
     table = table_of("", "networks: mean (range)", "consensus", title=f"{preset}: found against the truth")
     for row in rows:

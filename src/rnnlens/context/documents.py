@@ -28,6 +28,7 @@ import numpy as np
 
 from rnnlens.display import Facts, Shown, table_html
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.terminal import printable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -98,7 +99,7 @@ class Borne(Shown):
 
     def __repr__(self) -> str:
         said = ", ".join(f"{self.words[i]} {self.score[i]:+.2f}" for i in self.order[:8])
-        return f"Borne({len(self.words)} words in {len(self.split)} documents: {said} …)"
+        return printable(f"Borne({len(self.words)} words in {len(self.split)} documents: {said} …)")
 
     def reaches(self, ids: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """τ (R,) of some of the words, given what networks say of it (R,)."""

@@ -39,6 +39,7 @@ from rnnlens.dynamics.jacobians import input_change, input_size
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.replacing import check_output
+from rnnlens.terminal import printable
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from rnnlens.context.documents import Borne
 
 Reference = Literal["fixed", "nearest"]
+FORMULA = "^([=+\\-@\t\r\n＝＋－＠])"  # how a cell begins that spreadsheets run (OWASP); as in page/script/table.js
 NEGATES = 0.5  # a word that takes away at least this share of valence is a negator, one that takes less a diminisher
 PRIOR = 300.0  # how many occurrences outweigh the belief that a word modifies nothing
 CHANGES = 0.1  # a word that changes valence by less than this share is neither
@@ -204,11 +206,17 @@ class Modifiers(Shown):
         return frame[self.order.cpu().numpy()]
 
     def write(self, path: Path | str, **more: Sequence[Any]) -> Path:
-        """Save the table as .csv or .parquet. A file there is replaced only if it is such a table."""
+        """Save the table as .csv or .parquet. A file there is replaced only if it is such a table. In a .csv file,
+        texts that a spreadsheet would run as a formula (they begin with = + - @ or a tab) get a `'` in front."""
+        import polars
+
         path = check_output(path, "a table", *TABLES)
         with atomic_file(path) as temporary:
             table = self.table(**more)
-            table.write_csv(temporary) if path.suffix.lower() == ".csv" else table.write_parquet(temporary)
+            if path.suffix.lower() == ".csv":
+                table.with_columns(polars.selectors.string().str.replace(FORMULA, "'$1")).write_csv(temporary)
+            else:
+                table.write_parquet(temporary)
         return path
 
     def _facts(self) -> Facts:
@@ -221,7 +229,7 @@ class Modifiers(Shown):
         return table_html(rows, names)
 
     def __repr__(self) -> str:
-        return (
+        return printable(
             f"Modifiers({len(self.selected)} of {len(self)} words above {self.threshold:.3f}: "
             f"{', '.join(self.strongest(8))} …)"
         )

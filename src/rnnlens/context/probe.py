@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 
 # The paper's three sentences; pads align the plain one with the others.
@@ -18,13 +19,19 @@ PHRASES = ("extremely awesome", "awesome", "not awesome", "extremely awful", "aw
 
 def probe_reviews(network: Network, reviews: Mapping[str, str] = REVIEWS) -> dict[str, list[tuple[str, float]]]:
     """Each review's words with the logit after each."""
-    return {name: network.read(text) for name, text in reviews.items()}
+    return {name: network.read_words(_words(network, text)) for name, text in reviews.items()}
 
 
 def probe_phrases(network: Network, phrases: tuple[str, ...] = PHRASES) -> dict[str, float]:
     """The final logit of each phrase, less that of the empty review (Fig. 10b)."""
     empty = float(network.logit(network.h0.detach()))
-    return {phrase: network.read(phrase)[-1][1] - empty for phrase in phrases}
+    return {phrase: network.read_words(_words(network, phrase))[-1][1] - empty for phrase in phrases}
+
+
+def _words(network: Network, text: str) -> list[str]:
+    if network.vocab is None:
+        raise RnnlensError("this network has no words: probe sentences need a vocabulary")
+    return network.vocab.split(text)
 
 
 def probe_results(network: Network, quiet: Network | None = None, random: Network | None = None) -> dict[str, Any]:

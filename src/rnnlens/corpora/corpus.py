@@ -15,6 +15,7 @@ import numpy as np
 from rnnlens import artifacts
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.terminal import printable
 
 PARTS = ("train", "validation", "test")
 ARRAYS = ("ids", "offsets", "labels")
@@ -30,11 +31,13 @@ class Split:
     ids      (words,)  uint16 or uint32, the documents one after the other; may be mapped from disk
     offsets  (n + 1,)  int64, document i is ids[offsets[i]:offsets[i + 1]]
     labels   (n,)      uint8, 1 positive, 0 negative
+    sources  (n,)      uint8, the number of each document's source in `Corpus.sources`; None in a corpus of one source
     """
 
     ids: np.ndarray
     offsets: np.ndarray
     labels: np.ndarray
+    sources: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -69,7 +72,8 @@ class Split:
         indices = np.asarray(indices, dtype=np.int64)
         starts, lengths = self._spans(indices)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return Split(self._gather(starts, lengths), offsets, np.asarray(self.labels[indices]))
+        sources = None if self.sources is None else np.asarray(self.sources[indices])
+        return Split(self._gather(starts, lengths), offsets, np.asarray(self.labels[indices]), sources)
 
     def join(self, other: Split) -> Split:
         """These documents, then the other's, in memory."""
@@ -77,6 +81,7 @@ class Split:
             np.concatenate([self.ids, other.ids]),
             np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
             np.concatenate([self.labels, other.labels]),
+            None if self.sources is None else np.concatenate([self.sources, other.sources]),
         )
 
     def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -107,7 +112,7 @@ class Corpus:
     """Labelled reviews as ids of one vocabulary, which was counted on `train` alone.
 
     `about` says where they come from: source, options, label scheme, columns, how many rows were dropped and why.
-    `fingerprint` names the content: equal ids, labels and words, equal fingerprint.
+    `fingerprint` names the content: equal ids, labels, words and sources, equal fingerprint.
     """
 
     vocab: Vocab
@@ -129,7 +134,8 @@ class Corpus:
         min_count: int = 1,
         seed: int = 0,
     ) -> Corpus:
-        """A corpus from texts and labels (0 negative, 1 positive), wholly in memory."""
+        """A corpus from texts and labels (0 negative, 1 positive), wholly in memory. Texts without a word are left out;
+        `about["dropped"]` says how many."""
         from rnnlens.corpora.in_memory import corpus_from_texts
 
         return corpus_from_texts(texts, labels, test, validation, vocab_size, min_count, seed)
@@ -161,6 +167,24 @@ class Corpus:
         return Corpus(self.vocab, train, None, self.test, about, None, content_fingerprint(self.vocab, splits))
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of its sources, where there are several; `Split.sources` numbers them."""
+        return tuple(part["name"] for part in self.about.get("sources", ()))
+
+    def only(self, names: Sequence[str]) -> Corpus:
+        """The corpus with the training documents of some of its sources; words, validation and test stay."""
+        unknown = [name for name in names if name not in self.sources]
+        if unknown or not names:
+            known = f"expected some of {', '.join(map(quoted, self.sources))}" if self.sources else "it has one source"
+            raise RnnlensError(f"the corpus has no source {quoted(unknown[0] if unknown else '')}: {known}")
+        assert self.train.sources is not None
+        kept = np.isin(self.train.sources, [self.sources.index(name) for name in names])
+        splits = {**self.splits, "train": self.train.take(np.flatnonzero(kept))}
+        about = {**self.about, "only": list(names), "whole": self.fingerprint}
+        mark = content_fingerprint(self.vocab, splits)
+        return Corpus(self.vocab, splits["train"], self.validation, self.test, about, None, mark)
+
+    @property
     def splits(self) -> dict[str, Split]:
         """The splits there are, by name."""
         named = zip(PARTS, (self.train, self.validation, self.test), strict=True)
@@ -169,7 +193,8 @@ class Corpus:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
-        return f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})"
+        source = " + ".join(self.sources) or self.about.get("source", "texts")
+        return printable(f"Corpus({source}: {sizes}; {len(self.vocab):,} words{where})")
 
 
 def _split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:
@@ -254,13 +279,13 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
                 f"this one reads up to {artifacts.SCHEMA}): prepare it again"
             )
         parts = [part for part in PARTS if part in about["sizes"]]
-        names = ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in ARRAYS)]
-        for name in names if verify else ():
+        several = "sources" in about["about"]
+        for name in corpus_files(parts, several) if verify else ():
             if _file_fingerprint(path / name) != about["files"][name]:
                 raise _damaged(path / name, "its bytes do not match their fingerprint")
         words = artifacts.read_json(path / "vocab.json")
         vocab = Vocab(words["words"], words["counts"])
-        splits = {part: read_split(path, part, len(vocab)) for part in parts}
+        splits = {part: read_split(path, part, len(vocab), several) for part in parts}
         return Corpus(
             vocab,
             splits["train"],
@@ -272,10 +297,16 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
         )
 
 
-def read_split(path: Path, part: str, n_words: int) -> Split:
+def corpus_files(parts: Iterable[str], several: bool) -> list[str]:
+    """The files of a prepared folder that corpus.json vouches for."""
+    arrays = (*ARRAYS, "sources") if several else ARRAYS
+    return ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in arrays)]
+
+
+def read_split(path: Path, part: str, n_words: int, several: bool = False) -> Split:
     """Map one split of a folder; its arrays must fit each other and the vocabulary."""
     arrays = {}
-    for name in ARRAYS:
+    for name in (*ARRAYS, "sources") if several else ARRAYS:
         file = path / f"{part}.{name}.npy"
         try:  # mapped, so that a header which lies about the size asks for no memory
             array = np.load(file, mmap_mode="r", allow_pickle=False)
@@ -292,6 +323,8 @@ def read_split(path: Path, part: str, n_words: int) -> Split:
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
     if not np.isin(split.labels, (0, 1)).all():
         raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
+    if split.sources is not None and split.sources.shape != split.labels.shape:
+        raise _damaged(path / f"{part}.sources.npy", f"it holds {len(split.sources)} numbers, expected {len(split)}")
     if any(block.max() >= n_words or block.min() < PAD for block in _parts(split.ids)):
         raise _damaged(path / f"{part}.ids.npy", f"an id is not one of the {n_words} words of the vocabulary")
     return split
@@ -316,7 +349,7 @@ def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split]) -> str:
     digest = hashlib.sha256("\n".join(vocab.words).encode())
     for name, split in splits.items():
         digest.update(f"{name} {len(split)} {len(split.ids)}".encode())
-        for array in (split.offsets, split.labels, split.ids):
-            for block in _parts(array):
+        for array in (split.offsets, split.labels, split.ids, split.sources):
+            for block in () if array is None else _parts(array):
                 digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()[:32]

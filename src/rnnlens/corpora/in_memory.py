@@ -34,19 +34,19 @@ def corpus_from_texts(
         given["test"] = _columns(*test)
     spools = {split: Spool() for split in given}
     chunks = (
-        ((split, classes[rows]), column[rows])
+        ((0, split, classes[rows]), column[rows])
         for split, (column, classes) in given.items()
         for rows in byte_chunks(column)
     )
-    found = index_texts(spools, chunks, config, np.random.Generator(np.random.PCG64(seed)))
+    found = index_texts([spools], chunks, config, np.random.Generator(np.random.PCG64(seed)))
     whole = {id(spool): _whole(spool, found.table) for spool in spools.values()}
-    splits = {part: whole[id(spool)].take(np.flatnonzero(chosen)) for part, (spool, chosen) in found.parts.items()}
+    splits = {part: whole[id(spool)].take(np.flatnonzero(chosen)) for part, [(_, spool, chosen)] in found.parts.items()}
     return Corpus(
         found.vocab,
         splits["train"],
         splits.get("validation"),
         splits.get("test"),
-        about={"source": "texts", "options": options},
+        about={"source": "texts", "options": options, "dropped": {"no words": found.wordless}},
         fingerprint=content_fingerprint(found.vocab, splits),
     )
 

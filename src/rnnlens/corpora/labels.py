@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from rnnlens.errors import RnnlensError, quoted
 
@@ -12,7 +14,9 @@ DROPPED = 2  # the code of a row without a class: no label, or a neutral rating
 _WORDS = {"neg": 0, "negative": 0, "false": 0, "pos": 1, "positive": 1, "true": 1}
 _NEITHER = ("neutral", "neu")
 _STAR_NAMES = ("stars", "star", "rating", "score")
-_EXPECTED = "expected 0/1, 1/2, -1/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10"
+_NEGATIVE_NAMES = ("neg", "negative", "is_negative")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?")  # float() also takes 1_0 and nan
+_EXPECTED = "expected 0/1, 1/2, -1/1, -1/0/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10"
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,11 @@ def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme
     if words and numbers:
         pair = quoted(str(next(iter(words)))), quoted(str(next(iter(numbers))))
         raise RnnlensError(f"column {quoted(column)} of {where} mixes {pair[0]} and {pair[1]}: {_EXPECTED}")
+    if column.strip().lower() in _NEGATIVE_NAMES:
+        raise RnnlensError(
+            f"the label column of {where} is named {quoted(column)}: 1 may mean negative there; name a column `label` "
+            "and write neg and pos into it"
+        )
     if words:
         return Scheme("neg/pos", {value: words.get(value, DROPPED) for value in values})
     if not numbers:
@@ -46,17 +55,29 @@ def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme
     return Scheme(name, {value: code(numbers[value]) if value in numbers else DROPPED for value in values})
 
 
+def class_names(codes: Mapping[object, int]) -> dict[str, str]:
+    """Which raw values are negative, positive and dropped, in words: {"negative": "1, 2", "positive": "4, 5"}."""
+    shown = {value: f"{value:g}" if isinstance(value, float) else str(value) for value in codes if value is not None}
+    named = zip(("negative", "positive", "dropped"), (0, 1, DROPPED), strict=True)
+    found = {name: sorted(text for value, text in shown.items() if codes[value] == code) for name, code in named}
+    return {name: ", ".join(values) for name, values in found.items() if values}
+
+
 def looks_like_label(value: object) -> bool:
     """Whether one raw value could be a label of some scheme."""
+    return kind_of_label(value) is not None
+
+
+def kind_of_label(value: object) -> Literal["word", "number"] | None:
+    """What kind of label one raw value could be; None if it cannot be one."""
     text = str(value).strip().lower()
-    return text in _WORDS or text in _NEITHER or text.removesuffix(".0").removeprefix("-") in map(str, range(11))
+    if text in _WORDS or text in _NEITHER:
+        return "word"
+    return "number" if text.removesuffix(".0").removeprefix("-") in map(str, range(11)) else None
 
 
 def _number(text: str, value: object, column: str, where: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
+    number = float(text) if _NUMBER.fullmatch(text) else float("nan")
     if not abs(number) < 1e6 or number != int(number):
         raise RnnlensError(f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}")
     return number
@@ -70,6 +91,8 @@ def _numeric_scheme(seen: set[float], column: str, where: str) -> tuple[str, Cal
         return "0/1", int
     if seen <= {-1, 1}:
         return "-1/1", lambda number: int(number > 0)
+    if seen <= {-1, 0, 1}:
+        return "-1/0/1", lambda number: DROPPED if number == 0 else int(number > 0)
     if seen <= {1, 2} and not stars:
         return "1/2", lambda number: int(number - 1)
     if min(seen) >= 1 and max(seen) <= 5:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
 from typing import Any
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ranges import check_options, shown
 
 Progress = Callable[[int, int], None]  # called with the rows read so far and the rows in all
 
@@ -40,21 +40,11 @@ class PrepareConfig:
 
     def check(self) -> None:
         """Refuse values that make no corpus."""
-        lowest = {"vocab_size": 2, "min_count": 1, "max_words": 1, "limit": 2, "seed": 0, "neighbours": 1}
-        for name, least in lowest.items():
-            value = getattr(self, name)
-            if value is None and name in ("max_words", "limit"):
-                continue
-            if not isinstance(value, Integral) or value < least:
-                raise RnnlensError(f"{name} is {_shown(value)}: expected a whole number, at least {least}")
-        for name in ("validation", "test"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < 1:
-                raise RnnlensError(f"{name} is {_shown(value)}: expected a share from 0 to below 1")
+        check_options("prepare", vars(self))
         for name in ("text", "label"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                raise RnnlensError(f"{name} is {_shown(value)}: expected the name of a column")
+                raise RnnlensError(f"{name} is {shown(value)}: expected the name of a column")
 
 
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:
@@ -66,7 +56,3 @@ def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:
     config = PrepareConfig(**options)
     config.check()
     return config
-
-
-def _shown(value: object) -> str:
-    return str(value) if isinstance(value, Real) else quoted(value)

@@ -1,17 +1,20 @@
-"""`prepare`: a source of labelled texts → a folder of mapped arrays. `load_corpus`: the same, remembered in a cache.
+"""`prepare`: sources of labelled texts → a folder of mapped arrays. `load_corpus`: the same, remembered in a cache.
 
 The folder: `corpus.json` (where it comes from, sizes, fingerprints), `vocab.json` (words and their training counts) and
-`{train,validation,test}.{ids,offsets,labels}.npy`. It appears whole or not at all.
+`{train,validation,test}.{ids,offsets,labels}.npy`; with several sources also `….sources.npy`, which says which source
+a document is from. It appears whole or not at all.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -27,47 +30,114 @@ from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_fo
 CORPUS = FolderKind(
     "a prepared corpus",
     frozenset({"corpus.json", "vocab.json", "truth.json", "truth.safetensors"})
-    | {f"{part}.{name}.npy" for part in PARTS for name in ARRAYS},
+    | {f"{part}.{name}.npy" for part in PARTS for name in (*ARRAYS, "sources")},
     {"corpus.json": FINGERPRINTED, "train.ids.npy": rb"\A\x93NUMPY"},
 )
 
 
+Sources = str | Path | Sequence[str | Path]
+
+
 def prepare(
-    source: str | Path, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None, **options: Any
+    source: Sources,
+    out: str | Path,
+    *,
+    weights: Mapping[str, float] | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Corpus:
     """Read a source, split its texts into words, count, and write a folder that `load_corpus` maps.
 
-    source      imdb, yelp or another owner/name of the hub, an hf:// path; a csv, tsv, jsonl or parquet file; a folder
-                with train (and test, validation) files; the aclImdb folder or tar
+    source      imdb, yelp or another data set of the hub, hf:owner/name, or an hf:// path; a csv, tsv, jsonl or
+                parquet file; a folder with train (and test, validation) files; the aclImdb folder or tar. A list of
+                sources becomes one corpus with one vocabulary, in which every document keeps its source; training
+                texts that overlap with a validation or test text of any source are dropped
     out         the folder to write. One prepared from the same source with the same options is returned as it is, or
                 prepared anew if damaged; another corpus is replaced only with `overwrite`. A folder that holds
                 anything else, such as a run, is never replaced. Of several processes that prepare it at once, one does,
                 the others wait and return the same
+    weights     of several sources: how much each document of a source counts in training, by the source's name (the
+                last part of its path, without a suffix); 1 where it is not given
     progress    called as progress(rows read, rows in all)
     options     the fields of `PrepareConfig`
     """
-    config = prepare_config(options)
-    out, key = Path(os.path.realpath(out)), _key(source, config)
-    return _prepared(source, out, config, key, progress, partial(_earlier, out, key, overwrite))
+    config, asked = prepare_config(options), _Asked.of(source, weights)
+    out, key = Path(os.path.realpath(out)), _key(asked, config)
+    return _prepared(asked, out, config, key, progress, partial(_earlier, out, key, overwrite))
 
 
-def load_corpus(source: str | Path, *, progress: Progress | None = None, **options: Any) -> Corpus:
-    """A prepared folder, mapped and verified; or any source `prepare` takes, prepared once into the cache.
+def load_corpus(
+    source: Sources,
+    *,
+    weights: Mapping[str, float] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Corpus:
+    """A prepared folder, mapped and verified; or any source or list of sources `prepare` takes, prepared once into the
+    cache.
 
     `options` are the fields of `PrepareConfig`. The cache is `$RNNLENS_CACHE`, or rnnlens in the user's cache folder;
     a file with other content, other options or another version of the word rules make a new entry.
     """
-    if is_prepared(source):
-        if options:
+    if isinstance(source, str | Path) and is_prepared(source):
+        if options or weights:
+            given = ", ".join([*options, *(["weights"] if weights else [])])
             raise RnnlensError(
-                f"{quoted(str(source), 200)} is prepared already: {', '.join(options)} can only be given when preparing"
+                f"{quoted(str(source), 200)} is prepared already: {given} can only be given when preparing"
             )
         return read_corpus(source)
-    config = prepare_config(options)
-    key = _key(source, config)
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", Path(source).name or "corpus").strip("-")[:40]
+    config, asked = prepare_config(options), _Asked.of(source, weights)
+    key = _key(asked, config)
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(Path(one).name for one in asked.sources)).strip("-")[:40] or "corpus"
     folder = (cache_folder() / "corpora" / f"{slug}-{key[:12]}").absolute()
-    return _prepared(source, folder, config, key, progress, partial(_whole, folder))
+    return _prepared(asked, folder, config, key, progress, partial(_whole, folder))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The sources asked for, with a name and a weight for each."""
+
+    sources: tuple[str | Path, ...]
+    names: tuple[str, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def of(cls, source: Sources, weights: Mapping[str, float] | None) -> _Asked:
+        sources = (source,) if isinstance(source, str | Path) else tuple(source)
+        if not sources or not all(isinstance(one, str | Path) for one in sources):
+            raise RnnlensError(f"source is {quoted(source)}: expected the name of a source, or a list of names")
+        if len(sources) > 255:
+            raise RnnlensError(f"got {len(sources)} sources: expected at most 255")
+        names, weights = _names(sources), dict(weights or {})
+        if weights and len(sources) == 1:
+            raise RnnlensError("weights are for several sources: expected none with a single one")
+        for name, weight in weights.items():
+            if name not in names:
+                known = ", ".join(map(quoted, names))
+                raise RnnlensError(f"weight of {quoted(name)}: there is no such source, expected one of {known}")
+            if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < float(weight) < math.inf:
+                raise RnnlensError(f"weight of {quoted(name)} is {quoted(weight)}: expected a number above 0")
+        return cls(sources, tuple(names), tuple(float(weights.get(name, 1.0)) for name in names))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        if len(self.sources) == 1:
+            return {"source": str(self.sources[0])}
+        rows = zip(self.names, self.sources, self.weights, strict=True)
+        parts = [{"name": name, "source": str(source), "weight": weight} for name, source, weight in rows]
+        return {"source": " + ".join(self.names), "sources": parts}
+
+
+def _names(sources: Sequence[str | Path]) -> list[str]:
+    """A short name for each source: its last part without a suffix, with as many parts before it as tell it apart."""
+    parts = [(*Path(str(source)).parts[:-1], Path(str(source)).name.split(".")[0] or "corpus") for source in sources]
+    names = ["/".join(part[-1:]) for part in parts]
+    for depth in range(2, max(map(len, parts)) + 1):
+        names = [
+            "/".join(part[-depth:]) if names.count(name) > 1 else name for part, name in zip(parts, names, strict=True)
+        ]
+    return names
 
 
 def cache_folder() -> Path:
@@ -78,29 +148,30 @@ def cache_folder() -> Path:
 
 
 def _prepared(
-    source: str | Path,
+    asked: _Asked,
     out: Path,
     config: PrepareConfig,
     key: str,
     progress: Progress | None,
     find: Callable[[], Corpus | None],
 ) -> Corpus:
-    """What `find` finds in `out`, now or once no other process is preparing there; else the source, prepared there."""
+    """What `find` finds in `out`, now or once no other process is preparing there; else the sources, prepared there."""
     if (corpus := find()) is not None:
         return corpus
 
-    from rnnlens.corpora.sources import open_source
+    from rnnlens.corpora.sources import open_sources
     from rnnlens.corpora.writing import write_corpus
 
-    opened = open_source(source, config.text, config.label)
-    about = {"key": key, "about": {"source": str(source), "options": asdict(config)}}
+    opened = open_sources(asked.sources, config.text, config.label)
+    about = {"key": key, "about": {**asked.about, "options": asdict(config)}}
     with _alone(out):
         if (corpus := find()) is not None:
             return corpus
         with atomic_folder(out, CORPUS) as folder:
             write_corpus(folder, opened, config, about, progress)
-            if _key(source, config) != key:  # the cache must not keep new content under the old content's key
-                raise RnnlensError(f"{quoted(str(source), 200)} changed while it was read: prepare it again")
+            if _key(asked, config) != key:  # the cache must not keep new content under the old content's key
+                named = ", ".join(quoted(str(source), 200) for source in asked.sources)
+                raise RnnlensError(f"{named} changed while it was read: prepare it again")
         return read_corpus(out, verify=False)
 
 
@@ -151,13 +222,14 @@ def _alone(out: Path) -> Iterator[None]:
         lock.close()
 
 
-def _key(source: str | Path, config: PrepareConfig) -> str:
-    """Names a source as it is now, the options and the word rules: equal keys, equal corpora."""
+def _key(asked: _Asked, config: PrepareConfig) -> str:
+    """Names the sources as they are now, the options and the word rules: equal keys, equal corpora."""
     from rnnlens.corpora.sources import file_state, local_files
 
     content = {
         "schema": artifacts.SCHEMA,
-        "source": [file_state(file) for file in local_files(source)] or str(source),
+        "source": [[file_state(file) for file in local_files(one)] or str(one) for one in asked.sources],
+        "weights": asked.weights,
         "options": asdict(config),
         "words": [WORD, RULES, UNK, PAD_WORD],
     }

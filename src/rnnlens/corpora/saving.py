@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rnnlens import artifacts
-from rnnlens.corpora.corpus import ARRAYS, Corpus, content_fingerprint, read_split
+from rnnlens.corpora.corpus import ARRAYS, Corpus, content_fingerprint, corpus_files, read_split
 from rnnlens.corpora.vocab import Vocab
 
 
@@ -17,7 +17,7 @@ def save_corpus(corpus: Corpus, folder: Path, key: str) -> None:
     """Write a corpus that is in memory into a folder; `key` names what it was made from."""
     artifacts.write_json(folder / "vocab.json", {"words": corpus.vocab.words, "counts": corpus.vocab.counts})
     for part, split in corpus.splits.items():
-        for name in ARRAYS:
+        for name in ARRAYS if split.sources is None else (*ARRAYS, "sources"):
             array = getattr(split, name)
             write_npy(folder / f"{part}.{name}.npy", array.dtype, len(array), [array])
     write_about(folder, corpus.vocab, list(corpus.splits), {"key": key, "about": dict(corpus.about)})
@@ -34,14 +34,14 @@ def write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarra
 
 def write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:
     """Write corpus.json, which vouches for the other files."""
-    splits = {part: read_split(folder, part, len(vocab)) for part in parts}
-    names = ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in ARRAYS)]
+    several = "sources" in about["about"]
+    splits = {part: read_split(folder, part, len(vocab), several) for part in parts}
     content = {
         "kind": "corpus",
         "schema": artifacts.SCHEMA,
         **about,
         "corpus": content_fingerprint(vocab, splits),
         "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
-        "files": {name: artifacts.file_fingerprint(folder / name) for name in names},
+        "files": {name: artifacts.file_fingerprint(folder / name) for name in corpus_files(parts, several)},
     }
     artifacts.write_json(folder / "corpus.json", content)

@@ -1,4 +1,4 @@
-"""Where reviews come from: hub names, csv, tsv, jsonl and parquet files, folders of them, the aclImdb folder or tar.
+"""Where reviews come from: the hub, csv, tsv, jsonl and parquet files, folders of them, the aclImdb folder or tar.
 
 A `Source` knows every label at once (one byte a row) and reads its texts a batch at a time.
 """
@@ -17,18 +17,24 @@ import polars as pl
 
 from rnnlens.artifacts import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
-from rnnlens.corpora.labels import DROPPED, decide_scheme, looks_like_label
-from rnnlens.corpora.tables import SUFFIXES, NoSuchFileError, Table, batches, open_files, open_hub, read_column, reading
+from rnnlens.corpora.labels import DROPPED, class_names, decide_scheme, looks_like_label
+from rnnlens.corpora.tables import (
+    LABEL_NAMES,
+    SUFFIXES,
+    TEXT_NAMES,
+    NoSuchFileError,
+    Table,
+    batches,
+    open_files,
+    open_hub,
+    read_column,
+    reading,
+)
 from rnnlens.errors import RnnlensError, quoted
 
 HUB = {"imdb": "stanfordnlp/imdb", "yelp": "fancyzhx/yelp_polarity"}
 SPLITS = {"train": ("train",), "validation": ("validation", "valid", "val", "dev"), "test": ("test",)}
 
-_TEXT_NAMES = ("text", "review", "review_text", "reviewtext", "sentence", "content", "body", "comment", "document")
-_LABEL_NAMES = (
-    "label", "labels", "sentiment", "polarity", "class", "target", "y",
-    "stars", "star_rating", "rating", "score", "overall",
-)  # fmt: skip
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _BATCH_BYTES = 8 << 20
 _SAMPLE = 1000  # rows looked at to tell columns apart
@@ -47,13 +53,27 @@ class Source:
     read: Callable[[], Iterator[tuple[str, pl.Series]]]
     scheme: str
     columns: Mapping[str, str]
+    classes: Mapping[str, str]
+    """Which raw labels are negative, positive or dropped, in words."""
+
+
+def open_sources(sources: Sequence[str | Path], text: str | None = None, label: str | None = None) -> list[Source]:
+    """`open_source` for each; a source that is given twice is refused."""
+    seen: dict[str, object] = {}
+    for source in sources:
+        place = os.path.realpath(Path(source).expanduser()) if exists(Path(source).expanduser()) else str(source)
+        if place in seen:
+            raise RnnlensError(f"{quoted(str(source), 200)} is given twice: expected each source once")
+        seen[place] = source
+    return [open_source(source, text, label) for source in sources]
 
 
 def open_source(source: str | Path, text: str | None = None, label: str | None = None) -> Source:
     """Find out what `source` is, and read its labels. `text` and `label` name columns that are not to be guessed."""
     where, path = quoted(str(source), 200), Path(source).expanduser()
-    if not exists(path):
-        return _from_tables(where, str(source), _hub_tables(str(source)), text, label)
+    if (name := hub_name(source)) is not None:
+        return _from_tables(where, str(source), _hub_tables(name, str(source)), text, label)
+    _need(path, where)
     if path.is_file() and path.name.lower().endswith((".tar", ".tar.gz", ".tgz")):
         labels, read = read_aclimdb_tar(path)
     elif (folder := find_aclimdb(path)) is not None:
@@ -65,14 +85,16 @@ def open_source(source: str | Path, text: str | None = None, label: str | None =
     if "train" not in labels:
         raise RnnlensError(f"{where} holds no train/pos and train/neg: expected the aclImdb folder or its tar")
     _check_classes(labels, where)
-    return Source(str(source), labels, read, "neg/pos folders", {})
+    return Source(str(source), labels, read, "neg/pos folders", {}, {"negative": "neg", "positive": "pos"})
 
 
 def local_files(source: str | Path) -> list[Path]:
-    """The local files (or folders of files) behind a source: when they change, so does the source."""
+    """The local files (or folders of files) behind a source: when they change, so does the source. None for the hub; a
+    path that is not there is an error."""
     path = Path(source).expanduser()
-    if not exists(path):
+    if hub_name(source) is not None:
         return []
+    _need(path, quoted(str(source), 200))
     if (folder := find_aclimdb(path)) is not None:
         sides = [folder / part / side for part in ("train", "test") for side in ("neg", "pos")]
         return [side for side in sides if side.is_dir()]
@@ -103,12 +125,37 @@ def file_state(file: Path) -> tuple[str, str]:
     return str(file.resolve()), digest.hexdigest()
 
 
+def hub_name(source: str | Path) -> str | None:
+    """The owner/name (or hf:// path) that a source names on the hub; None for whatever is a local path. Only what is
+    written hf:…, and the short names in `HUB` where no such file lies here, is ever asked of the hub."""
+    name = str(source)
+    if name.startswith("hf://"):
+        return name
+    if name.startswith("hf:"):
+        if not _HUB_NAME.fullmatch(name[3:]):
+            raise RnnlensError(f"{quoted(name, 200)} names no data set of the hub: expected hf:owner/name")
+        return name[3:]
+    return HUB.get(name.lower()) if not exists(Path(name).expanduser()) else None
+
+
 def exists(path: Path) -> bool:
-    """Whether there is such a file or folder; a name too long to be one is none."""
+    """Whether there is such a file or folder; a name too long to be one is none. One that may not be looked at is an
+    error of its own."""
     try:
-        return path.exists()
-    except OSError:
+        os.stat(path)
+    except PermissionError as error:
+        raise RnnlensError(f"cannot read {quoted(str(path), 200)}: {error.strerror}") from error
+    except (OSError, ValueError):
         return False
+    return True
+
+
+def _need(path: Path, where: str) -> None:
+    if not exists(path):
+        short = ", ".join(HUB)
+        raise RnnlensError(
+            f"no file or folder {where} here; a data set of the hub is written hf:owner/name (short names: {short})"
+        )
 
 
 # --- which files ------------------------------------------------------------------------------------------------------
@@ -130,13 +177,9 @@ def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
     return {split: open_files(found, f"{where} ({split})") for split, found in files.items()}
 
 
-def _hub_tables(source: str) -> dict[str, Table]:
-    if source.startswith("hf://"):
-        return {"train": open_hub(source, source)}
-    name = HUB.get(source.lower(), source)
-    if not _HUB_NAME.fullmatch(name):
-        known = f"a file, a folder, {', '.join(HUB)} or a hub owner/name"
-        raise RnnlensError(f"{quoted(source, 200)} does not exist: expected {known}")
+def _hub_tables(name: str, source: str) -> dict[str, Table]:
+    if name.startswith("hf://"):
+        return {"train": open_hub(name, source)}
     tables = {"train": open_hub(f"hf://datasets/{name}/**/train*.parquet", source)}
     for split in ("validation", "test"):
         try:
@@ -167,7 +210,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | No
             for batch in batches(table, text, size):
                 yield split, batch
 
-    return Source(name, labels, read, scheme.name, {"text": text, "label": label})
+    return Source(name, labels, read, scheme.name, {"text": text, "label": label}, class_names(scheme.codes))
 
 
 def _columns(table: Table, where: str, text: str | None, label: str | None) -> tuple[str, str]:
@@ -178,8 +221,8 @@ def _columns(table: Table, where: str, text: str | None, label: str | None) -> t
             raise RnnlensError(
                 f"{where} has no column {quoted(name)} (given as {flag}= / --{flag}): it has {_listed(columns)}"
             )
-    label = label or _named(_LABEL_NAMES, [name for name in columns if name != text])
-    text = text or _named(_TEXT_NAMES, [name for name in columns if name != label])
+    label = label or _named(LABEL_NAMES, [name for name in columns if name != text])
+    text = text or _named(TEXT_NAMES, [name for name in columns if name != label])
     if text is None or label is None:
         with reading(table):
             sample = table.frame.head(_SAMPLE).collect()

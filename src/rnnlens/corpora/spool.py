@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,12 +15,13 @@ import polars as pl
 from rnnlens.corpora.corpus import PARTS
 from rnnlens.corpora.encoding import Codes, Dictionary, spool_texts
 from rnnlens.corpora.options import PrepareConfig
+from rnnlens.corpora.overlap import overlapping
 from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
 from rnnlens.errors import RnnlensError
 
 BLOCK_WORDS = 1 << 22  # codes turned into ids in one go
 
-Place = tuple[str, np.ndarray]  # of a chunk of texts: its split, and the label of each
+Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, the label of each
 
 
 @dataclass
@@ -76,30 +77,51 @@ class Spool:
 
 @dataclass(frozen=True)
 class Indexed:
-    """Every document read: the words, the table code → id, and each final split as a spool and a mask (n,) of it."""
+    """Every document read: the words, the table code → id; each final split as the number of a source, a spool and a
+    mask (n,) of it, source by source; how many documents of each source had no words, and how many of its training
+    documents overlapped with held-out ones: both are left out."""
 
     vocab: Vocab
     table: np.ndarray
-    parts: Mapping[str, tuple[Spool, np.ndarray]]
+    parts: Mapping[str, list[tuple[int, Spool, np.ndarray]]]
+    wordless: list[int]
+    overlaps: list[int]
 
 
 def index_texts(
-    spools: Mapping[str, Spool],
+    sources: Sequence[Mapping[str, Spool]],
     chunks: Iterable[tuple[Place, pl.Series]],
     config: PrepareConfig,
     rng: np.random.Generator,
 ) -> Indexed:
-    """Split chunks of texts into `spools`, deal the documents to the final splits, count the words of train."""
-    dictionary = Dictionary()
+    """Split chunks of texts into the spools of each source, deal the documents of each to the final splits, and count
+    the words of train. Of several sources, training documents that overlap with held-out ones are left out."""
+    dictionary, wordless, overlaps = Dictionary(), [0] * len(sources), [0] * len(sources)
 
     def spool(place: Place, chunk: Codes) -> None:
-        split, labels = place
-        spools[split].append(*_last_words(chunk.codes, chunk.lengths, config.max_words), labels)
+        number, split, labels = place
+        codes, lengths = _last_words(chunk.codes, chunk.lengths, config.max_words)
+        kept = lengths > 0
+        wordless[number] += int(np.count_nonzero(~kept))
+        sources[number][split].append(codes, lengths[kept], labels[kept])
 
     spool_texts(dictionary, chunks, spool)
-    parts = deal(spools, {"test": config.test, "validation": config.validation}, rng, config.neighbours)
-    counts = count_words(*parts["train"], dictionary.size)
-    return Indexed(*build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count), parts)
+    shares = {"test": config.test, "validation": config.validation}
+    dealt = [deal(spools, shares, rng, config.neighbours) for spools in sources]
+    parts = {
+        part: [(number, *found[part]) for number, found in enumerate(dealt) if part in found]
+        for part in PARTS
+        if any(part in found for found in dealt)
+    }
+    if len(sources) > 1:
+        held_out = [place[1:] for part in PARTS[1:] for place in parts.get(part, ())]
+        train = parts["train"]
+        masks = overlapping([place[1:] for place in train], held_out)
+        overlaps = [int((chosen & mask).sum()) for (_, _, chosen), mask in zip(train, masks, strict=True)]
+        parts["train"] = [(*place[:2], place[2] & ~mask) for place, mask in zip(train, masks, strict=True)]
+    counts = np.sum([count_words(*place[1:], dictionary.size) for place in parts["train"]], axis=0)
+    found = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
+    return Indexed(*found, parts, wordless, overlaps)
 
 
 def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -116,6 +138,7 @@ def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator, ru
     chosen = np.zeros(len(labels), dtype=bool)
     for label in (0, 1):
         members = np.flatnonzero(labels == label)
+        run = max(1, min(run, len(members)))  # a longer run is the whole class
         first = run * rng.permutation(-(-len(members) // run))  # of each run, in random order
         order = (first[:, None] + np.arange(run)).ravel()
         chosen[members[order[order < len(members)][: round(fraction * len(members))]]] = True
@@ -166,7 +189,12 @@ def deal(
             mask[held_out] = True
             train[held_out] = False
             parts[part] = (spool, mask)
+    for split, (held, _) in parts.items():
+        if not len(held.labels):
+            raise RnnlensError(
+                f"no review of the {split} split has words: expected reviews with words, or no such split"
+            )
     for code, name in enumerate(("negative", "positive")):
         if not np.any(spool.labels[train] == code):
-            raise RnnlensError(f"no {name} review is left to train on: expected reviews of both classes, with a text")
+            raise RnnlensError(f"no {name} review is left to train on: expected reviews of both classes, with words")
     return {part: parts[part] for part in PARTS if part in parts}

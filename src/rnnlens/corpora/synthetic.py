@@ -24,6 +24,7 @@ from rnnlens.corpora.saving import save_corpus
 from rnnlens.corpora.truth import MODIFIERS, Sums, Truth
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ranges import check_options
 from rnnlens.replacing import atomic_folder
 
 FAR = 60  # lags after which even a scope of 6 words is reached by less than 1 in 40,000
@@ -71,6 +72,7 @@ class Language:
     bayes: float = 0.93
 
     def __post_init__(self) -> None:
+        check_options("synthetic", train=self.train, validation=self.validation, test=self.test)
         unknown = next((kind for kind in self.modifiers if kind not in MODIFIERS), None)
         if unknown is not None:
             raise RnnlensError(f"{quoted(unknown)} is no kind of modifier: expected {', '.join(MODIFIERS)}")
@@ -118,6 +120,7 @@ def preset(name: str) -> Language:
 def synthetic_corpus(language: Language | str = "hard", seed: int = 0) -> tuple[Corpus, Truth]:
     """Make a language and its documents; the same seed gives the same ones. Words, their counts and labels are in the
     corpus, what lies behind them in the truth."""
+    check_options("synthetic", seed=seed)
     language = preset(language) if isinstance(language, str) else language
     draw, *parts = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4))
     truth = _words(language, draw)

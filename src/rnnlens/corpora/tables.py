@@ -6,19 +6,26 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from rnnlens.corpora.labels import looks_like_label
+from rnnlens.corpora.labels import kind_of_label
 from rnnlens.errors import RnnlensError, quoted
 
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
+TEXT_NAMES = ("text", "review", "review_text", "reviewtext", "sentence", "content", "body", "comment", "document")
+LABEL_NAMES = (
+    "label", "labels", "sentiment", "polarity", "class", "target", "y",
+    "stars", "star_rating", "rating", "score", "overall",
+)  # fmt: skip
+COLUMN_NAMES = {*TEXT_NAMES, *LABEL_NAMES}
 LONGEST = 1 << 26  # bytes of a review: what is longer is none, and would fill the memory
 _COLUMNS = 10_000
 _STARTS = {  # what no text file begins with, and what to do about it
@@ -143,12 +150,19 @@ def _separator(kind: str, file: Path | None) -> str:
 
 
 def _headless(file: Path) -> bool:
-    """Whether a csv file starts with a row of data: some field of its first line, but not all, is a label."""
+    """Whether a csv file starts with a row of data: some field of its first line, but not all, is a label, of the same
+    kind as those below it. (`positive` above 0 and 1 is a header, and so is a line with a usual column's name.)"""
     with _rows(file) as rows:
         first: list[str] = next(rows, [])
-    _check_columns(len(first), quoted(str(file), 200))
-    labels = [looks_like_label(field) for field in first]
-    return any(labels) and not all(labels)
+        _check_columns(len(first), quoted(str(file), 200))
+        kinds = [kind_of_label(field) for field in first]
+        if not any(kinds) or all(kinds) or any(field.strip().lower() in COLUMN_NAMES for field in first):
+            return False
+        below: list[list[str]] = list(islice(rows, 20))
+    return any(
+        kind is not None and all(kind_of_label(row[i]) in (kind, None) for row in below if len(row) > i and row[i])
+        for i, kind in enumerate(kinds)
+    )
 
 
 @contextmanager
@@ -198,7 +212,7 @@ def _is_absence(error: BaseException, reason: str) -> bool:
 def _told(table: Table, reason: str) -> str:
     if not table.files:
         return (
-            f"{table.where} is no file or folder here, and the hub cannot give it ({reason[:160]}): "
+            f"the hub cannot give {table.where} ({reason[:160]}): "
             "if this machine is offline, give a local file or folder instead"
         )
     for file in table.files:

@@ -16,6 +16,7 @@ import numpy as np
 
 from rnnlens.corpora.vocab import PAD, PAD_WORD, Vocab
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ranges import check_options
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def toy_corpus(
     language: ToyLanguage | None = None, train: int = 200_000, validation: int = 2_000, seed: int = 0
 ) -> ToyCorpus:
     """Sample a corpus of the toy language; the same seed gives the same reviews."""
+    check_options("toy_corpus", train=train, validation=validation, seed=seed)
     language = language or ToyLanguage()
     seeds = np.random.SeedSequence(seed).spawn(2)
     parts = [

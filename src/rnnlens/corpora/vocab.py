@@ -9,6 +9,7 @@ import numpy as np
 
 from rnnlens.corpora.words import split_words
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.terminal import printable
 
 PAD = -1  # the id of *no input* (x = 0) wherever ids are padded, dropped or, in the toy language, silent
 UNK = "<unk>"
@@ -21,6 +22,8 @@ class Vocab:
     `words` may also be a dict {word: id}, with ids 0 … W−1 in any order.
     `counts` is None where nobody counted (a user's own word list). If one of the words is `<unk>` (in any case,
     `[UNK]` too), unknown words take its id; otherwise they become PAD, that is, no input.
+    Texts are lower-cased unless some word has a capital letter (`cased`): then a word is looked up as it is written
+    first, and in lower case if that is unknown.
     """
 
     def __init__(self, words: Iterable[str] | Mapping[str, int], counts: Sequence[int] | np.ndarray | None = None):
@@ -53,10 +56,26 @@ class Vocab:
         """The id an unknown word gets: that of `<unk>`, or PAD where the vocabulary has none."""
         return next((i for i, word in enumerate(self.words) if word.lower() in ("<unk>", "[unk]")), PAD)
 
+    @cached_property
+    def cased(self) -> bool:
+        """Whether some word, other than a marker such as `<UNK>` or `[PAD]`, has a capital letter."""
+        return any(word != word.lower() and not (word[0] in "<[" and word[-1] in ">]") for word in self.words)
+
+    def split(self, text: str) -> list[str]:
+        """The words of a text as this vocabulary spells them."""
+        if not self.cased:
+            return split_words(text)
+        words = split_words(text, cased=True)
+        return [word if word in self or word.lower() not in self else word.lower() for word in words]
+
+    def unknown(self, words: Iterable[str]) -> list[str]:
+        """Those of the words that the vocabulary does not have; `<pad>` is known."""
+        return [word for word in words if word not in self and word != PAD_WORD]
+
     def encode(self, text: str | Sequence[str]) -> np.ndarray:
         """Ids (T,) of a text, split as corpora are, or of a list of words taken as they are. `<pad>` is no input,
         unless the vocabulary has it as a word."""
-        words = split_words(text) if isinstance(text, str) else text
+        words = self.split(text) if isinstance(text, str) else text
         none = {PAD_WORD: PAD}
         return np.array([self.index.get(word, none.get(word, self.unk)) for word in words], dtype=np.int64)
 
@@ -77,7 +96,7 @@ class Vocab:
         return hash(self.words)
 
     def __repr__(self) -> str:
-        return f"Vocab({len(self)} words: {', '.join(self.words[:5])}{', …' if len(self) > 5 else ''})"
+        return printable(f"Vocab({len(self)} words: {', '.join(self.words[:5])}{', …' if len(self) > 5 else ''})")
 
 
 def _by_id(ids: Mapping[str, int]) -> list[str]:

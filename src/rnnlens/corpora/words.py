@@ -3,6 +3,7 @@ r"""Text → words: one pattern and a few rules, read alike by Python, by polars
 A text is lower-cased, a space is added at its end, the `RULES` are applied in order (each replaces every match), and
 its words are the matches of `WORD`. The patterns keep to what the three engines agree on: no look-around, no `\w`,
 `\s` or `\b`, no references, characters by number; JavaScript needs the flags `gu` and `toWellFormed()`.
+For a vocabulary with capitals only the matches of `LOWERED` are lower-cased: what the rules and `WORD` spell out.
 """
 
 from __future__ import annotations
@@ -52,17 +53,23 @@ RULES: tuple[tuple[str, str], ...] = (
     (" 's ", "'s "),
 )
 
-_WORD = re.compile(WORD)
+LOWERED = (
+    r"</?[Bb][Rr] */?>|<[Uu][Nn][Kk]>|<[Pp][Aa][Dd]>|_[Nn][Uu][Mm]_"
+    r"| [Nn]'[Tt] | '[Mm] | '[Dd] | '[Ll][Ll] | '[Rr][Ee] | '[Vv][Ee] | '[Ss] "
+)
+
+_WORD, _LOWERED = re.compile(WORD), re.compile(LOWERED)
 _RULES = tuple((re.compile(pattern), replacement) for pattern, replacement in RULES)
 
 
-def split_words(text: str) -> list[str]:
-    """The words of one text.
+def split_words(text: str, cased: bool = False) -> list[str]:
+    """The words of one text; `cased` keeps capitals.
 
     >>> split_words("It isn't <br /> GOOD... it 's   well-made!")
     ['it', "isn't", 'good', '...', "it's", 'well', '-', 'made', '!']
     """
-    text = well_formed(text).lower() + " "
+    text = well_formed(text) + " "
+    text = _LOWERED.sub(lambda found: found[0].lower(), text) if cased else text.lower()
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return _WORD.findall(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +20,43 @@ from rnnlens.errors import RnnlensError, quoted
 
 
 def write_corpus(
-    folder: Path, source: Source, config: PrepareConfig, about: Mapping[str, Any], progress: Progress | None
+    folder: Path, sources: Sequence[Source], config: PrepareConfig, about: Mapping[str, Any], progress: Progress | None
 ) -> None:
     """Write `corpus.json`, `vocab.json` and the arrays of every split into `folder`; `about` goes into the first."""
     rng = np.random.Generator(np.random.PCG64(config.seed))
-    spools = {split: Spool(folder / f"{split}.codes") for split in source.labels}
-    dropped = {"no class": 0, "no text": 0}
-    texts = _kept_texts(source, _wanted(source, config.limit, rng, config.neighbours), dropped, progress)
+    spools = [
+        {split: Spool(folder / f"{number}.{split}.codes") for split in source.labels}
+        for number, source in enumerate(sources)
+    ]
+    dropped: list[dict[str, int]] = [{"no class": 0, "no text": 0, "no words": 0} for _ in sources]
+    wanted = [_wanted(source, config.limit, rng, config.neighbours) for source in sources]
+    texts = _kept_texts(sources, wanted, dropped, progress)
     found = index_texts(spools, texts, config, rng)
-    for part, (spool, chosen) in found.parts.items():
-        _write_split(folder, part, spool, chosen, found.table)
-    for spool in spools.values():
+    for missing, wordless in zip(dropped, found.wordless, strict=True):
+        missing["no words"] = wordless
+    for part, places in found.parts.items():
+        _write_split(folder, part, places, found.table, several=len(sources) > 1)
+    for spool in (spool for of_source in spools for spool in of_source.values()):
         spool.close()
     artifacts.write_json(folder / "vocab.json", {"words": found.vocab.words, "counts": found.vocab.counts})
-    rows = {split: len(codes) for split, codes in source.labels.items()}
-    read = {"labels": source.scheme, "columns": dict(source.columns), "rows": rows, "dropped": dropped}
-    write_about(folder, found.vocab, list(found.parts), {**about, "about": {**about["about"], **read}})
+    read = [
+        {
+            "labels": source.scheme,
+            "classes": dict(source.classes),
+            "columns": dict(source.columns),
+            "rows": {split: len(codes) for split, codes in source.labels.items()},
+            "dropped": missing,
+        }
+        for source, missing in zip(sources, dropped, strict=True)
+    ]
+    if len(sources) == 1:
+        facts = {**about["about"], **read[0]}
+    else:
+        for missing, overlap in zip(dropped, found.overlaps, strict=True):
+            missing["overlap with validation or test"] = overlap
+        named = about["about"]["sources"]
+        facts = {**about["about"], "sources": [{**n, **r} for n, r in zip(named, read, strict=True)]}
+    write_about(folder, found.vocab, list(found.parts), {**about, "about": facts})
 
 
 def _wanted(source: Source, limit: int | None, rng: np.random.Generator, run: int) -> dict[str, np.ndarray]:
@@ -48,32 +69,49 @@ def _wanted(source: Source, limit: int | None, rng: np.random.Generator, run: in
 
 
 def _kept_texts(
-    source: Source, wanted: Mapping[str, np.ndarray], dropped: dict[str, int], progress: Progress | None
+    sources: Sequence[Source],
+    wanted: Sequence[Mapping[str, np.ndarray]],
+    dropped: Sequence[dict[str, int]],
+    progress: Progress | None,
 ) -> Iterator[tuple[Place, pl.Series]]:
-    """Chunks ((split, labels), texts) of the wanted rows that have a text; counts what is dropped."""
-    total, done = sum(map(len, wanted.values())), dict.fromkeys(wanted, 0)
-    for split, texts in source.read():
-        rows = slice(done[split], done[split] + len(texts))
-        done[split] = rows.stop
-        kept, labels = wanted[split][rows], source.labels[split][rows]
-        if len(kept) < len(texts):
-            break
-        there = texts.is_not_null().to_numpy()
-        dropped["no class"] += int(np.count_nonzero(labels == DROPPED))
-        dropped["no text"] += int(np.count_nonzero(kept & ~there))
-        texts, labels = texts.filter(pl.Series(kept & there)), labels[kept & there]
-        for chunk in byte_chunks(texts):
-            yield (split, labels[chunk]), texts[chunk]
-        if progress is not None:
-            progress(sum(done.values()), total)
-    if any(done[split] != len(rows) for split, rows in wanted.items()):
-        raise RnnlensError(f"{quoted(source.name, 200)} changed while it was read: prepare it again")
+    """Chunks ((source, split, labels), texts) of the wanted rows that have a text; counts what is dropped."""
+    total, before = sum(len(rows) for masks in wanted for rows in masks.values()), 0
+    for number, source in enumerate(sources):
+        done = dict.fromkeys(wanted[number], 0)
+        for split, texts in source.read():
+            rows = slice(done[split], done[split] + len(texts))
+            done[split] = rows.stop
+            kept, labels = wanted[number][split][rows], source.labels[split][rows]
+            if len(kept) < len(texts):
+                break
+            there = texts.is_not_null().to_numpy()
+            dropped[number]["no class"] += int(np.count_nonzero(labels == DROPPED))
+            dropped[number]["no text"] += int(np.count_nonzero(kept & ~there))
+            texts, labels = texts.filter(pl.Series(kept & there)), labels[kept & there]
+            for chunk in byte_chunks(texts):
+                yield (number, split, labels[chunk]), texts[chunk]
+            if progress is not None:
+                progress(before + sum(done.values()), total)
+        if any(done[split] != len(rows) for split, rows in wanted[number].items()):
+            raise RnnlensError(f"{quoted(source.name, 200)} changed while it was read: prepare it again")
+        before += sum(done.values())
 
 
-def _write_split(folder: Path, part: str, spool: Spool, chosen: np.ndarray, table: np.ndarray) -> None:
-    lengths, labels = spool.lengths, spool.labels[chosen]
-    offsets = np.concatenate([[0], np.cumsum(lengths[chosen])])
-    ids = (table[codes[np.repeat(chosen[rows], lengths[rows])]] for rows, codes in spool.blocks())
+def _write_split(
+    folder: Path, part: str, places: Sequence[tuple[int, Spool, np.ndarray]], table: np.ndarray, several: bool
+) -> None:
+    """The documents of one split, source by source."""
+    lengths = np.concatenate([spool.lengths[chosen] for _, spool, chosen in places])
+    labels = np.concatenate([spool.labels[chosen] for _, spool, chosen in places])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    ids = (
+        table[codes[np.repeat(chosen[rows], spool.lengths[rows])]]
+        for _, spool, chosen in places
+        for rows, codes in spool.blocks()
+    )
     write_npy(folder / f"{part}.offsets.npy", offsets.dtype, len(offsets), [offsets])
     write_npy(folder / f"{part}.labels.npy", labels.dtype, len(labels), [labels])
     write_npy(folder / f"{part}.ids.npy", table.dtype, int(offsets[-1]), ids)
+    if several:
+        numbers = [np.full(np.count_nonzero(chosen), number, np.uint8) for number, _, chosen in places]
+        write_npy(folder / f"{part}.sources.npy", np.dtype(np.uint8), len(labels), numbers)

@@ -37,8 +37,10 @@ from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.provenance import KEY
+from rnnlens.ranges import check_options
 from rnnlens.replacing import TENSORS, check_file, check_json
 from rnnlens.runs import Run, load
+from rnnlens.terminal import say
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
@@ -185,6 +187,7 @@ def analyze(
     by logistic regression on the corpus, or by the network's own effects. top: how many of the most frequent words to
     look at. accuracy: whether to run the accuracy experiments, with a corpus; reviews: on at most so many of a split.
     """
+    check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
     run, corpus = _opened(run, corpus)
     network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     if network.vocab is None:
@@ -199,8 +202,6 @@ def analyze(
         if states.shape[-1:] != (network.size,):
             raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
         states = states.reshape(-1, network.size)
-    if reviews is not None and reviews < 1:
-        raise RnnlensError(f"reviews is {quoted(reviews)}: expected a whole number of at least 1")
     if corpus is not None and corpus.vocab != vocab:
         raise RnnlensError(
             f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "
@@ -356,8 +357,9 @@ def stored_line(run: Run) -> LineAttractor:
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
     """The probe words an analysed run stored, or else those its network reads most strongly."""
     stored = {} if run is None else run.results.get("probes", {})
-    if "positive" in stored:
-        return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
+    if run is not None and "positive" in stored:
+        with understood(run.path / "results.json", "result of rnnlens"):
+            return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
     return Probes.from_network(network, line)
 
 
@@ -433,7 +435,7 @@ def main(arguments: list[str] | None = None) -> None:
         found = analyze(asked.run, asked.corpus, top=asked.top, device=asked.device, seed=asked.seed,
                         reviews=asked.reviews, progress=True)  # fmt: skip
         found.save()
-        print(found)
+        say(found)
 
     sys.exit(exit_code_of(command))
 

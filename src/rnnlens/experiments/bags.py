@@ -15,6 +15,7 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.errors import RnnlensError
 from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.trials import baseline, judge
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_folder, check_json
 
 
@@ -34,6 +35,7 @@ def fit_baselines(
 
     refit: fit on training and validation reviews together. At the end `results.json` holds all records. Earlier ones in
     `out` are replaced, anything else in their place is refused before the first is fitted."""
+    check_options("baselines", seed=seed)
     name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
     if split is None or not len(split) or (refit and not test):
         raise RnnlensError(f"there are no {name} reviews to judge by: prepare the corpus with some, or see --test")

@@ -13,12 +13,15 @@ from pathlib import Path
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_file
+from rnnlens.terminal import say
 
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
     """Words of a .json or .txt file (a list; a word a line), or the `most` strongest modifiers of analysed runs, by
     the mean of their scores where there are several."""
+    check_options("baselines", most=most)
     sources = [sources] if isinstance(sources, (str, Path)) else list(sources)
     if not sources:
         raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analysed runs")
@@ -71,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
         words = read_modifiers(asked.runs, asked.most)
         with atomic_file(asked.out) as temporary:
             temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-        print(f"{len(words)} words: {', '.join(words[:30])}, …")
+        say(f"{len(words)} words: {', '.join(words[:30])}, …")
 
     sys.exit(exit_code_of(command))
 

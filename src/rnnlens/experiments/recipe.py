@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
+from rnnlens.errors import UsageError
 from rnnlens.training.config import TrainConfig
 
 RECIPE = TrainConfig(
@@ -24,3 +27,10 @@ class Settings:
     scale: float = 0.03
     memory: float = 100.0
     config: TrainConfig = RECIPE
+
+
+def recipe(given: Mapping[str, Any]) -> TrainConfig:
+    """The recipe with the fields that were given in place of its own."""
+    if "seed" in given:
+        raise UsageError("seed is given: `validate` trains networks with the seeds 0, 1, …; give how many with --seeds")
+    return replace(RECIPE, **given)

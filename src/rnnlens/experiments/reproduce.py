@@ -35,7 +35,9 @@ from rnnlens.experiments.table import paper_column, table_results, table_text
 from rnnlens.experiments.trials import baseline, judge, network, opened
 from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
 from rnnlens.provenance import KEY
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_folder, check_json
+from rnnlens.terminal import say
 from rnnlens.training import train
 
 ARCHITECTURES = ("bow", "vanilla", "ugrnn", "gru", "lstm")
@@ -52,7 +54,7 @@ def reproduce(
     modifiers: list[str] | None = None,
     most: int = 400,
     trials: int = 0,
-    balance: bool = False,
+    balance: bool | None = None,
     engine: str = "local",
     jobs: int = 1,
     device: str | None = None,
@@ -63,8 +65,11 @@ def reproduce(
     settings   a sweep's settings.json; by default those that come along
     modifiers  the modifier words; by default the `most` strongest that networks trained here agree on
     trials     search for settings first, with so many trials a model
-    balance    weigh the classes equally, however many reviews each has
+    balance    weigh the classes equally, however many reviews each has, or not; by default as the settings say
     """
+    check_options("reproduce", seeds=seeds, most=most, trials=trials, jobs=jobs)
+    if trials and settings is not None:
+        raise RnnlensError(f"trials is {trials}, and {quoted(str(settings))} names other settings: give one of the two")
     models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
     check_json(out / "results.json", "table", "a result of `rnnlens reproduce`")
     data = load_corpus(corpus)
@@ -197,9 +202,12 @@ def in_disorder(split: Split, seed: int, max_words: int | None = None) -> Split:
 # --- what the models need ---------------------------------------------------------------------------------------------
 
 
-def _weighed(choice: dict[str, Any], model: str, balance: bool) -> dict[str, Any]:
-    equal = {"class_weight": "balanced"} if model in BASELINES else {"balance": True}
-    return {**choice, "parameters": {**choice["parameters"], **(equal if balance else {})}}
+def _weighed(choice: dict[str, Any], model: str, balance: bool | None) -> dict[str, Any]:
+    """The choice; what was asked of the classes' weights wins over it."""
+    if balance is None:
+        return choice
+    asked = {"class_weight": "balanced" if balance else None} if model in BASELINES else {"balance": balance}
+    return {**choice, "parameters": {**choice["parameters"], **asked}}
 
 
 def _searched(
@@ -261,20 +269,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
     parser.add_argument("--most", type=int, default=400, help="how many modifiers")
     parser.add_argument("--trials", type=int, default=0, help="search for settings first, with so many trials a model")
-    parser.add_argument("--balance", action="store_true", help="weigh the classes equally")
+    parser.add_argument("--balance", action=argparse.BooleanOptionalAction, help="weigh the classes equally")
     parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--device", choices=["cpu", "cuda"])
     asked = parser.parse_args(arguments)
 
     def command() -> None:
+        check_options("reproduce", vars(asked))
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
         results = reproduce(
             asked.corpus, asked.out, models=models_of(asked.model), seeds=asked.seeds, settings=asked.settings,
             modifiers=words, most=asked.most, trials=asked.trials, balance=asked.balance, engine=asked.engine,
-            jobs=asked.jobs, device=asked.device, told=lambda note: print(note, flush=True),
+            jobs=asked.jobs, device=asked.device, told=lambda note: say(note, flush=True),
         )  # fmt: skip
-        print(table_text(results["table"]))
+        say(table_text(results["table"]), lines=True)
 
     sys.exit(exit_code_of(command))
 

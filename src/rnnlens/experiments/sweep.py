@@ -16,6 +16,7 @@ from rnnlens.experiments.settings import earlier_models, write_settings
 from rnnlens.experiments.space import check_model
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_file
 
 Engine = Literal["local", "ray"]
@@ -48,6 +49,7 @@ def sweep(
     """
     from rnnlens.corpora import load_corpus
 
+    check_options("sweep", trials=trials, jobs=jobs, seed=seed)
     need_modifiers([check_model(model) for model in models], modifiers)
     out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)

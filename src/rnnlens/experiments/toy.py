@@ -35,6 +35,7 @@ from rnnlens.experiments.toy_claims import toy_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
 from rnnlens.provenance import KEY
+from rnnlens.ranges import check_options
 from rnnlens.runs import Run
 from rnnlens.training import TrainConfig, train
 from rnnlens.training.loop import threads_for
@@ -71,6 +72,7 @@ def train_toy(
     config: TrainConfig | None = None,
 ) -> Run:
     """Train a network on the toy language."""
+    check_options("toy", hidden=hidden, embedding=embedding, seed=seed, reviews=reviews)
     corpus = toy_corpus(train=reviews, seed=seed)
     network = Network(corpus.vocab, arch=arch, hidden=hidden, embedding=embedding, seed=seed)
     return train(network, corpus, config or toy_config(seed), out, resume=resume, device=device)
@@ -96,6 +98,7 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
 
     starts: how many visited states the slow points are sought from.
     """
+    check_options("toy", starts=starts)
     language, network = _language(run), copy.deepcopy(run.network).cpu().double()
     toy: dict[str, Any] = {"phrases": read_phrases(network, language), "pad_drift": pad_drift(network)}
     with threads_for(network, None), progress_bar("taking it apart", 9, shown=progress) as advance:

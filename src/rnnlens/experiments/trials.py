@@ -27,10 +27,11 @@ from rnnlens.experiments.settings import best
 from rnnlens.experiments.space import check_model, models_of, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_file
+from rnnlens.terminal import say
 from rnnlens.training import TrainConfig, evaluate, train
-
-SHAPE = ("hidden", "embedding", "scale", "memory")  # what Network takes; the rest is TrainConfig's
+from rnnlens.training.command import resolve
 
 
 def baseline(
@@ -46,9 +47,8 @@ def baseline(
 
 def network(model: str, corpus: Corpus, options: dict[str, Any], seed: int) -> tuple[Network, TrainConfig]:
     """One of the four networks, untrained, and how to train it: to the last epoch, as a refit without validation is."""
-    shape = {name: options[name] for name in SHAPE if name in options}
-    rest = {name: value for name, value in options.items() if name not in SHAPE}
-    return Network(corpus.vocab, arch=model, seed=seed, **shape), TrainConfig(**rest, keep="last", seed=seed)
+    shape, config = resolve({"seed": seed}, options)
+    return Network(corpus.vocab, arch=model, seed=seed, **shape), config
 
 
 def need_modifiers(models: list[str], modifiers: list[str] | None) -> None:
@@ -159,6 +159,7 @@ def run_trials(
     trial: Callable[..., dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
     """Run the trials that `out` does not hold yet, several at a time; each is appended as it finishes."""
+    check_options("sweep", seed=seed, jobs=jobs)
     need_modifiers([check_model(model) for model in models], modifiers)
     check_file(out, rb'"trial": ', "a file of trials")
     about = mark(load_corpus(corpus), modifiers)
@@ -171,7 +172,7 @@ def run_trials(
         append_line(out, row)
         before.append(row)
         accuracy = "diverged" if row["accuracy"] is None else f"{100 * row['accuracy']:.2f} %"
-        print(
+        say(
             f"{time.monotonic() - since:6.0f} s  {row['model']} {row['trial']}: {accuracy}  {row['seconds']} s",
             flush=True,
         )
@@ -192,9 +193,10 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
 
     def command() -> None:
+        check_options("sweep", seed=asked.seed, most=asked.most, jobs=asked.jobs)
         models = models_of(asked.model)
         first, _, last = asked.trials.partition("-")
-        if not (first.isdigit() and (last or first).isdigit()):
+        if not (first.isdecimal() and (last or first).isdecimal()):
             raise RnnlensError(f"trials is {quoted(asked.trials)}: expected a range such as 0-59")
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
         rows = run_trials(asked.corpus, models, range(int(first), int(last or first) + 1), asked.seed, words,
@@ -202,7 +204,7 @@ def main(arguments: list[str] | None = None) -> None:
         for model in models:
             top = best(rows, model)
             if top is not None:
-                print(f"{model}: {100 * top['accuracy']:.2f} % with {top['parameters']}")
+                say(f"{model}: {100 * top['accuracy']:.2f} % with {top['parameters']}")
 
     sys.exit(exit_code_of(command))
 

@@ -28,17 +28,19 @@ from rnnlens.context.modifiers import kind_of
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, preset
 from rnnlens.corpora.truth import Truth
-from rnnlens.errors import RnnlensError, exit_code_of
+from rnnlens.errors import exit_code_of
 from rnnlens.experiments.against_truth import scored
 from rnnlens.experiments.ceiling import REACH, known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
-from rnnlens.experiments.recipe import RECIPE, Settings
+from rnnlens.experiments.recipe import Settings, recipe
 from rnnlens.experiments.scoring import score_words
 from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
 from rnnlens.experiments.workers import run_jobs
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_folder, check_json
+from rnnlens.terminal import say
 from rnnlens.training.__main__ import config_flags
-from rnnlens.training.config import TrainConfig
+from rnnlens.training.command import given_fields
 
 Told = Callable[[str], None]
 
@@ -57,8 +59,7 @@ def validate(
     name: str | None = None,
 ) -> dict[str, Any]:
     """Train, take apart and score; returns what validation.json gets."""
-    if seeds < 1:
-        raise RnnlensError(f"seeds is {seeds}: expected at least 1")
+    check_options("validate", seeds=seeds, language_seed=language_seed, jobs=jobs)
     settings, out, began = settings or Settings(), Path(out), time.monotonic()
     check_json(out / "validation.json", "preset", "a result of `rnnlens validate`")
     name = name or (language if isinstance(language, str) else "own")
@@ -182,11 +183,14 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
     """A table: a row for each score and measure, with each network's range, and the consensus."""
     networks, consensus = found["networks"], found.get("consensus")
 
+    def number(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"  # too few words to measure it by
+
     def row(name: str, pick: Callable[[dict[str, Any]], float | None], of: list[dict[str, Any]]) -> list[str]:
         values = [value for value in (pick(one) for one in of) if value is not None]
         spread = "–" if not values else f"{np.mean(values):.3f} ({min(values):.3f} … {max(values):.3f})"
         both = pick(consensus) if consensus is not None else None
-        return [name, spread, "–" if both is None else f"{both:.3f}"]
+        return [name, spread, number(both)]
 
     rows = [
         row(f"average precision: {name}", lambda one, name=name: one["scores"][name]["average_precision"], networks)  # type: ignore[misc]
@@ -214,7 +218,7 @@ def summary(found: dict[str, Any]) -> list[list[str]]:
             precision = max(score["average_precision"] for score in one["scores"].values())
             rows.append([f"{other}: average precision", f"{precision:.3f}", ""])
             for rows_of, told in (("all", "all"), ("learnable", "frequent enough")):
-                rows.append([f"{other}: strength r, {told}", f"{one['strength'][rows_of]['pearson']:.3f}", ""])
+                rows.append([f"{other}: strength r, {told}", number(one["strength"][rows_of]["pearson"]), ""])
     return rows
 
 
@@ -225,12 +229,13 @@ def validate_command(
     """What `rnnlens validate` and `python -m rnnlens.experiments.validate` both do; returns the table."""
     from rnnlens.training.loop import check_device
 
+    check_options("validate", vars(settings), documents=documents, seeds=seeds, language_seed=language_seed, jobs=jobs)
     check_device(device)
     language = preset(name)
     found = validate(
         name if documents is None else dataclasses.replace(language, train=documents), out,
         settings, seeds=seeds, language_seed=language_seed, convolution=convolution, jobs=jobs, device=device,
-        told=lambda note: print(note, flush=True),
+        told=lambda note: say(note, flush=True),
     )  # fmt: skip
     return summary(found)
 
@@ -251,18 +256,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="networks at a time")
     parser.add_argument("--no-convolution", action="store_true", help="networks only")
     parser.add_argument("--device", choices=["cpu", "cuda"])
-    config_flags(parser, RECIPE)
+    config_flags(parser)
     asked = parser.parse_args(arguments)
 
     def command() -> None:
-        config = TrainConfig(**{field.name: getattr(asked, field.name) for field in dataclasses.fields(TrainConfig)})
+        config = recipe(given_fields(vars(asked)))
         settings = Settings(asked.arch, asked.hidden, asked.embedding, asked.scale, asked.memory, config)
         rows = validate_command(
             asked.preset, asked.out, settings, asked.seeds, asked.language_seed, asked.documents,
             not asked.no_convolution, asked.jobs, asked.device,
         )  # fmt: skip
         for name, networks, consensus in rows:
-            print(f"{name:45} {networks:28} {consensus}")
+            say(f"{name:45} {networks:28} {consensus}")
 
     sys.exit(exit_code_of(command))
 

@@ -137,7 +137,7 @@ def ray_cluster(workers: int) -> Generator[Any]:
 def _need_answer(address: str) -> None:
     """Ray itself would try for minutes, and then end the process."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and port.isdigit()):
+    if not (host and port.isdecimal()):
         return  # `auto` and its like
     try:
         socket.create_connection((host, int(port)), timeout=10).close()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +19,7 @@ from rnnlens.figures.linear_quality import linear_quality
 from rnnlens.figures.modes import mode_angles, mode_removal, spectra
 from rnnlens.figures.modifiers import modifiers
 from rnnlens.figures.perturbation import perturbation
+from rnnlens.figures.pictures import shared_browser
 from rnnlens.figures.probes import probe_phrases, probe_reviews
 from rnnlens.figures.state_space import state_space
 from rnnlens.figures.style import write_figure
@@ -93,7 +93,7 @@ def write_figures(
     for name in found:
         check_output(Path(out) / f"{name}.{format}", "a figure", format)
     written, missing = [], {}
-    with _browser(format != "html"):
+    with nullcontext() if format == "html" else shared_browser():
         for name, draw in found.items():
             told(name)
             try:
@@ -103,22 +103,3 @@ def write_figures(
                 continue
             written.append(write_figure(figure, Path(out) / f"{name}.{format}"))
     return written, missing
-
-
-@contextmanager
-def _browser(needed: bool) -> Iterator[None]:
-    """One browser for all pictures, if one can be started; if none can, the first picture says what is missing."""
-    server = None
-    if needed:
-        with suppress(Exception):  # not installed, or without a browser: `write_figure` tells which
-            import kaleido
-
-            kaleido.start_sync_server(silence_warnings=True, mathjax=False)  # which it would fetch from the net
-            server = kaleido
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="The kopts argument is ignored")
-            yield
-    finally:
-        if server is not None:
-            server.stop_sync_server(silence_warnings=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rnnlens.artifacts import atomic_file
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.figures.pictures import picture
 from rnnlens.replacing import check_output
 
 if TYPE_CHECKING:
@@ -144,18 +145,20 @@ def legend_below(
     )  # fmt: skip
 
 
+PICTURES = ("html", "svg", "pdf", "png")  # what a figure is saved as
+
+
 def write_figure(figure: Figure, path: Path | str) -> Path:
     """Save a figure by its suffix: .html stands alone; .svg, .pdf and .png need the extra `rnnlens[images]`. A file of
     another kind is never replaced."""
-    path = check_output(path, "a figure", "html", "svg", "pdf", "png")
+    path = check_output(path, "a figure", *PICTURES)
     kind = path.suffix.lower().lstrip(".")
     with atomic_file(path) as temporary:
         if kind == "html":
             figure.write_html(temporary, include_plotlyjs=True)
         else:
-            width, height = figure.layout.width or 900, figure.layout.height or 480
             try:
-                temporary.write_bytes(figure.to_image(format=kind, width=width, height=height, scale=2))
+                temporary.write_bytes(picture(figure, kind))
             except Exception as error:  # what draws has errors of its own kind, and so has its browser
                 raise RnnlensError(
                     f"cannot draw {quoted(str(path))}: {(str(error).strip().splitlines() or [repr(error)])[0]:.160} "

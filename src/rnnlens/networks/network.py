@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,10 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rnnlens.corpora.vocab import PAD, Vocab
-from rnnlens.corpora.words import split_words
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.starting import hold
+from rnnlens.ranges import check_options
 
 
 class Network(nn.Module):
@@ -45,13 +45,7 @@ class Network(nn.Module):
         super().__init__()
         if arch not in CELLS:
             raise RnnlensError(f"unknown architecture {quoted(arch)}: expected one of {', '.join(CELLS)}")
-        for name, value in (("hidden", hidden), ("embedding", embedding)):
-            if not isinstance(value, int) or value < 1:
-                raise RnnlensError(f"{name} is {quoted(value)}: expected a whole number of at least 1")
-        if not (scale > 0 and math.isfinite(scale)):
-            raise RnnlensError(f"scale is {quoted(scale)}: expected a number above 0")
-        if not (memory == 0 or 1 <= memory < math.inf):
-            raise RnnlensError(f"memory is {quoted(memory)}: expected a number of words of at least 1, or 0 for none")
+        check_options("network", hidden=hidden, embedding=embedding, scale=scale, memory=memory, seed=seed)
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         generator = torch.Generator().manual_seed(seed)
         cell = CELLS[arch](hidden, embedding, generator)
@@ -169,16 +163,30 @@ class Network(nn.Module):
     def _initial(self, e: Tensor, h0: Tensor | None) -> Tensor:
         return (self.h0 if h0 is None else h0).expand(e.shape[0], self.size)
 
-    @torch.no_grad()
     def read(self, text: str | Sequence[str]) -> list[tuple[str, float]]:
         """The words of a text, each with the logit after it: `network.read("not bad at all")`.
 
-        A list of words is taken as it is. `<pad>` is no input."""
+        A list of words is taken as it is. `<pad>` is no input. A warning says when the network does not know most of
+        the words."""
         if self.vocab is None:
             raise RnnlensError("this network has no words: `read` needs a vocabulary; use `states` for its inputs")
-        words = split_words(text) if isinstance(text, str) else list(text)
+        words = self.vocab.split(text) if isinstance(text, str) else list(text)
         if not words:
             raise RnnlensError(f"no word in {quoted(text)}: expected some text")
+        unknown = self.vocab.unknown(words)
+        if 2 * len(unknown) > len(words):
+            warnings.warn(
+                f"{len(unknown)} of the {len(words)} words of {quoted(text)} are unknown to this network, such as "
+                f"{quoted(unknown[0])}: its reading of them means little",
+                RnnlensWarning,
+                stacklevel=2,
+            )
+        return self.read_words(words)
+
+    @torch.no_grad()
+    def read_words(self, words: Sequence[str]) -> list[tuple[str, float]]:
+        """Words as the vocabulary spells them, each with the logit after it; unknown ones are not warned of."""
+        assert self.vocab is not None
         ids = torch.as_tensor(self.vocab.encode(words), device=self.h0.device).unsqueeze(0)
         return list(zip(words, self.logits(ids)[0, 1:].tolist(), strict=True))
 

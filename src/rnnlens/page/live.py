@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rnnlens.context.modifiers import CHANGES, NEGATES, kind_of
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.corpora.words import RULES, WORD
+from rnnlens.corpora.words import LOWERED, RULES, WORD
 from rnnlens.experiments.analyze import MEASURES
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.cells import CELLS, Vanilla
@@ -57,9 +57,10 @@ def live(
     assert vocab is not None
     known = [word in vocab for word in (*probes["positive"], *probes["negative"])]
     data: dict[str, Any] = {
-        "word": WORD, "rules": RULES, "words": vocab.words, "unk": vocab.unk, "kinds": KINDS,
+        "word": WORD, "rules": RULES, "lowered": LOWERED if vocab.cased else None,
+        "words": vocab.words, "unk": vocab.unk, "kinds": KINDS,
         "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []},
-        "threshold": results.get("modifiers", {}).get("threshold"),
+        "threshold": float(results["modifiers"]["threshold"]) if "modifiers" in results else None,
         "measured": _measured(arrays, vocab) or _listed(results, vocab),
         "stored": {},
     }  # fmt: skip
@@ -182,5 +183,6 @@ def _table(ids: Tensor, columns: Mapping[str, Tensor], vocab: Vocab) -> dict[str
     kinds = torch.tensor([KINDS.index(kind_of(*row)) for row in means], dtype=torch.uint8)
     found = {"ids": packed(ids.int()), "kinds": packed(kinds)} | {name: packed(columns[name]) for name in SHOWN}
     if vocab.counts is not None:
-        found["counts"] = packed(torch.from_numpy(vocab.counts)[ids].int())
+        counts = torch.from_numpy(vocab.counts)[ids]
+        found["counts"] = packed(counts.int() if int(counts.abs().max()) < 2**31 else counts.double())
     return found

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.artifacts import atomic_file
+from rnnlens.artifacts import atomic_file, understood
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.page.analysis import analysis_sections, analysis_story
 from rnnlens.page.live import live, no_network, stored_arrays
@@ -15,6 +16,7 @@ from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
 from rnnlens.provenance import KEY
+from rnnlens.ranges import check_options
 from rnnlens.replacing import check_output
 from rnnlens.runs import Run, load
 
@@ -28,8 +30,7 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
     out: a name ending in html. A file there is replaced only if rnnlens wrote it.
     words: how many of the most frequent words the live network in the page knows; by default as many as 12 MB hold.
     """
-    if words is not None and words < 0:
-        raise RnnlensError(f"words is {quoted(words)}: expected how many words the page carries, 0 or more")
+    check_options("report", words=words)
     folder, more = None, {}
     if isinstance(run, Path | str):
         folder = None if str(run).startswith("zoo:") else Path(run)
@@ -47,7 +48,8 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
     if out is None and folder is None:
         raise RnnlensError("this network has no run folder: say where to write, as in report(analysis, 'report.html')")
     path = check_output(out if out is not None else folder / "report.html", "a page", "html", "htm")  # type: ignore[operator]
-    text = page(opened, words, more)
+    with nullcontext() if folder is None else understood(folder / "results.json", "result of rnnlens"):
+        text = page(opened, words, more)
     with atomic_file(path) as temporary:
         temporary.write_bytes(text.encode("utf-8", "replace"))  # (a lone surrogate is no character)
     return path

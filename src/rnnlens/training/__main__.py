@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from rnnlens.errors import exit_code_of
-from rnnlens.training.command import train_command
+from rnnlens.training.command import SHAPE, given_fields, train_command
 from rnnlens.training.config import TrainConfig
 
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m rnnlens.training", description="Train a network on a corpus.")
-    parser.add_argument("corpus", help="a prepared folder, a file, a hub name, or toy")
+    parser.add_argument("corpus", help="a prepared folder, a file, hf:owner/name, or toy")
     parser.add_argument("--out", type=Path, required=True, help="the run folder to write")
     parser.add_argument("--arch", default="gru", choices=["gru", "lstm", "ugrnn", "vanilla"])
-    parser.add_argument("--hidden", type=int, default=256)
-    parser.add_argument("--embedding", type=int, default=128)
-    parser.add_argument("--scale", type=float, default=1.0, help="size of the untrained embeddings")
-    parser.add_argument("--memory", type=float, default=0.0, help="words that untrained units hold on to, at most")
+    shape = parser.add_argument_group("shape", argument_default=argparse.SUPPRESS)
+    shape.add_argument("--hidden", type=int, help="units of the network (default: 256)")
+    shape.add_argument("--embedding", type=int, help="length of a word's embedding (default: 128)")
+    shape.add_argument("--scale", type=float, help="size of the untrained embeddings (default: 1)")
+    shape.add_argument("--memory", type=float, help="words that untrained units keep, at most (default: 0, none)")
     parser.add_argument("--refit", action="store_true", help="train on the validation reviews too, to the last epoch")
     parser.add_argument("--tuned", action="store_true", help="with the settings that come along for Table 1")
-    parser.add_argument(
-        "--settings", type=Path, help="a sweep's settings.json; flags that differ from their defaults win"
-    )
+    parser.add_argument("--settings", type=Path, help="a sweep's settings.json; flags that are given win")
+    parser.add_argument("--sources", help="train on these sources of the corpus only, with commas")
     parser.add_argument("--resume", action="store_true", help="go on where a killed run stopped")
     parser.add_argument("--test", action="store_true", help="evaluate on the test split at the end")
     parser.add_argument("--device", choices=["cpu", "cuda"])
@@ -36,25 +36,25 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def config_flags(parser: argparse.ArgumentParser, config: TrainConfig = TrainConfig()) -> None:  # noqa: B008 - frozen
-    """A flag for every field of TrainConfig; what is not given is as in `config`."""
+def config_flags(parser: argparse.ArgumentParser) -> None:
+    """A flag for every field of TrainConfig; what is not given is not among the parsed ones."""
     hints = get_type_hints(TrainConfig)
     for field in dataclasses.fields(TrainConfig):
         kinds = [kind for kind in (get_args(hints[field.name]) or (hints[field.name],)) if kind is not type(None)]
-        flag, default = f"--{field.name.replace('_', '-')}", getattr(config, field.name)
+        flag, usual = f"--{field.name.replace('_', '-')}", argparse.SUPPRESS
         if kinds == [bool]:
-            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=default)
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=usual)
         elif isinstance(kinds[0], str):
-            parser.add_argument(flag, choices=kinds, default=default)
+            parser.add_argument(flag, choices=kinds, default=usual)
         else:
-            parser.add_argument(flag, type=kinds[0], default=default)
+            parser.add_argument(flag, type=kinds[0], default=usual)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    given = vars(parser().parse_args(arguments))
-    names = [field.name for field in dataclasses.fields(TrainConfig)]
-    settings = {name: given.pop(name) for name in names}
-    return exit_code_of(lambda: train_command(config=TrainConfig(**settings), **given))
+    asked = vars(parser().parse_args(arguments))
+    given = given_fields(asked, SHAPE)
+    rest = {name: value for name, value in asked.items() if name not in given}
+    return exit_code_of(lambda: train_command(given=given, **rest))
 
 
 if __name__ == "__main__":

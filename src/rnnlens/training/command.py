@@ -3,74 +3,99 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ranges import check_options
+from rnnlens.terminal import say
 from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
     from rnnlens.runs import Run
 
 
+SHAPE = ("hidden", "embedding", "scale", "memory")  # what Network takes; the rest is TrainConfig's
+NAMES = tuple(field.name for field in fields(TrainConfig))
+
+
+def given_fields(flags: Mapping[str, Any], more: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Those of parsed flags that are fields of TrainConfig, or named in `more`."""
+    return {name: flags[name] for name in (*more, *NAMES) if name in flags}
+
+
+def resolve(given: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], TrainConfig]:
+    """The shape of a network and how to train it: what was given, even where it equals a default; else what a search
+    chose; else the default. A search judges the last weights, so with its choice these are kept."""
+    merged = {**({"keep": "last", **chosen} if chosen is not None else {}), **given}
+    shape = {name: merged.pop(name) for name in SHAPE if name in merged}
+    fields = given_fields(merged)
+    if unknown := merged.keys() - fields.keys():
+        raise RnnlensError(f"there is no setting {quoted(min(unknown))}: expected {', '.join((*SHAPE, *NAMES))}")
+    check_options("network", shape)
+    return shape, TrainConfig(**fields)
+
+
 def train_command(
     corpus: str,
     out: Path,
-    config: TrainConfig,
+    given: Mapping[str, Any],
+    *,
     arch: str = "gru",
-    hidden: int = 256,
-    embedding: int = 128,
-    resume: bool = False,
-    device: str | None = None,
-    test: bool = False,
-    threads: int | None = None,
-    scale: float = 1.0,
-    refit: bool = False,
-    settings: Path | None = None,
-    memory: float = 0.0,
     tuned: bool = False,
+    settings: Path | None = None,
+    sources: str | None = None,
+    refit: bool = False,
+    resume: bool = False,
+    test: bool = False,
+    device: str | None = None,
+    threads: int | None = None,
 ) -> Run:
-    """Train a fresh network of the given shape on a corpus (a source, a prepared folder, or `toy`); with `refit`, on
-    its training and validation reviews together; with `settings`, as a sweep chose, and `tuned`, as the one for
-    Table 1 did, but for what is no default."""
+    """Train a fresh network on a corpus (a source, a prepared folder, or `toy`).
+
+    given      the flags that were given, by name: the network's shape and fields of TrainConfig; they win over
+    settings   what a sweep chose, by its settings.json, and
+    tuned      the settings that come along
+    sources    train on these sources of the corpus only, with commas between them
+    refit      train on training and validation reviews together
+    """
     from rnnlens.corpora import load_corpus, toy_corpus
 
-    # The corpus first: a source that is not there is told before torch is imported.
-    data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
-    if refit and corpus == "toy":
-        raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
+    check_options("train", given, threads=threads)
+    _, config = resolve(given)
     if settings is not None and tuned:
         raise RnnlensError(f"tuned settings come along, {quoted(str(settings))} is another choice: give one of the two")
+    if refit and corpus == "toy":
+        raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
+    # The corpus first: a source that is not there is told before torch is imported.
+    data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
+    if sources is not None:
+        data = data.only([name.strip() for name in sources.split(",")])
+    chosen = None
     if settings is not None or tuned:
         from rnnlens.experiments.settings import PACKAGED, read_choice
 
         known = None if corpus == "toy" else data
-        chosen, usual = read_choice(settings or PACKAGED, arch, known)["parameters"], TrainConfig()
-        given = {name: value for name, value in asdict(config).items() if value != getattr(usual, name)}
-        hidden = chosen.get("hidden", hidden) if hidden == 256 else hidden
-        embedding = chosen.get("embedding", embedding) if embedding == 128 else embedding
-        scale = chosen.get("scale", scale) if scale == 1.0 else scale
-        memory = chosen.get("memory", memory) if memory == 0 else memory
-        fields = {name: value for name, value in chosen.items() if name in asdict(usual)}
-        config = TrainConfig(**{**fields, "keep": "last", **given})
+        chosen = read_choice(settings or PACKAGED, arch, known)["parameters"]
+    shape, config = resolve(given, chosen)
     data = data.refit() if refit else data
 
     from rnnlens.networks import Network
     from rnnlens.training.loop import train
 
-    shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
-    network = Network(data.vocab, arch=arch, seed=config.seed, **shape)  # type: ignore[arg-type]
+    network = Network(data.vocab, arch=arch, seed=config.seed, **shape)
     run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads)
     if int(os.environ.get("RANK", 0)) == 0:
         for record in run.history:
             told = "  ".join(f"{key} {value:.4g}" for key, value in record.items())
-            print(told)
-        print(repr(run))
+            say(told)
+        say(repr(run))
         if hint := _hint(run, data):
-            print(hint)
+            say(hint)
     return run
 
 

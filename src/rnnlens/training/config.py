@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ranges import check_options
 
 Schedule = Literal["cosine", "linear", "exponential", "constant"]
 Precision = Literal["fp32", "bf16"]
@@ -49,6 +50,9 @@ class TrainConfig:
     dropout_run: float = 1.0
     """Mean length of the pieces that drop or stay as a whole. With 1 each word drops by itself, which parts most
     modifiers from what they modify; with 10 or so phrases stay together."""
+    blanks: int = 0
+    """Blank inputs put, as one stretch at a random place, into the reviews of every fifth step, so that the network
+    learns to hold its reading while nothing is read; 0 for none."""
     embedding_dropout: float = 0.5
     """Chance that a component of an embedded word is zeroed."""
     average: float = 0.0
@@ -56,7 +60,7 @@ class TrainConfig:
     max_words: int | None = 800
     """Only the last so many words of a review are read; None for all."""
     balance: bool = False
-    """Weigh the classes equally, however many reviews each has."""
+    """Weigh the classes equally, however many reviews each has. With several sources this is always so, within each."""
     keep: Literal["best", "last"] = "best"
     """Which weights to end with: the best on the validation reviews after any epoch, or the last."""
     patience: int = 0
@@ -69,31 +73,18 @@ class TrainConfig:
     """Seed of the order of reviews and of every dropped word."""
 
     def __post_init__(self) -> None:
+        check_options("training", vars(self))
+
         def need(ok: bool, name: str, expected: str) -> None:
             if not ok:
                 raise RnnlensError(f"{name} is {quoted(getattr(self, name))}: expected {expected}")
 
-        for name in ("epochs", "batch"):
-            need(getattr(self, name) >= 1, name, "a whole number of at least 1")
-        for name in ("steps", "patience", "checkpoint_every"):
-            need(getattr(self, name) >= 0, name, "a whole number of at least 0")
-        need(self.learning_rate > 0 and math.isfinite(self.learning_rate), "learning_rate", "a number above 0")
-        need(self.word_epsilon > 0 and math.isfinite(self.word_epsilon), "word_epsilon", "a number above 0")
-        for name in ("clip", "weight_decay", "sparsity"):
-            need(getattr(self, name) >= 0 and math.isfinite(getattr(self, name)), name, "a number of at least 0")
-        need(self.dropout_run >= 1 and math.isfinite(self.dropout_run), "dropout_run", "a number of at least 1")
-        for name in ("warmup", "final_rate"):
-            need(0 <= getattr(self, name) <= 1, name, "a share between 0 and 1")
-        for name in ("word_dropout", "embedding_dropout", "average", "momentum", "second_momentum"):
-            need(0 <= getattr(self, name) < 1, name, "at least 0 and below 1")
-        need(self.max_words is None or self.max_words >= 1, "max_words", "a whole number of at least 1, or None")
         need(
             self.schedule in ("cosine", "linear", "exponential", "constant"),
             "schedule",
             "cosine, linear, exponential or constant",
         )
         need(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
-        need(0 <= self.seed < 2**63, "seed", "a whole number from 0 to 2^63")
         need(self.keep in ("best", "last"), "keep", "best or last")
         need(self.schedule != "exponential" or self.final_rate > 0, "final_rate", "above 0 for an exponential fall")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,28 +52,38 @@ def evaluate(
     if not len(split):
         raise RnnlensError("there are no reviews to evaluate on: expected at least one")
     correct, loss, logits = _read(network, split, np.arange(len(split)), max_words, tokens, most)
-    return Evaluation(correct / len(split), loss / len(split), logits)
+    return Evaluation(float(correct.sum()) / len(split), float(loss.sum()) / len(split), logits)
 
 
 def evaluate_together(
-    accelerator: Accelerator, network: Network, split: Any, max_words: int | None
-) -> tuple[float, float]:
-    """Accuracy and loss on a split, of which every process reads its share. All must call it."""
+    accelerator: Accelerator, network: Network, split: Any, max_words: int | None, sources: Sequence[str] = ()
+) -> tuple[float, float, dict[str, dict[str, float]]]:
+    """Accuracy and loss on a split, of which every process reads its share, and both for each of several sources. All
+    processes must call it."""
     mine = np.arange(accelerator.process_index, len(split), accelerator.num_processes)
-    sums = torch.tensor(_read(network, split, mine, max_words)[:2], dtype=torch.float64, device=accelerator.device)
-    correct, loss = accelerator.reduce(sums).tolist()
-    return correct / len(split), loss / len(split)
+    correct, loss, _ = _read(network, split, mine, max_words)
+    numbers = np.zeros(len(split), np.int64) if not sources else np.asarray(split.sources, np.int64)
+    rows = [np.bincount(numbers[mine], x[mine], max(1, len(sources))) for x in (correct, loss)]
+    sums = accelerator.reduce(torch.tensor(np.stack(rows), dtype=torch.float64, device=accelerator.device))
+    n = np.bincount(numbers, minlength=max(1, len(sources)))
+    found = {
+        name: {"accuracy": float(sums[0, i] / n[i]), "loss": float(sums[1, i] / n[i]), "n": int(n[i])}
+        for i, name in enumerate(sources)
+        if n[i]
+    }
+    accuracy, mean = (sums.sum(1) / len(split)).tolist()
+    return accuracy, mean, found
 
 
 @torch.no_grad()
 def _read(
     network: Network, split: Any, chosen: np.ndarray, max_words: int | None, tokens: int = 2**16, most: int = 512
-) -> tuple[float, float, np.ndarray]:
-    """Sums over the chosen reviews, correct and loss, and the logits of each (of the others, 0)."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each of the chosen reviews whether it is right and its loss (n,), and its logits (of the others, 0)."""
     device, labels = network.h0.device, np.asarray(split.labels)
     lengths = split.lengths[chosen] if max_words is None else np.minimum(split.lengths[chosen], max_words)
     logits = np.zeros(labels.shape, dtype=np.float32)
-    loss = correct = 0.0
+    loss, correct = np.zeros(len(split)), np.zeros(len(split))
     for batch in token_batches(lengths, tokens, most):
         rows = chosen[batch]
         ids, n = (torch.from_numpy(part).to(device) for part in split.batch(rows, max_words))
@@ -80,5 +91,5 @@ def _read(
         out = read_out(network, network.embed(ids), n, per_word=labels.ndim == 2).float()
         losses_, correct_ = losses(out, target)
         logits[rows] = out.cpu().numpy()
-        loss, correct = loss + float(losses_.sum()), correct + float(correct_.sum())
+        loss[rows], correct[rows] = losses_.cpu().numpy(), correct_.cpu().numpy()
     return correct, loss, logits

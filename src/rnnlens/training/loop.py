@@ -23,11 +23,13 @@ from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 
 from rnnlens import __version__
-from rnnlens.artifacts import append_line, exclusive, fingerprint, read_lines, rewrite_lines, write_json
+from rnnlens.artifacts import append_line, exclusive, fingerprint, read_lines, rewrite_lines, understood, write_json
+from rnnlens.corpora.vocab import PAD
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import Advance, progress_bar
 from rnnlens.provenance import KEY, RUN_SCHEMA
+from rnnlens.ranges import check_options
 from rnnlens.replacing import FINGERPRINTED, check_file
 from rnnlens.runs import Run, load, read_about, weights_fingerprint, write_vocab, write_weights
 from rnnlens.training.batches import epoch_batches
@@ -40,18 +42,20 @@ from rnnlens.training.optimiser import make_optimiser, shrink_words
 class Objective(nn.Module):
     """Network and loss as one module, so that several processes can wrap it as a whole."""
 
-    def __init__(self, network: Network, class_weights: Tensor | None):
+    def __init__(self, network: Network):
         super().__init__()
-        self.network, self.class_weights = network, class_weights
+        self.network = network
 
-    def forward(self, ids: Tensor, lengths: Tensor, labels: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Sums over the reviews of a batch: loss, number correct."""
+    def forward(
+        self, ids: Tensor, lengths: Tensor, labels: Tensor, mask: Tensor | None, weights: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Sums over the reviews of a batch: loss, in which each review has its weight (B,), and number correct."""
         e = self.network.embed(ids)
         if mask is not None:
             e = e * mask
         loss, correct = losses(read_out(self.network, e, lengths, per_word=labels.ndim == 2).float(), labels)
-        if self.class_weights is not None:
-            loss = loss * self.class_weights[labels.long()]
+        if weights is not None:
+            loss = loss * weights
         return loss.sum(), correct.sum()
 
 
@@ -73,6 +77,7 @@ def train(
     language has, by squared error. With `resume`, a run that was killed continues exactly where its last checkpoint
     stands, and a finished one is only opened. With `test`, the finished network is evaluated, once, on the test split.
     """
+    check_options("train", threads=threads)
     config, out = config or TrainConfig(), Path(out).absolute()
     check_device(device)
     if isinstance(corpus, Path | str):
@@ -124,7 +129,8 @@ class Trainer:
         self.steps = math.ceil(len(corpus.train) / config.batch)  # an epoch's
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
         network.to(self.device).train()
-        self.model = accelerator.prepare_model(Objective(network, _class_weights(corpus, config, self.device)))
+        self.model = accelerator.prepare_model(Objective(network))
+        self.weights = document_weights(corpus, config)
         self.optimiser = make_optimiser(network, config)
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
@@ -180,14 +186,18 @@ class Trainer:
         ids, lengths = (torch.from_numpy(part) for part in train.batch(mine, config.max_words))
         labels = torch.from_numpy(np.asarray(train.labels)[mine].astype(np.float32))
         ids, lengths, labels = (self._there(x) for x in (ids, lengths, labels))
+        weights = None if self.weights is None else self._there(torch.from_numpy(self.weights[mine]))
         # Chance is drawn for the whole batch, then shared out: the same words drop however many processes there are.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
+        generator = torch.Generator(self.device).manual_seed(int(seed))
         longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
-        ids, mask = drop(
-            ids, self.network.inputs, config, torch.Generator(self.device).manual_seed(int(seed)),
-            (len(rows), max(ids.shape[1], longest)), share,
-        )  # fmt: skip
-        loss, correct = self.model(ids, lengths, labels, mask)
+        if config.blanks and labels.ndim == 1 and self.counters.step % 5 == 0:
+            places = torch.rand(len(rows), generator=generator, device=self.device)[share]
+            ids, lengths = insert_blanks(ids, lengths, (places * (lengths + 1)).long(), config.blanks)
+            longest += config.blanks
+        whole = len(rows), max(ids.shape[1], longest)
+        ids, mask = drop(ids, self.network.inputs, config, generator, whole, share)
+        loss, correct = self.model(ids, lengths, labels, mask, weights)
         for group in self.optimiser.param_groups:
             group["lr"] = config.rate(self.counters.step, self.total)
         self.optimiser.zero_grad(set_to_none=True)
@@ -228,7 +238,7 @@ class Trainer:
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
             _adopt(self.network, self.average)
-            accuracy, loss = evaluate_together(self.accelerator, self.network, validation, self.config.max_words)
+            accuracy, loss, _ = evaluate_together(self.accelerator, self.network, validation, self.config.max_words)
             record |= {"validation_loss": loss, "validation_accuracy": accuracy}
             # Accuracy decides; where it ties (a toy network that is never wrong), the loss does.
             score = (accuracy, -loss)
@@ -255,10 +265,13 @@ class Trainer:
     def finish(self, about: dict[str, Any]) -> None:
         """Evaluate, all processes together; then one writes the finished run, whose checkpoint is no longer needed."""
         network, validation = self.network.eval(), self.corpus.validation
-        accuracy, loss = {}, {}
+        accuracy: dict[str, Any] = {}
+        loss = {}
         if validation is not None and len(validation):
-            found = evaluate_together(self.accelerator, network, validation, self.config.max_words)
-            accuracy["validation"], loss["validation"] = found
+            accuracy["validation"], loss["validation"], found = evaluate_together(
+                self.accelerator, network, validation, self.config.max_words, _sources(self.corpus)
+            )
+            accuracy |= {"validation_sources": found} if found else {}
         network.cpu()
         if not self.main:
             return
@@ -282,6 +295,14 @@ class Trainer:
 
     def _weights(self) -> Weights:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}
+
+
+def insert_blanks(ids: Tensor, lengths: Tensor, places: Tensor, blanks: int) -> tuple[Tensor, Tensor]:
+    """Ids (B, T) with a stretch of blank inputs in each row, before its word number `places` (B,); the new lengths."""
+    t = torch.arange(ids.shape[1] + blanks, device=ids.device)
+    before, within = t < places[:, None], (t >= places[:, None]) & (t < places[:, None] + blanks)
+    words = ids.gather(1, torch.where(before, t, t - blanks).clamp(0, ids.shape[1] - 1))
+    return words.masked_fill(within, PAD), lengths + blanks
 
 
 def drop(
@@ -328,8 +349,6 @@ def threads_for(network: Network, threads: int | None) -> Iterator[None]:
     """CPU threads: the number asked for, else one for small networks, whose products are too short to share: on a busy
     machine two threads that wait for each other can take many times as long as one."""
     before = torch.get_num_threads()
-    if threads is not None and threads < 1:
-        raise RnnlensError(f"threads is {threads}: expected at least 1")
     torch.set_num_threads(threads or (1 if network.size <= 128 else before))
     try:
         yield
@@ -353,11 +372,12 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
         return
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
-    before = read_about(out)
-    usual = dataclasses.asdict(TrainConfig())  # what an older version did not ask for was as it is by default
-    for part in ("network", "config", "corpus"):
-        old, new = {**(usual if part == "config" else {}), **before[part]}, about[part]
-        for key in ("fingerprint",) if part == "corpus" else sorted(set(old) | set(new)):
+    with understood(out / "run.json", "run of rnnlens"):
+        before = _deciding(read_about(out))
+    # What an older version did not ask for was as it is by default.
+    for part, usual in (("network", {}), ("config", dataclasses.asdict(TrainConfig())), ("corpus", {})):
+        old, new = {**usual, **before[part]}, _deciding(about)[part]
+        for key in sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
                 raise RnnlensError(
                     f"cannot resume {quoted(str(out))}: its {part} {key} is {quoted(old.get(key))}, now "
@@ -365,12 +385,20 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
                 )
 
 
+def _deciding(about: dict[str, Any]) -> dict[str, Any]:
+    """The parts of run.json that decide what is trained: of the corpus its content and how much each source counts, not
+    where it lay."""
+    corpus = about["corpus"]
+    weights = {f"weight of {part['name']}": part["weight"] for part in corpus.get("sources", ())}
+    told = {"fingerprint": corpus.get("fingerprint"), **weights}
+    return {"network": about["network"], "config": about["config"], "corpus": told}
+
+
 def _provenance(out: Path, about: dict[str, Any], network: Network, vocabulary: str) -> dict[str, str]:
     """Fingerprints of the vocabulary and of the run: of all that decides what its checkpoints hold. A run that goes on
     from a checkpoint keeps its own, whatever the weights of the network that it is resumed with."""
     before = read_about(out) if (out / "run.json").exists() and checkpoint_path(out).exists() else {}
-    start = {**{part: about[part] for part in ("network", "config")}, "corpus": about["corpus"]["fingerprint"],
-             "vocabulary": vocabulary, "weights": weights_fingerprint(network)}  # fmt: skip
+    start = {**_deciding(about), "vocabulary": vocabulary, "weights": weights_fingerprint(network)}
     return {"vocabulary": vocabulary, "run": before.get(KEY, {}).get("run") or fingerprint(start)}
 
 
@@ -378,19 +406,31 @@ def _evaluate_test(run: Run, corpus: Any, accelerator: Accelerator) -> None:
     if corpus.test is None or not len(corpus.test):
         raise RnnlensError("the corpus has no test reviews: prepare it with a test split")
     network = run.network.to(accelerator.device)
-    accuracy, loss = evaluate_together(accelerator, network, corpus.test, run.config.max_words)
+    accuracy, loss, found = evaluate_together(accelerator, network, corpus.test, run.config.max_words, _sources(corpus))
     if accelerator.is_main_process:
+        by_source = {"test_sources": found} if found else {}
         run.add_results(
-            accuracy={**run.results["accuracy"], "test": accuracy}, loss={**run.results["loss"], "test": loss}
+            accuracy={**run.results["accuracy"], "test": accuracy, **by_source},
+            loss={**run.results["loss"], "test": loss},
         )
 
 
-def _class_weights(corpus: Any, config: TrainConfig, device: torch.device) -> Tensor | None:
-    labels = np.asarray(corpus.train.labels)
-    if not config.balance or labels.ndim == 2:
+def _sources(corpus: Any) -> tuple[str, ...]:
+    return getattr(corpus, "sources", ())
+
+
+def document_weights(corpus: Any, config: TrainConfig) -> np.ndarray | None:
+    """How much each training document counts (n,), 1 on average within a source of weight 1: classes equally, where
+    that is asked for or there are several sources; None where all count the same."""
+    labels, names = np.asarray(corpus.train.labels), _sources(corpus)
+    if labels.ndim == 2 or not (config.balance or names):
         return None
-    counts = np.bincount(labels.astype(int), minlength=2)
-    return torch.tensor(len(labels) / (2 * counts), dtype=torch.float32, device=device)
+    numbers = np.zeros(len(labels), np.int64) if not names else np.asarray(corpus.train.sources, np.int64)
+    groups = 2 * numbers + labels
+    n_class = np.bincount(groups, minlength=2 * max(1, len(names)))
+    n_source = np.bincount(numbers, minlength=max(1, len(names)))
+    given = np.array([part["weight"] for part in corpus.about["sources"]] if names else [1.0])
+    return (given[numbers] * n_source[numbers] / (2 * n_class[groups])).astype(np.float32)
 
 
 def _adopt(network: Network, weights: Weights | None) -> None:

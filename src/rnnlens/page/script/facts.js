@@ -9,7 +9,10 @@ const STRONGEST = 300
 export class Words {
   /** measured: columns of the table, by name; context: of the live network, or null; stored: barcodes and impulses. */
   constructor(words, measured, context, stored, about, kinds, threshold) {
-    Object.assign(this, { words, measured, context, stored, about, kinds, threshold })
+    Object.assign(this, { words, measured, context, about, kinds, threshold })
+    // Maps, not objects: `constructor` is a word too.
+    this.barcodes = new Map(Object.entries(stored.barcodes ?? {}))
+    this.impulses = new Map(Object.entries(stored.impulse ?? {}))
     this.place = new Map()
     measured?.ids.forEach((id, i) => this.place.set(words[id], i))
     this.rank = new Int32Array(measured ? measured.ids.length : 0)
@@ -44,11 +47,11 @@ export class Words {
   seen(word) {
     const live = this.context?.word(word)
     if (live) return live
-    const barcode = this.stored.barcodes?.[word]
+    const barcode = this.barcodes.get(word)
     if (!barcode) return null
     return {
       barcode: { ...barcode, means: [barcode.mean_positive, barcode.mean_negative] },
-      impulse: this.stored.impulse?.[word],
+      impulse: this.impulses.get(word),
       at: null,
     }
   }

@@ -22,7 +22,7 @@ export function picker(context, words) {
   byId('second').value = known('great', 'good', about.positive[0])
 
   const show = () => {
-    const [first, second] = ['first', 'second'].map(id => byId(id).value.trim().toLowerCase())
+    const [first, second] = ['first', 'second'].map(id => vocabulary.spelled(byId(id).value.trim()))
     const missing = [first, second].find(word => !vocabulary.knows(word))
     if (missing !== undefined) {
       byId('picked').replaceChildren(

@@ -41,7 +41,7 @@ export class Reader {
   }
 
   tokens(text, { shuffle, pads }) {
-    const plain = this.split(text)
+    const plain = this.split(text).map(word => this.vocabulary.spelled(word))
     const words = shuffle === null ? plain : shuffled(plain, shuffle)
     const found = words.map(word => this.vocabulary.token(word))
     if (pads) for (let i = 0; i < PADS; i++) found.push({ word: '<pad>', row: PAD, state: 'pad' })

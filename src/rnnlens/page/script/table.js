@@ -4,6 +4,7 @@ import { byId, html, percent, signed } from './elements.js'
 import { wordButton } from './facts.js'
 
 const PAGE = 100
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/ // how a cell begins that spreadsheets run (OWASP); as in context/modifiers.py
 const count = n => n.toLocaleString('en')
 const COLUMNS = [
   { name: 'word', title: 'word', text: true },
@@ -41,7 +42,7 @@ export function wordTable(words, open) {
     const kind = byId('kind').value
     const found = []
     for (let i = 0; i < n; i++)
-      if ((!wanted || text.word[i].includes(wanted)) && (!kind || text.kind[i] === kind)) found.push(i)
+      if ((!wanted || text.word[i].toLowerCase().includes(wanted)) && (!kind || text.kind[i] === kind)) found.push(i)
     const { name, down } = sorted
     const column = columns.find(one => one.name === name)
     const key = column.text
@@ -102,7 +103,8 @@ export function wordTable(words, open) {
 }
 
 function save(columns, rows, value) {
-  const cell = content => `"${String(content).replaceAll('"', '""')}"`
+  const safe = content => (typeof content === 'string' && FORMULA.test(content) ? `'${content}` : String(content))
+  const cell = content => `"${safe(content).replaceAll('"', '""')}"`
   const lines = [
     columns.map(column => cell(column.name)),
     ...rows.map(i => columns.map(column => cell(value(column.name, i)))),

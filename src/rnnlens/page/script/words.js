@@ -2,12 +2,15 @@
 
 export const PAD = -1 // the row of no input, x = 0
 
-/** A function that splits text as Python does; the pattern and rules come with the page. */
-export function splitter({ word, rules }) {
+/** A function that splits text as Python does; the pattern and rules come with the page. lowered: what alone is
+ * lower-cased where the vocabulary has capitals, else null. */
+export function splitter({ word, rules, lowered }) {
   const pattern = new RegExp(word, 'gu')
   const steps = rules.map(([from, to]) => [new RegExp(from, 'gu'), to])
+  const capitals = lowered && new RegExp(lowered, 'gu')
   return text => {
-    let plain = text.toWellFormed().toLowerCase() + ' '
+    let plain = text.toWellFormed() + ' '
+    plain = capitals ? plain.replace(capitals, found => found.toLowerCase()) : plain.toLowerCase()
     for (const [from, to] of steps) plain = plain.replace(from, () => to)
     return plain.match(pattern) ?? []
   }
@@ -15,8 +18,9 @@ export function splitter({ word, rules }) {
 
 /** The words a network knows. `shipped`, if given, lists the ids whose embedding this page has; others are left out. */
 export class Vocabulary {
-  constructor({ words, unk, shipped }) {
+  constructor({ words, unk, shipped, lowered }) {
     this.words = words
+    this.cased = Boolean(lowered)
     this.ids = new Map(words.map((word, id) => [word, id]))
     this.rows = shipped && new Map(Array.from(shipped, (id, row) => [id, row]))
     this.unknown = unk < 0 ? PAD : this.row(unk)
@@ -24,6 +28,11 @@ export class Vocabulary {
 
   row(id) {
     return this.rows ? (this.rows.get(id) ?? null) : id
+  }
+
+  /** A word as the vocabulary spells it: as it is, or else in lower case. */
+  spelled(word) {
+    return this.ids.has(word) || (this.cased && !this.ids.has(word.toLowerCase())) ? word : word.toLowerCase()
   }
 
   /** What a word is to the network: its row, and whether it is known, a pad, unknown, or left out of this page. */

@@ -1,0 +1,149 @@
+"""The values that every numeric option takes: one table, for Python and the command line alike.
+
+`check_options("analyze", top=-5)` raises "top is -5: expected a whole number, at least 1". Commands check before they
+read or compute anything. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from rnnlens.errors import RnnlensError, quoted
+
+LARGEST = 2**31 - 1  # of a count
+WIDEST = 2**16  # units of a network, components of an embedding: torch cannot address much larger products
+THREADS = 1024  # more can end the process
+
+
+@dataclass(frozen=True)
+class Range:
+    """Whole or finite numbers from `low` to `high`.
+
+    above, below   `low` and `high` themselves are not among them
+    zero, none     0 and None are taken too, whatever the limits are
+    what           what is expected, in words
+    """
+
+    what: str
+    low: float
+    high: float = math.inf
+    whole: bool = False
+    above: bool = False
+    below: bool = False
+    zero: bool = False
+    none: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if value is None:
+            return self.none
+        if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
+            return False
+        number = int(value) if isinstance(value, Integral) else float(value)
+        if self.zero and number == 0:
+            return True
+        low = number > self.low if self.above else number >= self.low
+        high = number < self.high if self.below else number <= self.high
+        return low and high and (self.whole or math.isfinite(number))
+
+
+def whole(low: int, high: int = LARGEST, none: bool = False) -> Range:
+    """Whole numbers from `low` to `high`."""
+    limits = f"at least {low}" if high == LARGEST else f"from {low} to {high:,}"
+    return Range(f"a whole number, {limits}{', or None' if none else ''}", low, high, whole=True, none=none)
+
+
+COUNT, FROM_ZERO, OPTIONAL_COUNT = whole(1), whole(0), whole(1, none=True)
+SEED = Range("a whole number, from 0 to 2^63 - 1", 0, 2**63 - 1, whole=True)
+ABOVE_ZERO = Range("a number above 0", 0, above=True)
+AT_LEAST_ZERO = Range("a number, at least 0", 0)
+SHARE = Range("a share from 0 to 1", 0, 1)
+BELOW_ONE = Range("a share from 0 to below 1", 0, 1, below=True)
+
+SHAPE = {  # of a network before training
+    "hidden": whole(1, WIDEST),
+    "embedding": whole(1, WIDEST),
+    "scale": ABOVE_ZERO,
+    "memory": Range("a number of words, at least 1, or 0 for none", 1, zero=True),
+    "seed": SEED,
+}
+TRAINING = {  # the fields of TrainConfig
+    "epochs": COUNT,
+    "steps": FROM_ZERO,
+    "batch": COUNT,
+    "learning_rate": ABOVE_ZERO,
+    "warmup": SHARE,
+    "final_rate": SHARE,
+    "momentum": BELOW_ONE,
+    "second_momentum": BELOW_ONE,
+    "word_epsilon": ABOVE_ZERO,
+    "sparsity": AT_LEAST_ZERO,
+    "weight_decay": AT_LEAST_ZERO,
+    "clip": AT_LEAST_ZERO,
+    "word_dropout": BELOW_ONE,
+    "dropout_run": Range("a number, at least 1", 1),
+    "embedding_dropout": BELOW_ONE,
+    "blanks": FROM_ZERO,
+    "average": BELOW_ONE,
+    "max_words": OPTIONAL_COUNT,
+    "patience": FROM_ZERO,
+    "checkpoint_every": FROM_ZERO,
+    "seed": SEED,
+}
+SEVERAL = {"jobs": whole(0, THREADS), "seeds": whole(1, 10_000), "most": COUNT}  # no jobs: in this process
+
+RANGES: dict[str, dict[str, Range]] = {
+    "prepare": {
+        "vocab_size": whole(2),
+        "min_count": COUNT,
+        "max_words": OPTIONAL_COUNT,
+        "validation": BELOW_ONE,
+        "test": BELOW_ONE,
+        "seed": SEED,
+        "neighbours": COUNT,
+        "limit": whole(2, none=True),
+    },
+    "network": SHAPE,
+    "training": TRAINING,
+    "train": {**SHAPE, **TRAINING, "threads": whole(1, THREADS, none=True)},
+    "demo": {"seed": SEED},
+    "analyze": {
+        "top": COUNT,
+        "rank": COUNT,
+        "starts": COUNT,
+        "reviews": OPTIONAL_COUNT,
+        "seed": SEED,
+    },
+    "report": {"words": whole(0, none=True)},
+    "baselines": {**SEVERAL, "seed": SEED},
+    "sweep": {**SEVERAL, "trials": COUNT, "seed": SEED},
+    "reproduce": {**SEVERAL, "trials": FROM_ZERO},
+    "validate": {**SHAPE, **TRAINING, **SEVERAL, "language_seed": SEED, "documents": whole(100, none=True)},
+    "toy": {**SHAPE, "reviews": COUNT, "starts": COUNT},
+    "toy_corpus": {"train": COUNT, "validation": COUNT, "seed": SEED},
+    "synthetic": {"train": whole(2), "validation": FROM_ZERO, "test": FROM_ZERO, "seed": SEED},
+}
+"""Command or record → option → the values it takes."""
+
+
+def check_options(of: str, options: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+    """Refuse the first value outside its range, by name. Options without a range are left to their owner."""
+    ranges = RANGES[of]
+    for name, value in {**(options or {}), **more}.items():
+        if name in ranges and value not in ranges[name]:
+            raise RnnlensError(f"{name} is {shown(value)}: expected {_expected(ranges[name], value)}")
+
+
+def _expected(allowed: Range, value: object) -> str:
+    """The range in words, with the usual upper limit where the value is beyond it."""
+    over = allowed.high == LARGEST and isinstance(value, Integral) and int(value) > LARGEST
+    return f"a whole number, at most {LARGEST:,}" if over else allowed.what
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: numbers as they are, anything else in quotes."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return quoted(value).strip("'") if number else quoted(value)

@@ -1,0 +1,92 @@
+"""Everything that rnnlens prints: text with control characters escaped, on any terminal, and tables.
+
+Words, sources, versions and results come from files of others. An escape code in one of them could recolor the
+terminal, set its title or hide text, so every printed text passes through `printable`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# What a terminal without Unicode prints instead; a lost minus would change a number.
+_ASCII = {
+    "−": "-", "–": "-", "—": "-", "…": "...", "“": '"', "”": '"', "‘": "'", "’": "'", "×": "x", "→": "->", "█": "#",
+    "✓": "yes", "✗": "no", "τ": "tau", "Δ": "Delta ", "‖": "|",
+}  # fmt: skip
+
+
+def printable(text: object, lines: bool = False) -> str:
+    r"""The text with every control or invisible character escaped, such as `\x1b`; with `lines`, newlines stay.
+
+    >>> printable("not\x1b[31m good")
+    'not\\x1b[31m good'
+    """
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or (lines and char == "\n") else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def say(text: object, error: bool = False, lines: bool = False, flush: bool = False) -> None:
+    """Print a line (with `lines`, several) to stdout, or to stderr."""
+    stream = sys.stderr if error else sys.stdout
+    print(printable(text, lines), file=stream, flush=flush)
+
+
+def allow_any_text(*streams: TextIO) -> None:
+    """Let streams whose encoding lacks a character, as ascii and cp1252 lack a minus sign, print a substitute."""
+    for stream in streams:
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="rnnlens")
+
+
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = error.object[error.start : error.end]
+    return "".join(_ASCII.get(char) or ascii(char)[1:-1] for char in found), error.end
+
+
+codecs.register_error("rnnlens", _substitute)
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def console(error: bool = False) -> Console:
+    """rich's console, to which `[bold]` and `:heart:` are plain text."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, stderr=error)
+
+
+def table_of(
+    *columns: str, title: str | None = None, header: bool = True, justify: Literal["left", "right"] = "right"
+) -> Table:
+    """A table whose cells are plain text."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    class PlainTable(Table):
+        def add_row(self, *cells: Any, **how: Any) -> None:
+            super().add_row(*(Text(printable(cell)) for cell in cells), **how)
+
+    shown = None if title is None else printable(title)
+    table = PlainTable(title=shown, box=box.SIMPLE_HEAD, show_header=header, title_justify="left")
+    for i, name in enumerate(columns):
+        table.add_column(printable(name), justify="left" if i == 0 or not name else justify)
+    return table
+
+
+def show(table: Table) -> None:
+    console().print(table)

@@ -1,0 +1,416 @@
+"""Values outside their range, flags that were given, and names of the hub: what must be refused, what must win."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rnnlens
+from rnnlens.cli import app, main
+from rnnlens.cli.flags import RecipeFlags
+from rnnlens.corpora import PrepareConfig, toy_corpus
+from rnnlens.corpora.prepared import load_corpus, prepare
+from rnnlens.corpora.sources import hub_name, open_source
+from rnnlens.corpora.spool import stratified
+from rnnlens.corpora.synthetic import Language, synthetic_corpus
+from rnnlens.errors import RnnlensError
+from rnnlens.experiments import analyze as analysis
+from rnnlens.experiments import reproduce as reproduction
+from rnnlens.experiments import validate as validation
+from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.experiments.recipe import RECIPE
+from rnnlens.experiments.settings import PACKAGED, read_settings, write_settings
+from rnnlens.experiments.sweep import sweep
+from rnnlens.experiments.trials import run_trials
+from rnnlens.ranges import RANGES, check_options
+from rnnlens.training import TrainConfig, command
+from rnnlens.training import __main__ as module_command
+
+HUGE = str(10**30)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Exit code and the one line on stderr."""
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.startswith("error: ") and told.err.count("\n") == 1, told
+    return int(ended.value.code or 0), told.err
+
+
+# --- ranges -----------------------------------------------------------------------------------------------------------
+
+WRONG = [
+    ("prepare r.csv --out o --vocab-size " + HUGE, "vocab_size is 1000"),
+    ("prepare r.csv --out o --neighbours 0", "neighbours is 0: expected a whole number, at least 1"),
+    ("prepare r.csv --out o --neighbours " + HUGE, "neighbours is 1000"),
+    ("prepare r.csv --out o --seed -1", "seed is -1: expected a whole number, from 0 to 2^63 - 1"),
+    ("analyze run --top -5", "top is -5: expected a whole number, at least 1"),
+    ("analyze run --top 0", "top is 0: expected a whole number, at least 1"),
+    (f"analyze run --seed {2**70}", f"seed is {2**70}: expected a whole number, from 0 to 2^63 - 1"),
+    ("analyze run --reviews -1", "reviews is -1"),
+    ("demo --seed -1", "seed is -1"),
+    ("report run --words -1", "words is -1: expected a whole number, at least 0"),
+    ("baselines c --modifiers run --out o --most -1", "most is -1: expected a whole number, at least 1"),
+    ("baselines c --modifiers run --out o --seed -1", "seed is -1"),
+    ("sweep c --model bow --out o --trials -1", "trials is -1: expected a whole number, at least 1"),
+    ("sweep c --model bow --out o --trials 0", "trials is 0"),
+    ("sweep c --model bow --out o --jobs -1", "jobs is -1: expected a whole number, from 0 to 1,024"),
+    ("sweep c --model bow --out o --seed -1", "seed is -1"),
+    ("sweep c --model bow --out o --most -3", "most is -3: expected a whole number, at least 1"),
+    ("reproduce c --out o --seeds 0", "seeds is 0: expected a whole number, from 1 to 10,000"),
+    ("reproduce c --out o --seeds -1", "seeds is -1"),
+    ("reproduce c --out o --trials -1", "trials is -1: expected a whole number, at least 0"),
+    ("reproduce c --out o --most -1", "most is -1: expected a whole number, at least 1"),
+    ("validate --out o --language-seed -1", "language_seed is -1"),
+    ("validate --out o --documents 0", "documents is 0: expected a whole number, at least 100"),
+    ("validate --out o --documents -5", "documents is -5"),
+    ("validate --out o --documents 1", "documents is 1:"),
+    ("validate --out o --seeds 0", "seeds is 0"),
+    ("validate --out o --epochs 0", "epochs is 0"),
+    ("toy --out o --seed -1", "seed is -1"),
+    ("toy --out o --hidden 0", "hidden is 0"),
+    ("train c --out o --hidden " + HUGE, "hidden is 1000000000000000000000000000000: expected a whole number, from 1"),
+    ("train c --out o --threads 1000000", "threads is 1000000: expected a whole number, from 1 to 1,024"),
+    ("train c --out o --threads 1000000000000", "threads is 1000000000000"),
+    ("train c --out o --max-words " + HUGE, "max_words is 1000000000000000000000000000000: expected a whole number"),
+    ("train c --out o --seed " + str(2**63), "seed is 9223372036854775808"),
+    ("train c --out o --scale nan", "scale is nan: expected a number above 0"),
+    ("train c --out o --memory 0.5", "memory is 0.5: expected a number of words, at least 1, or 0 for none"),
+    ("train c --out o --learning-rate inf", "learning_rate is inf"),
+]
+
+
+@pytest.mark.parametrize(("line", "told"), WRONG, ids=[line[:60] for line, _ in WRONG])
+def test_a_value_outside_its_range_is_one_line_before_anything_is_read(
+    line: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, message = said(capsys, *line.split())
+    assert code == 1 and told in message, message
+    assert not list(tmp_path.iterdir())  # `run`, `c` and `r.csv` are not there: nobody looked for them
+
+
+@pytest.mark.parametrize("flag", ["train c --out o --epochs", "train c --out o --max-words", "analyze run --top"])
+def test_a_broken_number_is_not_rounded_to_a_whole_one(
+    flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, message = said(capsys, *flag.split(), "1.5")
+    assert code == 2 and "expected a whole number, not 1.5" in message
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: TrainConfig(epochs=1.5), "epochs is 1.5: expected a whole number, at least 1"),  # type: ignore[arg-type]
+        (lambda: TrainConfig(epochs=True), "epochs is 'True'"),
+        (lambda: TrainConfig(batch="64"), "batch is '64'"),  # type: ignore[arg-type]
+        (lambda: TrainConfig(max_words=10**30), "max_words is 1"),
+        (lambda: rnnlens.Network(["a", "b"], hidden=10**30), "hidden is 1"),
+        (lambda: rnnlens.Network(["a", "b"], seed=2**70), "seed is 1"),
+        (lambda: rnnlens.analyze("nowhere", top=-5), "top is -5"),
+        (lambda: rnnlens.analyze("nowhere", top=100.0), "top is 100.0: expected a whole number"),  # type: ignore[arg-type]
+        (lambda: rnnlens.analyze("nowhere", starts=-1), "starts is -1"),
+        (lambda: rnnlens.analyze("nowhere", rank=0), "rank is 0"),
+        (lambda: rnnlens.analyze("nowhere", seed=2**70), "seed is 1"),
+        (lambda: prepare("nowhere", "o", vocab_size=10**30), "vocab_size is 1"),
+        (lambda: toy_corpus(seed=-1), "seed is -1"),
+        (lambda: toy_corpus(train=0), "train is 0"),
+        (lambda: Language(train=0), "train is 0"),
+        (lambda: synthetic_corpus("tiny", seed=-1), "seed is -1"),
+        (lambda: read_modifiers(["nowhere"], most=-1), "most is -1"),
+        (lambda: sweep("nowhere", ["bow"], -1, "o"), "trials is -1"),
+        (lambda: sweep("nowhere", ["bow"], 1, "o", jobs=-1), "jobs is -1"),
+        (lambda: run_trials("nowhere", ["bow"], range(1), jobs=-1), "jobs is -1"),
+        (lambda: reproduction.reproduce("nowhere", "o", seeds=0), "seeds is 0"),
+        (lambda: reproduction.reproduce("nowhere", "o", most=-1), "most is -1"),
+        (lambda: validation.validate("tiny", "o", seeds=0), "seeds is 0"),
+        (lambda: validation.validate("tiny", "o", language_seed=-1), "language_seed is -1"),
+    ],
+)
+def test_python_refuses_the_same_values(call: Any, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RnnlensError) as error:
+        call()
+    assert str(error.value).startswith(told), error.value
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("entry", "line", "told"),
+    [
+        (module_command.main, "c --out o --hidden 0", "hidden is 0"),
+        (module_command.main, "c --out o --threads 1000000", "threads is 1000000"),
+        (analysis.main, "nowhere --top -5", "top is -5"),
+        (reproduction.main, "c --out o --modifiers nowhere --seeds 0", "seeds is 0"),
+        (validation.main, "--out o --documents 1", "documents is 1"),
+    ],
+)
+def test_so_do_the_modules_that_run_without_the_command_line(
+    entry: Any, line: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        assert entry(line.split()) == 1
+    except SystemExit as ended:
+        assert ended.code == 1
+    assert capsys.readouterr().err.startswith(f"error: {told}")
+
+
+def _numeric(hint: Any) -> bool:
+    kinds = {kind for part in (hint, *get_args(hint)) for kind in (part, *get_args(part))}
+    return bool(kinds & {int, float})
+
+
+COMMANDS = [
+    "demo", "toy", "prepare", "train", "analyze", "probe", "info", "report", "figures", "export", "baselines", "sweep",
+    "reproduce", "validate",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_number_of_the_command_line_has_a_range(name: str) -> None:
+    function = inspect.unwrap(app[name].default_command)  # type: ignore[arg-type]
+    hints = get_type_hints(function, include_extras=True)
+    numbers = [option for option, hint in hints.items() if option != "return" and _numeric(hint)]
+    assert set(numbers) <= set(RANGES.get(name, {})), f"options of {name} without a range"
+
+
+@pytest.mark.parametrize(("record", "name"), [(TrainConfig, "training"), (PrepareConfig, "prepare")])
+def test_every_number_of_a_record_has_a_range_that_its_default_is_in(record: type, name: str) -> None:
+    hints = get_type_hints(record)
+    numbers = [field for field in dataclasses.fields(record) if _numeric(hints[field.name])]
+    assert {field.name for field in numbers} == set(RANGES[name])
+    check_options(name, {field.name: field.default for field in numbers})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    TrainConfig(epochs=np.int64(2), learning_rate=np.float32(0.01))  # type: ignore[arg-type]
+
+
+def test_a_run_of_neighbours_longer_than_a_class_is_the_whole_class() -> None:
+    labels = np.array([0, 1] * 50)
+    chosen = stratified(labels, 0.2, np.random.default_rng(0), 10**9)
+    assert (chosen == stratified(labels, 0.2, np.random.default_rng(0), 50)).all() and chosen.sum() == 20
+
+
+def test_few_documents_still_make_both_classes() -> None:
+    corpus, _ = synthetic_corpus(dataclasses.replace(rnnlens.corpora.synthetic.preset("tiny"), train=100))
+    assert set(np.asarray(corpus.train.labels).tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize("line", ["analyze nowhere --table words.txt", "probe nowhere text --figure reading.txt"])
+def test_a_wrong_ending_is_refused_before_the_work(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "expected a name ending in" in said(capsys, *line.split())[1]
+
+
+# --- flags that were given --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """What a training would be: the network's shape and its config, instead of the training."""
+    seen = SimpleNamespace()
+
+    def network(vocab: Any, arch: str, seed: int, **shape: Any) -> Any:
+        seen.shape = shape
+        return SimpleNamespace()
+
+    def train(network: Any, data: Any, config: TrainConfig, *_: Any, **__: Any) -> Any:
+        seen.config = config
+        raise RnnlensError("no training here")
+
+    monkeypatch.setattr("rnnlens.corpora.toy_corpus", lambda seed: SimpleNamespace(vocab=None))
+    monkeypatch.setattr("rnnlens.networks.Network", network)
+    monkeypatch.setattr("rnnlens.training.loop.train", train)
+    return seen
+
+
+def call_train(which: str, *flags: str) -> None:
+    arguments = ["toy", "--out", "o", *flags]
+    if which == "rnnlens":
+        with pytest.raises(SystemExit):
+            main(["train", *arguments])
+    else:
+        assert module_command.main(arguments) == 1
+
+
+DEFAULTS = {**dataclasses.asdict(TrainConfig()), "hidden": 256, "embedding": 128, "scale": 1.0, "memory": 0.0}
+
+
+@pytest.mark.parametrize("which", ["rnnlens", "module"])
+@pytest.mark.parametrize("source", ["tuned", "settings"])
+def test_a_flag_that_equals_a_default_wins_over_settings(
+    which: str, source: str, tmp_path: Path, trained: SimpleNamespace
+) -> None:
+    chosen = read_settings(PACKAGED, "gru")
+    differing = [name for name in chosen if chosen[name] != DEFAULTS[name]]
+    assert {"hidden", "embedding", "scale", "memory", "epochs", "learning_rate", "average"} <= set(differing)
+    settings = ["--tuned"]
+    if source == "settings":
+        row = {"model": "gru", "accuracy": 0.9, "loss": 0.3, "reviews": 10, "trial": 0, "seed": 0, "parameters": chosen}
+        write_settings(tmp_path / "settings.json", [row], "a corpus", 10)
+        settings = ["--settings", str(tmp_path / "settings.json")]
+    call_train(which, *settings)
+    found = {**dataclasses.asdict(trained.config), **trained.shape}
+    assert {name: found[name] for name in chosen} == chosen and found["keep"] == "last"
+    for name in differing:
+        call_train(which, *settings, f"--{name.replace('_', '-')}", str(DEFAULTS[name]))
+        found = {**dataclasses.asdict(trained.config), **trained.shape}
+        assert found[name] == DEFAULTS[name], name
+        assert all(found[other] == chosen[other] for other in chosen if other != name), name
+    call_train(which, *settings, "--keep", "best")
+    assert trained.config.keep == "best"
+
+
+@pytest.mark.parametrize("which", ["rnnlens", "module"])
+def test_without_settings_what_is_not_given_is_the_default(which: str, trained: SimpleNamespace) -> None:
+    call_train(which, "--epochs", "3")
+    assert trained.config == TrainConfig(epochs=3) and trained.shape == {}
+
+
+def test_none_can_be_given(trained: SimpleNamespace) -> None:
+    call_train("rnnlens", "--tuned", "--max-words", "None")
+    assert trained.config.max_words is None
+
+
+@pytest.mark.parametrize("which", ["rnnlens", "module"])
+def test_validate_keeps_its_recipe_where_only_some_of_it_is_given(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def validate_command(name: str, out: Path, settings: Any, *_: Any) -> list[list[str]]:
+        seen.append(settings.config)
+        return []
+
+    monkeypatch.setattr(validation, "validate_command", validate_command)
+    for flags in ([], ["--epochs", "8"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["validate", "--out", "o", *flags]) if which == "rnnlens" else validation.main(["--out", "o", *flags])
+        assert not ended.value.code
+    assert seen == [RECIPE, dataclasses.replace(RECIPE, epochs=8)]
+    with pytest.raises(SystemExit) as ended:
+        line = ["--out", "o", "--seed", "7"]
+        main(["validate", *line]) if which == "rnnlens" else validation.main(line)
+    assert ended.value.code == 2 and len(seen) == 2
+
+
+def test_validates_help_shows_its_own_defaults() -> None:
+    shown = {field.name: field.default for field in dataclasses.fields(RecipeFlags)}
+    assert shown == dataclasses.asdict(RECIPE)
+
+
+def test_a_setting_that_nobody_takes_is_told() -> None:
+    with pytest.raises(RnnlensError, match="no setting 'epoch'"):
+        command.resolve({}, {"epoch": 3})
+
+
+def test_reproduce_takes_settings_or_trials_and_what_is_asked_of_balance_wins() -> None:
+    with pytest.raises(RnnlensError, match="give one of the two"):
+        reproduction.reproduce("nowhere", "o", trials=2, settings="settings.json")
+    weighed = reproduction._weighed
+    network, bag = {"parameters": {"balance": True}}, {"parameters": {"class_weight": "balanced"}}
+    assert weighed(network, "gru", None) == network and weighed(bag, "bow", None) == bag
+    assert weighed(network, "gru", False) == {"parameters": {"balance": False}}
+    assert weighed(bag, "bow", False) == {"parameters": {"class_weight": None}}
+    assert weighed({"parameters": {}}, "bow", True) == bag
+
+
+# --- names of the hub -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every path that polars is asked to scan, in an empty folder; the hub has reviews of whatever name."""
+    paths: list[str] = []
+
+    def scan(path: Any, **_: object) -> object:
+        paths.append(str(path))
+        return pl.LazyFrame({"text": ["good", "bad"] * 20, "label": [1, 0] * 20})
+
+    for name in ("scan_parquet", "scan_csv", "scan_ndjson"):
+        monkeypatch.setattr(pl, name, scan)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RNNLENS_CACHE", str(tmp_path / "cache"))
+    return paths
+
+
+NAMES = [
+    "corpora/mine", "owner/name", "stanfordnlp/imdb", "mine", "mine.parquet", "corpora/mine.csv", "imbd",
+    "https://example.org/reviews.csv", "s3://bucket/reviews.parquet", "./imdb",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_path_is_a_missing_path_and_no_request(name: str, asked: list[str], tmp_path: Path) -> None:
+    for read in (open_source, load_corpus, lambda source: prepare(source, "out")):
+        with pytest.raises(RnnlensError) as told:
+            read(name)
+        assert f"no file or folder {name!r} here; a data set of the hub is written hf:owner/name" in str(told.value)
+    assert asked == [] and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train {} --out o",
+        "prepare {} --out o",
+        "analyze zoo:imdb-gru --corpus {}",
+        "baselines {} --modifiers words.txt --out o",
+        "sweep {} --model bow --out o",
+        "reproduce {} --out o",
+    ],
+)
+def test_no_command_asks_the_hub_for_a_mistyped_path(
+    line: str, asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "words.txt").write_text("not very")
+    code, message = said(capsys, *line.format("corpora/mine").split())
+    assert code == 1 and "no file or folder 'corpora/mine' here" in message and asked == []
+
+
+def test_a_corpus_that_an_earlier_version_took_from_the_hub_is_no_answer_for_a_mistyped_path(asked: list[str]) -> None:
+    load_corpus("hf:corpora/mine")
+    assert len(asked) > 0
+    with pytest.raises(RnnlensError, match="no file or folder 'corpora/mine' here"):
+        load_corpus("corpora/mine")
+
+
+def test_hub_names_are_written_as_such(asked: list[str], tmp_path: Path) -> None:
+    assert hub_name("hf:owner/name") == "owner/name" and hub_name("owner/name") is None
+    assert hub_name("imdb") == "stanfordnlp/imdb" and hub_name("Yelp") == "fancyzhx/yelp_polarity"
+    open_source("hf:owner/name")
+    assert asked[0] == "hf://datasets/owner/name/**/train*.parquet"
+    (tmp_path / "hf:owner" / "name").mkdir(parents=True)  # even where such a folder lies here
+    assert hub_name("hf:owner/name") == "owner/name"
+    (tmp_path / "imdb").mkdir()
+    assert hub_name("imdb") is None
+    for wrong in ("hf:", "hf:name", "hf:a/b/c", "hf:/datasets/owner/name"):
+        with pytest.raises(RnnlensError, match="expected hf:owner/name"):
+            open_source(wrong)
+
+
+def test_no_permission_is_not_told_as_absence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.stat
+
+    def stat(path: Any, *arguments: Any, **options: Any) -> os.stat_result:
+        if "closed" in str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", stat)
+    for read in (open_source, load_corpus):
+        with pytest.raises(RnnlensError) as told:
+            read(tmp_path / "closed" / "r.csv")
+        assert str(told.value).startswith("cannot read") and str(told.value).endswith("Permission denied")

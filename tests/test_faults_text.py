@@ -1,0 +1,344 @@
+"""Text in, text out: whatever words, files and terminals hold, nothing is run, lost or silently misread."""
+
+import io
+import sys
+from pathlib import Path
+
+import handmade
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from browser import opened
+
+import rnnlens
+from rnnlens import Network, RnnlensError, TrainConfig
+from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
+from rnnlens.baselines.explanation import Contribution, Explanation
+from rnnlens.cli import main
+from rnnlens.context import Probes
+from rnnlens.corpora import Corpus, Vocab, prepare
+from rnnlens.errors import RnnlensWarning
+from rnnlens.figures.pictures import offline_page, picture
+from rnnlens.page.live import live
+from rnnlens.page.render import render
+from rnnlens.page.sections import Story
+from rnnlens.progress import progress_bar
+from rnnlens.terminal import allow_any_text, printable, say, show, table_of
+
+ESCAPE = "\x1b]0;owned\x07\x1b[31m"
+FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", "＝1"]
+WORDS = ["<unk>", "not", "very", "good", "great", "bad", "awful", f"red{ESCAPE}", "[red]", ":heart:", *FORMULAS]
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory):
+    """The smallest run, with hostile words, analysed."""
+    rng = np.random.default_rng(0)
+    documents = [rng.integers(1, len(WORDS), 6).tolist() for _ in range(40)]
+    labels = [i % 2 for i in range(40)]
+    corpus = Corpus.from_ids(Vocab(WORDS, [9] * len(WORDS)), (documents, labels), validation=(documents, labels))
+    path = tmp_path_factory.mktemp("text") / "run"
+    found = rnnlens.train(
+        Network(corpus.vocab, hidden=4, embedding=3), corpus, TrainConfig(epochs=1), path, progress=False
+    )
+    analysis = rnnlens.analyze(found)
+    analysis.save()
+    return analysis
+
+
+@pytest.fixture(scope="module")
+def run(analysis):
+    """Its folder."""
+    return analysis.run.path
+
+
+def call(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return stop.value.code or 0, said.out + said.err
+
+
+def forge(path: Path, **changes):
+    """Replace some of a JSON file's content; its fingerprint fits again."""
+    before = path.read_bytes()
+    write_json(path, {**read_json(path), **changes})
+    return before
+
+
+# --- what is printed --------------------------------------------------------------------------------------------------
+
+
+def test_escape_codes_never_reach_the_terminal(run, capsys):
+    about = read_json(run / "run.json")
+    before = forge(run / "run.json", version=f"0{ESCAPE}", corpus={**about["corpus"], "source": f"s{ESCAPE}"})
+    try:
+        for command in (["info", run], ["probe", run, f"not {ESCAPE} bad"], ["analyze", run]):
+            code, told = call(capsys, *command)
+            assert code == 0 and "\x1b" not in told and "\x07" not in told
+            assert command[0] != "info" or told.count("\\x1b") >= 4
+    finally:
+        (run / "run.json").write_bytes(before)
+    assert "\x1b" not in call(capsys, "info", f"missing{ESCAPE}")[1]
+
+
+def test_errors_warnings_and_reprs_escape_control_characters(analysis):
+    assert str(RnnlensError(f"a{ESCAPE}\nb")) == "a\\x1b]0;owned\\x07\\x1b[31m\\nb"
+    assert str(RnnlensWarning("\x9b31m")) == "\\x9b31m" and printable("a\nb", lines=True) == "a\nb"
+    shown = [
+        repr(Vocab([f"red{ESCAPE}"])), repr(Corpus(Vocab(["a"]), None, about={"source": ESCAPE})),  # type: ignore[arg-type]
+        repr(analysis.modifiers),
+        str(Explanation([Contribution(f"red{ESCAPE}", True, 1.0)], 0.0)),
+    ]  # fmt: skip
+    assert not any(text != printable(text, lines=True) for text in shown)
+
+
+def test_markup_and_emoji_codes_in_words_stay_text(capsys):
+    table = table_of("[bold]word", title="[red]title")
+    table.add_row("[red]good[/red] :heart: [/]")
+    show(table)
+    told = capsys.readouterr().out
+    assert "[bold]word" in told and "[red]title" in told and "[red]good[/red] :heart: [/]" in told
+
+
+def test_notes_beside_a_progress_bar_are_plain_text(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("COLUMNS", "200")
+    with progress_bar("[red]title", 1) as advance:
+        advance(1, f"[blue]note{ESCAPE}")
+    told = sys.stderr.getvalue()
+    assert "[red]title" in told and "[blue]note" in told and "\x1b]0;" not in told
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_a_terminal_without_unicode_gets_substitutes_and_keeps_signs(run, monkeypatch, encoding):
+    more = [["analyze", str(run)]] if encoding == "ascii" else []
+    for command in (["probe", str(run), "not bad été"], ["--help"], *more):
+        monkeypatch.setattr(sys, "stdout", stream := io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline=""))
+        with pytest.raises(SystemExit) as stop:
+            main(command)
+        stream.flush()
+        assert not stop.value.code and stream.buffer.getvalue()
+    say("−1.5 … ✓ \udc80")
+    stream.flush()
+    expected = {"ascii": "-1.5 ... yes \\udc80", "cp1252": "-1.5 … yes \\udc80", "utf-8": "−1.5 … ✓ \\udc80"}[encoding]
+    assert stream.buffer.getvalue().decode(encoding).endswith(expected + "\n")
+
+
+def test_streams_that_cannot_be_reconfigured_are_left_alone():
+    allow_any_text(io.StringIO())
+
+
+# --- tables and pictures ----------------------------------------------------------------------------------------------
+
+
+def test_words_that_look_like_formulas_are_text_in_csv_files_and_as_they_are_in_parquet(analysis, tmp_path):
+    words = analysis.modifiers
+    table = pl.read_csv(words.write(tmp_path / "words.csv"))
+    assert {f"'{word}" for word in FORMULAS} < set(table["word"].to_list())
+    assert not any(word.startswith(tuple("=+-@\t\r＝")) for word in table["word"].to_list())
+    assert table["valence"].dtype == pl.Float64 and (table["valence"] < 0).any()
+    assert set(FORMULAS) < set(pl.read_parquet(words.write(tmp_path / "words.parquet"))["word"].to_list())
+
+
+def test_pictures_are_drawn_with_local_scripts_alone(monkeypatch):
+    kaleido = pytest.importorskip("kaleido", reason="needs kaleido: pip install -e '.[images]'")
+    given = {}
+    monkeypatch.setattr(kaleido, "calc_fig_sync", lambda figure, **how: given.update(how) or b"")
+    picture(rnnlens.figures.reading({"one": [("not", 0.5), ("$x$", 1.0)]}), "svg")
+    for page in (offline_page(), given["kopts"]["page_generator"]):
+        text = page.generate_index().lower()
+        assert "plotly.min.js" in text and "http:" not in text and "https:" not in text and "mathjax" not in text
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_cased_vocabulary_is_read_as_it_is_written(recwarn):
+    words = ["<UNK>", "Not", "not", "Bad", "good", "I'm"]
+    vocab = Vocab(words)
+    assert vocab.cased and not Vocab(["<UNK>", "[PAD]", "not", "été"]).cased
+    assert vocab.split("Not bad, NOT GOOD <BR/> i 'M <PAD>") == ["Not", "bad", ",", "not", "good", "i'm", "<pad>"]
+    assert vocab.encode("Not Bad good Good").tolist() == [1, 3, 4, 4]
+    network = Network(vocab, hidden=4, embedding=2)
+    assert network.read("Not Bad") == network.read(["Not", "Bad"])
+    assert Network(["not", "bad"], hidden=4, embedding=2).read("Not BAD")[-1][0] == "bad" and not recwarn.list
+
+
+def test_a_text_of_mostly_unknown_words_is_told_of_in_one_line(run, capsys):
+    network = rnnlens.load(run).network
+    with pytest.warns(RnnlensWarning, match="2 of the 3 words of 'qwertz .* good' are unknown"):
+        network.read("qwertz uiop good")
+    code, told = call(capsys, "probe", run, "qwertz uiop")
+    assert code == 0 and told.count("warning: 2 of the 2 words") == 1
+
+
+# --- reviews and labels -----------------------------------------------------------------------------------------------
+
+
+def prepared(tmp_path, content: str, **options):
+    (tmp_path / "r.csv").write_text(content, encoding="utf-8")
+    return prepare(tmp_path / "r.csv", tmp_path / "out", min_count=1, test=0, validation=0, **options)
+
+
+def test_reviews_without_words_are_dropped_and_counted(tmp_path, capsys):
+    corpus = prepared(tmp_path, 'text,label\ngood,1\nbad,0\n"   ",1\n"\t \n",0\n<br />,1\n\u200b\u200d,0\n,1\n')
+    assert corpus.about["dropped"] == {"no class": 0, "no text": 1, "no words": 4} and len(corpus.train) == 2
+    code, told = call(capsys, "prepare", tmp_path / "r.csv", "--out", tmp_path / "again", "--test", 0)
+    assert code == 0 and "dropped: 1 with no text, 4 with no words" in told
+    texts = Corpus.from_texts(["good", " ", "bad"], [1, 1, 0], validation=0)
+    assert len(texts.train) == 2 and texts.about["dropped"] == {"no words": 1}
+
+
+def test_reviews_that_all_lack_words_are_refused(tmp_path):
+    for content in ('text,label\n" ",1\n"\t",0\n', 'text,label\n" ",1\n" ",1\nbad,0\n'):
+        with pytest.raises(RnnlensError, match=r"(has words|is left to train on): expected reviews .*with words"):
+            prepared(tmp_path, content)
+
+
+@pytest.mark.parametrize("label", ["1_0", "0_1", "1__0", "inf", "nan", "١", "0x1"])
+def test_labels_that_only_python_takes_for_numbers_are_refused(tmp_path, label):
+    with pytest.raises(RnnlensError, match="holds the label"):
+        prepared(tmp_path, f"text,label\ngood,{label}\nbad,1\nfine,2\n")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ("text,positive\ngood,1\nbad,0\n", {}),
+        ("text,positive\ngood,1\nbad,0\n", {"label": "positive", "text": "text"}),
+        ("text,positive\ngood,positive\nbad,negative\n", {}),
+        ("words,positive\ngood,1\nbad,0\n", {}),
+        ("good,1\nbad,0\n", {}),
+        ("good,positive\nbad,neg\n", {}),
+    ],
+)
+def test_a_column_named_positive_is_a_header_above_numbers_and_data_above_words(tmp_path, rows, options):
+    corpus = prepared(tmp_path, rows, **options)
+    words = corpus.vocab.decode(corpus.train.ids)
+    assert dict(zip(words, corpus.train.labels.tolist(), strict=True)) == {"good": 1, "bad": 0}
+
+
+def test_a_column_named_negative_is_refused(tmp_path):
+    with pytest.raises(RnnlensError, match="1 may mean negative"):
+        prepared(tmp_path, "text,negative\ngood,0\nbad,1\n")
+
+
+def test_zero_between_minus_one_and_one_is_neutral_and_dropped(tmp_path):
+    corpus = prepared(tmp_path, "text,label\ngood,1\nbad,-1\nmeh,0\n")
+    assert corpus.about["dropped"]["no class"] == 1 and corpus.about["labels"] == "-1/0/1"
+    assert sorted(corpus.train.labels.tolist()) == [0, 1] and "meh" not in corpus.vocab
+
+
+# --- forged files: fingerprints that fit, content that does not -------------------------------------------------------
+
+MISSING = object()
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (["warnings"], 5),
+        (["probes"], MISSING),
+        (["barcodes"], None),
+        (["modifiers", "threshold"], "high"),
+        (["timescales"], 5),
+        (["toy"], {"claims": 5}),
+        (["line_attractor", "explained_variance"], None),
+        (["subspace", "explained_variance"], None),
+    ],
+)
+def test_odd_results_are_one_line_that_names_the_file(run, tmp_path, capsys, where, value):
+    content = inside = read_json(run / "results.json")
+    for key in where[:-1]:
+        inside = inside[key]
+    if value is MISSING:
+        del inside[where[-1]]
+    else:
+        inside[where[-1]] = value
+    before = (run / "results.json").read_bytes()
+    write_json(run / "results.json", content)
+    try:
+        code, told = call(capsys, "report", run, "--out", tmp_path / "r.html")
+    finally:
+        (run / "results.json").write_bytes(before)
+    assert code == 1 and told.startswith("error: ") and "results.json" in told and told.count("\n") == 1
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("table", [5, {"rows": 5}, {"rows": [5]}, {"rows": [{"title": "x"}]}, {}])
+def test_an_odd_table_of_a_reproduction_is_one_line(tmp_path, capsys, table):
+    write_json(tmp_path / "results.json", {"table": table})
+    code, told = call(capsys, "report", tmp_path)
+    assert code == 1 and told.startswith("error: ") and told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "change", [{"version": ["1"]}, {"version": 5}, {"corpus": {}}, {"corpus": {"fingerprint": 5}}, {"config": None}]
+)
+def test_an_odd_run_is_exported_in_one_line_or_not_at_all(run, tmp_path, capsys, change):
+    before = forge(run / "run.json", **change)
+    try:
+        code, told = call(capsys, "export", run, "--to", tmp_path / "hub")
+    finally:
+        (run / "run.json").write_bytes(before)
+    assert code == 1 and told.startswith("error: ") and "run.json" in told and told.count("\n") == 1
+    assert not (tmp_path / "hub").exists()
+
+
+def test_complex_weights_are_refused(run, capsys):
+    path = run / "weights.safetensors"
+    before, (tensors, about) = path.read_bytes(), read_tensors(path)
+    mark = write_tensors(path, {**tensors, "E": tensors["E"].astype(np.complex64)}, about)
+    named, content = (run / "run.json").read_bytes(), read_json(run / "run.json")
+    write_json(run / "run.json", {**content, "provenance": {**content["provenance"], "weights": mark}})
+    try:
+        code, told = call(capsys, "probe", run, "not good")
+    finally:
+        path.write_bytes(before)
+        (run / "run.json").write_bytes(named)
+    assert code == 1 and "complex64" in told
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas(browser, tmp_path, monkeypatch):
+    odd = ["constructor", "__proto__", "toString", *FORMULAS]
+    monkeypatch.setattr(handmade, "NEUTRAL", [*odd, *(f"w{i}" for i in range(20))])
+    network, _ = handmade.handmade()
+    counts = [3_000_000_000 if word == "constructor" else 5 for word in network.vocab.words]
+    network.vocab = Vocab(network.vocab.words, counts)
+    probes = Probes(("great", "good"), ("awful", "bad"))
+    path = rnnlens.report(rnnlens.analyze(network, probes=probes, rank=2, starts=100), tmp_path / "report.html")
+    with opened(browser, path) as page:
+        for word in odd[:3]:
+            assert page.evaluate("word => rnnlens.card(word)", word)
+            assert page.evaluate("document.getElementById('card-word').textContent") == word
+        page.evaluate("rnnlens.card('constructor')")
+        assert "3,000,000,000 times" in page.locator("#card").inner_text()
+        page.keyboard.press("Escape")
+        with page.expect_download() as saved:
+            page.click("#csv")
+        text = Path(saved.value.path()).read_bytes().decode()
+        assert all(f'"\'{word}"' in text and f'"{word}"' not in text for word in FORMULAS)
+        assert "3000000000" in text and ',"-' in text and page.wrong == []  # numbers keep their sign
+
+
+def test_the_page_of_a_cased_network_reads_what_torch_reads(browser, tmp_path):
+    network = Network(["<unk>", "Not", "not", "Bad", "good", "don't", "bad", "I"], hidden=8, embedding=4, seed=1)
+    arrays = {"h_star": torch.zeros(8), "line": torch.linspace(-1, 1, 16).reshape(2, 8)}
+    probes = {"positive": ["good"], "negative": ["bad"]}
+    story = Story("A test", [], "", "logit", ["Not Bad"], probes, [], [])
+    (tmp_path / "page.html").write_bytes(render(story, live(network, arrays, {}, probes)).encode())
+    with opened(browser, tmp_path / "page.html") as page:
+        for text in ("Not Bad", "NOT bad GOOD", "I DO N'T <BR /> Know", "<PAD> Not <UNK>"):
+            theirs = page.evaluate("text => rnnlens.read(text)", text)
+            ours = network.read_words(network.vocab.split(text))
+            assert [one["word"] for one in theirs] == [word for word, _ in ours]
+            assert [one["logit"] for one in theirs] == pytest.approx([logit for _, logit in ours], abs=1e-5)
