@@ -20,7 +20,7 @@ import torch
 import rnnlens
 import rnnlens.runs
 import rnnlens.training.loop
-from rnnlens.artifacts import _tensor_fingerprint, fingerprint, read_json, read_lines, read_tensors
+from rnnlens.artifacts import _tensor_fingerprint, fingerprint, read_json, read_lines, read_tensors, write_json
 from rnnlens.baselines import ModifierConvolution
 from rnnlens.corpora import Corpus, load_corpus, prepare, split_words
 from rnnlens.corpora.sources import open_source
@@ -63,8 +63,10 @@ def make_scene(scene: Path) -> None:
     rnnlens.analyze(rnnlens.load(scene / "run")).save()
     optimiser = _optimiser(network)
     optimiser.step()
-    write_checkpoint(scene / "run", Counters(), network, optimiser, None, None)
+    write_checkpoint(scene / "run", Counters(), network, optimiser, None, None, "run")
     ModifierConvolution(modifiers=["not", "very"], min_count=1, epochs=1).fit(TEXTS, LABELS).save(scene / "baseline")
+    for file in ("run/run.json", "baseline/baseline.json"):  # schema 1: changed files are read beyond their names
+        write_json(scene / file, {**read_json(scene / file), "schema": 1})
     row = {"model": "bow", "parameters": {"l2": 0.1}, "accuracy": 0.5, "loss": 1.0, "trial": 0, "seed": 0, "reviews": 9}
     write_settings(scene / "settings.json", [row], "corpus", 9)
 
@@ -150,7 +152,7 @@ def open_run(scene: Path) -> None:
 
 def go_on(scene: Path) -> None:
     network = rnnlens.Network(rnnlens.load(scene / "run").vocab, hidden=3, embedding=2)
-    read_checkpoint(scene / "run", network, _optimiser(network), None)
+    read_checkpoint(scene / "run", network, _optimiser(network), None, "run")
 
 
 def seal_json(data: bytes) -> bytes:

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import rnnlens
-from rnnlens.artifacts import read_tensors, write_json, write_tensors
+from rnnlens.artifacts import write_json, write_tensors
+from rnnlens.provenance import KEY, RUN_SCHEMA
 from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.zoo import HERE
 
@@ -57,19 +58,26 @@ def main() -> None:
     parser.add_argument("--chosen", required=True, help="how this network was chosen, in words")
     asked = parser.parse_args()
     run = rnnlens.load(asked.run)
-    states = read_tensors(asked.run / "states.safetensors")[0]["states"]
+    states = run.states()
+    if states is None:
+        raise SystemExit(f"{asked.run} is not analyzed yet: run `rnnlens analyze {asked.run}` first")
     results = {key: run.results[key] for key in KEPT if key in run.results}
     results["probes"] = {key: run.results["probes"][key] for key in ("positive", "negative", "source")}
     for edge in ("beginning", "ending"):
         results[edge] = {part: run.results[edge][part] for part in ("train", "test") if part in run.results[edge]}
     with atomic_folder(HERE / asked.name, PACKAGED) as folder:
         weights = {name: tensor.half() for name, tensor in run.network.state_dict().items()}
-        write_tensors(folder / "weights.safetensors", weights)
-        write_tensors(folder / "states.safetensors", {"states": states[:: max(1, len(states) // STATES)][:STATES]})
+        rounded = write_tensors(folder / "weights.safetensors", weights)
+        # The packaged files name the rounded weights, and beside them the weights that these were made from.
+        provenance = {**run.provenance, "weights": rounded, "made_from": run.provenance["weights"]}
+        some = states[:: max(1, len(states) // STATES)][:STATES].half()
+        write_tensors(folder / "states.safetensors", {"states": some}, {KEY: provenance})
         for name in ("vocab.json", "history.jsonl"):
             shutil.copy(asked.run / name, folder / name)
-        write_json(folder / "run.json", {**run.about, "corpus": {**run.about["corpus"], "source": asked.source}})
-        write_json(folder / "results.json", results)
+        source = {**run.about["corpus"], "source": asked.source}
+        about = {**run.about, "schema": RUN_SCHEMA, "corpus": source, KEY: {**run.about.get(KEY, {}), **provenance}}
+        write_json(folder / "run.json", about)
+        write_json(folder / "results.json", {**results, KEY: {**results.get(KEY, {}), **provenance}})
         (folder / "README.md").write_text(
             card(run, asked.name, asked.corpus, asked.command, asked.chosen), encoding="utf-8"
         )

@@ -20,7 +20,7 @@ from studies.world import COMMANDS, World, completes, damage, make_world, small_
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, train
-from rnnlens.artifacts import exclusive, read_tensors, write_tensors
+from rnnlens.artifacts import exclusive, read_json, read_tensors, write_json, write_tensors
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.experiments.analyze import stored_line
 from rnnlens.page.live import stored_arrays
@@ -166,7 +166,9 @@ def test_arrays_and_results_of_two_analyses_are_not_mixed(analysed: Path) -> Non
     before, (tensors, about) = path.read_bytes(), read_tensors(path)
     write_tensors(path, {**tensors, "h_star": tensors["h_star"] + 1}, about)
     for reads in (lambda run: run.without_subspace(), stored_arrays, stored_line):
-        with pytest.raises(RnnlensError, match=r"of another analysis than results\.json.*rnnlens analyze .* again"):
+        with pytest.raises(
+            RnnlensError, match=r"results\.json' does not fit 'analysis\.safetensors'.*rnnlens analyze .* again"
+        ):
             reads(rnnlens.load(analysed / "run"))
     path.write_bytes(before)
     assert rnnlens.load(analysed / "run").without_subspace() is not None
@@ -179,12 +181,16 @@ def test_weights_that_are_no_numbers_are_told(wild: float, where: str, analysed:
     before, (tensors, about) = path.read_bytes(), read_tensors(path)
     array = tensors[where].copy()
     array.reshape(-1)[-1] = wild
-    write_tensors(path, {**tensors, where: array}, about)
+    mark, run = write_tensors(path, {**tensors, where: array}, about), path.parent / "run.json"
+    named = run.read_bytes()
+    content = read_json(run)
+    write_json(run, {**content, "provenance": {**content["provenance"], "weights": mark}})
     with pytest.raises(
         RnnlensError, match=rf"weights\.safetensors' has weights off the scale.*'{where}'.*train it again"
     ):
         rnnlens.load(analysed / "run")
     path.write_bytes(before)
+    run.write_bytes(named)
     network = rnnlens.load(analysed / "run").network
     with torch.no_grad():
         network.get_parameter(where).view(-1)[-1] = wild

@@ -327,23 +327,6 @@ def test_reproduce_takes_settings_or_trials_and_what_is_asked_of_balance_wins() 
     assert weighed({"parameters": {}}, "bow", True) == bag
 
 
-def test_reproduce_does_not_go_on_with_another_number_of_modifiers_than_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read(sources: Any, most: int = 400) -> list[str]:
-        return ["not", "very", "never"][:most] if isinstance(sources, list) else read_modifiers(sources)
-
-    monkeypatch.setattr(reproduction, "read_modifiers", read)
-
-    def found(most: int) -> list[str]:
-        start = lambda *_: iter([])  # noqa: E731 - no network is trained here
-        return reproduction._found_here("c", tmp_path, {}, 1, most, start, 1, None, print)
-
-    assert found(2) == found(2) == ["not", "very"]
-    with pytest.raises(RnnlensError, match="holds the 2 strongest modifiers, now most is 3"):
-        found(3)
-
-
 # --- names of the hub -------------------------------------------------------------------------------------------------
 
 

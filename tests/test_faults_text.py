@@ -294,11 +294,14 @@ def test_an_odd_run_is_exported_in_one_line_or_not_at_all(run, tmp_path, capsys,
 def test_complex_weights_are_refused(run, capsys):
     path = run / "weights.safetensors"
     before, (tensors, about) = path.read_bytes(), read_tensors(path)
-    write_tensors(path, {**tensors, "E": tensors["E"].astype(np.complex64)}, about)
+    mark = write_tensors(path, {**tensors, "E": tensors["E"].astype(np.complex64)}, about)
+    named, content = (run / "run.json").read_bytes(), read_json(run / "run.json")
+    write_json(run / "run.json", {**content, "provenance": {**content["provenance"], "weights": mark}})
     try:
         code, told = call(capsys, "probe", run, "not good")
     finally:
         path.write_bytes(before)
+        (run / "run.json").write_bytes(named)
     assert code == 1 and "complex64" in told
 
 

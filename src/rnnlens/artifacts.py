@@ -1,7 +1,7 @@
 """Run folders: every file is written to a temporary name and renamed, carries its own fingerprint, and holds no pickle.
 
-A file's fingerprint lives inside the file, so a run folder has no state in which two files disagree: whatever moment
-a process is killed at, each file is either the old one or the new one, and either is whole.
+A file's fingerprint lives inside the file: whatever moment a process is killed at, each file is either the old one or
+the new one, and either is whole. Which files belong together is checked by their names for one another (`provenance`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rnnlens.errors import RnnlensError, quoted
 from rnnlens.locks import LIMIT, take_lock
 from rnnlens.ordinary import open_ordinary, read_ordinary
 
-SCHEMA = 1  # of run folders and prepared corpora; a reader refuses what is newer
+SCHEMA = 1  # of prepared corpora; a reader refuses what is newer (`provenance.RUN_SCHEMA` is that of run folders)
 
 
 # --- atomic writing ---------------------------------------------------------------------------------------------------
@@ -146,14 +146,14 @@ def sync(path: Path) -> None:
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def write_json(path: Path | str, content: Mapping[str, Any]) -> None:
-    """Write `content` with its fingerprint (key `fingerprint`, over everything else)."""
+def write_json(path: Path | str, content: Mapping[str, Any]) -> str:
+    """Write `content` with its fingerprint (key `fingerprint`, over everything else); returns the fingerprint."""
     body = {key: value for key, value in content.items() if key != "fingerprint"}
-    text = json.dumps(
-        {"fingerprint": fingerprint(body), **body}, ensure_ascii=False, indent=1, default=_plain, allow_nan=False
-    )
+    mark = fingerprint(body)
+    text = json.dumps({"fingerprint": mark, **body}, ensure_ascii=False, indent=1, default=_plain, allow_nan=False)
     with atomic_file(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
+    return mark
 
 
 def append_line(path: Path | str, content: Mapping[str, Any]) -> None:
@@ -196,6 +196,11 @@ def _line_fingerprint(content: Mapping[str, Any]) -> str:
 
 def read_json(path: Path | str) -> dict[str, Any]:
     """Read what `write_json` wrote; a missing, cut or altered file is an error that says which."""
+    return read_marked_json(path)[0]
+
+
+def read_marked_json(path: Path | str) -> tuple[dict[str, Any], str]:
+    """The same with its fingerprint."""
     path = Path(path)
     try:
         content = json.loads(_read(path).decode("utf-8"))
@@ -203,13 +208,14 @@ def read_json(path: Path | str) -> dict[str, Any]:
             raise RnnlensError(
                 f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens; {_RESTORE}"
             )
-        if content.pop("fingerprint") != fingerprint(content):
+        mark = content.pop("fingerprint")
+        if mark != fingerprint(content):
             raise RnnlensError(
                 f"{quoted(str(path))} is damaged: its content does not match its fingerprint; {_RESTORE}"
             )
     except (ValueError, RecursionError) as error:
         raise RnnlensError(f"{quoted(str(path))} is damaged: it is not whole JSON; {_RESTORE}") from error
-    return content
+    return content, mark
 
 
 _RESTORE = "restore it or write it anew"
@@ -250,8 +256,7 @@ def write_tensors(path: Path | str, tensors: Mapping[str, Any], about: Mapping[s
     header; returns the fingerprint."""
     from safetensors.numpy import save
 
-    arrays = {name: np.asarray(_array(value), order="C") for name, value in tensors.items()}
-    note = json.dumps(about or {}, sort_keys=True, default=_plain)
+    arrays, note = _arrays(tensors), _note(about)
     mark = _tensor_fingerprint(arrays, note)
     with atomic_file(path) as temporary:
         temporary.write_bytes(save(arrays, metadata={"about": note, "fingerprint": mark}))
@@ -283,6 +288,19 @@ def read_marked_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[s
     if not whole:
         raise RnnlensError(f"{quoted(str(path))} is damaged: its tensors do not match their fingerprint; {_RESTORE}")
     return arrays, about, mark
+
+
+def tensors_fingerprint(tensors: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> str:
+    """The fingerprint that `write_tensors` would return."""
+    return _tensor_fingerprint(_arrays(tensors), _note(about))
+
+
+def _arrays(tensors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.asarray(_array(value), order="C") for name, value in tensors.items()}
+
+
+def _note(about: Mapping[str, Any] | None) -> str:
+    return json.dumps(about or {}, sort_keys=True, default=_plain)
 
 
 def _array(value: Any) -> np.ndarray:

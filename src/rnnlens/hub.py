@@ -19,7 +19,7 @@ from rnnlens.display import percents
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.ordinary import copy_ordinary
 from rnnlens.replacing import FolderKind, atomic_folder, check_folder
-from rnnlens.runs import CONFIG, MODEL, Run, load
+from rnnlens.runs import CONFIG, MODEL, Run, load_checked
 
 KIND = "rnnlens"  # config.json's model_type
 CARD = "README.md"
@@ -48,7 +48,8 @@ def export(
     corpus's owner/name on the hub. overwrite: replace an earlier export; a folder with anything else in it never is.
     Links in the run folder are refused: what they point to may not be meant for others.
     """
-    run = run if isinstance(run, Run) else load(run)
+    found = load_checked(run.path if isinstance(run, Run) else run)  # what is copied, as it is now
+    run = run if isinstance(run, Run) else found
     name, to = name or run.path.resolve().name, Path(to)
     if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", license):
         raise RnnlensError(

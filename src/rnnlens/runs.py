@@ -14,12 +14,12 @@ from torch import Tensor
 
 from rnnlens import __version__
 from rnnlens.artifacts import (
-    SCHEMA,
     exclusive,
     read_json,
     read_lines,
+    read_marked_json,
     read_marked_tensors,
-    read_tensors,
+    tensors_fingerprint,
     understood,
     write_json,
     write_tensors,
@@ -27,15 +27,17 @@ from rnnlens.artifacts import (
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
+from rnnlens.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
 from rnnlens.training.config import TrainConfig
 
-SHARED = ("accuracy", "loss", "provenance", "beginning", "ending")  # parts of results.json that several commands write
+SHARED = ("accuracy", "loss", KEY, "beginning", "ending")  # parts of results.json that several commands write
 CONFIG, MODEL = "config.json", "model.safetensors"  # what run.json and weights.safetensors are called in an export
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder. `about` is its run.json; the rest is read, and its fingerprint checked, when first asked for."""
+    """A run folder. `about` is its run.json; the rest is read when first asked for, and refused where it is damaged or
+    belongs to another run."""
 
     path: Path
     about: dict[str, Any]
@@ -48,13 +50,59 @@ class Run:
 
     @cached_property
     def vocab(self) -> Vocab:
-        return read_vocab(self.path / "vocab.json")
+        return self._vocab[0]
 
     @cached_property
     def network(self) -> Network:
         """The trained network, on the CPU."""
+        return self._network[0]
+
+    @cached_property
+    def provenance(self) -> dict[str, str]:
+        """Fingerprints of the weights, vocabulary and corpus; what is measured on this run names them."""
+        corpus = str(self.about["corpus"].get("fingerprint", ""))
+        return {"weights": self._network[1], "vocabulary": self._vocab[1], "corpus": corpus}
+
+    def check_provenance(self, file: Path, names: object, advice: str) -> None:
+        """Refuse a file of this folder that was made with other weights, another vocabulary or another corpus.
+
+        names: the provenance that the file states."""
+        if not is_checked(self.about):
+            return
+        files = {"weights": self.weights, "vocabulary": self.path / "vocab.json", "corpus": _about_file(self.path)}
+        for what, mark in self.provenance.items():
+            check_named(file, names, what, files[what], mark, advice)
+
+    def check_corpus(self, corpus: Any) -> None:
+        """Refuse a corpus that the run was not trained on. One whose validation reviews were trained on as well
+        (`Corpus.refit`) fits."""
+        trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit")}
+        if is_checked(self.about) and getattr(corpus, "fingerprint", None) not in trained_on:
+            raise RnnlensError(
+                f"{quoted(str(_about_file(self.path)))} names another corpus than {quoted(str(corpus))}: pass the "
+                "corpus that the run was trained on, or its network alone, as in analyze(run.network, corpus)"
+            )
+
+    def _check_part(self, what: str, file: Path, mark: str) -> None:
+        """Refuse a vocabulary or weights that run.json does not name."""
+        if is_checked(self.about):
+            check_named(_about_file(self.path), names_in(self.about), what, file, mark, f"{_RESTORE}, or train again")
+
+    @cached_property
+    def _vocab(self) -> tuple[Vocab, str]:
+        """The vocabulary and its fingerprint."""
+        path = self.path / "vocab.json"
+        content, mark = read_marked_json(path)
+        self._check_part("vocabulary", path, mark)
+        with understood(path, "vocabulary of rnnlens"):
+            return Vocab(content["words"], content.get("counts")), mark
+
+    @cached_property
+    def _network(self) -> tuple[Network, str]:
+        """The network and the fingerprint of its weights."""
         path = self.weights
-        tensors, _ = read_tensors(path)
+        tensors, _, mark = read_marked_tensors(path)
+        self._check_part("weights", path, mark)
         with understood(self.path / "run.json", "run of rnnlens"):
             shape = self.about["network"]
             least = shape["hidden"] * (shape["hidden"] + shape["embedding"])  # of any cell: before memory is asked for
@@ -64,7 +112,7 @@ class Run:
         if tensors.get("h0", np.zeros(0)).dtype == np.float64:
             network = network.double()  # half precision, which a packaged run may be stored in, is read as single
         load_weights(network, tensors, path)
-        return network
+        return network, mark
 
     @property
     def config(self) -> TrainConfig:
@@ -81,6 +129,8 @@ class Run:
                 raise RnnlensError(
                     f"{quoted(str(path))} is damaged: its {name} is {quoted(found[name])}; write it anew"
                 )
+        if path.exists():
+            self.check_provenance(path, names_in(found), _RESTORE)
         return found
 
     @property
@@ -113,14 +163,29 @@ class Run:
         path = self.path / "analysis.safetensors"
         if not path.exists():
             return {}
-        tensors, _, mark = read_marked_tensors(path)
-        known = self.results.get("provenance")
-        if isinstance(known, dict) and known.get("analysis", mark) != mark:
-            raise RnnlensError(
-                f"{quoted(str(path))} is of another analysis than results.json, perhaps one that was interrupted: "
-                f"run `rnnlens analyze {self.path}` again"
-            )
+        tensors, about, mark = read_marked_tensors(path)
+        again = f"run `rnnlens analyze {self.path}` again"
+        self.check_provenance(path, names_in(about), again)
+        # An analysis that was interrupted between its two files leaves a results.json that does not name it.
+        check_named(self.path / "results.json", names_in(self.results), "analysis", path, mark, again)
         return {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
+
+    def is_analysed(self) -> bool:
+        """Whether an analysis is there, whole, and of this network."""
+        try:
+            return bool(self.analysed())
+        except RnnlensError:
+            return False
+
+    def states(self) -> Tensor | None:
+        """The sample of visited states (K, N) that an analysis stored; None if there was none."""
+        path = self.path / "states.safetensors"
+        if not path.exists():
+            return None
+        tensors, about, _ = read_marked_tensors(path)
+        self.check_provenance(path, names_in(about), f"{_RESTORE}, or move it away")
+        with understood(path, f"sample of states of {self.network.size} units"):
+            return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, self.network.size))
 
     def add_results(self, **results: Any) -> None:
         """Merge results into results.json, a key at a time, and the parts that several commands write (accuracy, loss,
@@ -128,9 +193,20 @@ class Run:
         file, whichever process or thread wrote it."""
         path = self.path / "results.json"
         with exclusive(self.path, wait=True):
-            merged = merge_results(read_json(path) if path.exists() else {}, results)
+            known = merge_results({KEY: self.current_provenance()}, read_json(path) if path.exists() else {})
+            merged = merge_results(known, results)
             write_json(path, merged)
             self.results.update(merged)
+
+    def current_provenance(self) -> dict[str, str]:
+        """`provenance`, for what is about to be written; refused if the folder no longer holds the run that was
+        opened."""
+        if read_about(self.path).get(KEY) != self.about.get(KEY):
+            raise RnnlensError(
+                f"{quoted(str(self.path))} holds another run than when it was opened: the results were not stored; "
+                "open it again and repeat"
+            )
+        return self.provenance
 
     def __repr__(self) -> str:
         network, accuracy = self.network, self.results.get("accuracy") or {}
@@ -161,20 +237,28 @@ def load(path: Path | str) -> Run:
     return run
 
 
+def load_checked(path: Path | str) -> Run:
+    """`load`, and read the other files of the folder too, so that none of them is damaged or of another run."""
+    run = load(path)
+    run.analysed()
+    run.states()
+    return run
+
+
 def read_about(path: Path) -> dict[str, Any]:
     """run.json (in an export config.json), checked."""
     if not path.is_dir():
         raise RnnlensError(f"no run folder {quoted(str(path))}: make one with `rnnlens train CORPUS --out {path}`")
-    file = next((path / name for name in ("run.json", CONFIG) if (path / name).exists()), None)
-    if file is None:
+    file = _about_file(path)
+    if not file.exists():
         raise RnnlensError(f"{quoted(str(path))} is no run folder: it has no run.json")
     about = read_json(file)
     if file.name == CONFIG and about.get("model_type") != "rnnlens":
         raise RnnlensError(f"{quoted(str(path))} holds another kind of model: expected a run or what `export` wrote")
     with understood(file, "run of rnnlens"):
-        if about.get("schema", 0) > SCHEMA:
+        if about.get("schema", 0) > RUN_SCHEMA:
             raise RnnlensError(
-                f"{quoted(str(path))} has schema {about['schema']}, rnnlens {__version__} reads up to {SCHEMA}: "
+                f"{quoted(str(path))} has schema {about['schema']}, rnnlens {__version__} reads up to {RUN_SCHEMA}: "
                 "upgrade it"
             )
         for name, kind in (("version", str), ("status", str), ("network", dict), ("config", dict), ("corpus", dict)):
@@ -183,18 +267,23 @@ def read_about(path: Path) -> dict[str, Any]:
     return about
 
 
-def write_vocab(path: Path, vocab: Vocab) -> None:
-    write_json(path, {"words": list(vocab.words), "counts": vocab.counts})
+def _about_file(path: Path) -> Path:
+    """run.json, or in an export config.json."""
+    export = path / CONFIG
+    return export if export.exists() and not (path / "run.json").exists() else path / "run.json"
 
 
-def read_vocab(path: Path) -> Vocab:
-    content = read_json(path)
-    with understood(path, "vocabulary of rnnlens"):
-        return Vocab(content["words"], content.get("counts"))
+def write_vocab(path: Path, vocab: Vocab) -> str:
+    return write_json(path, {"words": list(vocab.words), "counts": vocab.counts})
 
 
 def write_weights(path: Path, network: Network) -> str:
     return write_tensors(path, network.state_dict())
+
+
+def weights_fingerprint(network: Network) -> str:
+    """The fingerprint that `write_weights` would return."""
+    return tensors_fingerprint(network.state_dict())
 
 
 def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
@@ -214,6 +303,9 @@ def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
                 raise ValueError(f"its {name} is {tensors[name].dtype}, expected real numbers")
             tensor.copy_(torch.from_numpy(tensors[name].copy()))
     network.check_finite(quoted(str(path)))
+
+
+_RESTORE = "restore the file that was changed"
 
 
 def _misfit(path: Path, names: Iterable[str]) -> RnnlensError:

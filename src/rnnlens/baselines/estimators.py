@@ -19,7 +19,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from rnnlens.artifacts import read_json, read_tensors, understood, write_json, write_tensors
+from rnnlens.artifacts import read_json, read_marked_tensors, understood, write_json, write_tensors
 from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
@@ -29,6 +29,7 @@ from rnnlens.corpora.corpus import Corpus, Split
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import Diverged, quoted
 from rnnlens.networks.finite import check_diverged
+from rnnlens.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
 from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.training.config import TrainConfig
 
@@ -291,21 +292,26 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if isinstance(self.class_weight, dict):
             options["class_weight"] = list(self.class_weight.items())  # JSON knows only strings as keys
         with atomic_folder(folder, SAVED) as temporary:
+            mark = write_tensors(temporary / "weights.safetensors", self.model_.state_dict())
             write_json(
                 temporary / "baseline.json",
                 {
+                    "schema": RUN_SCHEMA, KEY: {"weights": mark},
                     "options": options, "classes": self.classes_.tolist(), "modifiers": words,
                     "words": list(self.vocab_.words), "counts": self.vocab_.counts,
                 },
             )  # fmt: skip
-            write_tensors(temporary / "weights.safetensors", self.model_.state_dict())
         return Path(folder)
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:
         """Read what `save` wrote; it computes on the CPU."""
-        about = read_json(Path(folder) / "baseline.json")
-        tensors, _ = read_tensors(Path(folder) / "weights.safetensors")
+        file, weights = Path(folder) / "baseline.json", Path(folder) / "weights.safetensors"
+        about = read_json(file)
+        tensors, _, mark = read_marked_tensors(weights)
+        if is_checked(about):
+            again = "restore the file that was changed, or fit the model again"
+            check_named(file, names_in(about), "weights", weights, mark, again)
         with understood(folder, "baseline of rnnlens"):
             names = set(cls._get_param_names())
             model = cls(**{name: value for name, value in about["options"].items() if name in names})

@@ -79,7 +79,7 @@ def load_corpus(
     cache.
 
     `options` are the fields of `PrepareConfig`. The cache is `$RNNLENS_CACHE`, or rnnlens in the user's cache folder;
-    a changed file, other options or another version of the word rules make a new entry.
+    a file with other content, other options or another version of the word rules make a new entry.
     """
     if isinstance(source, str | Path) and is_prepared(source):
         if options or weights:
@@ -170,6 +170,9 @@ def _prepared(
             return corpus
         with atomic_folder(out, CORPUS) as folder:
             write_corpus(folder, opened, config, about, progress)
+            if _key(asked, config) != key:  # the cache must not keep new content under the old content's key
+                named = ", ".join(quoted(str(source), 200) for source in asked.sources)
+                raise RnnlensError(f"{named} changed while it was read: prepare it again")
         return read_corpus(out, verify=False)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from rnnlens.artifacts import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
 from rnnlens.corpora.labels import DROPPED, class_names, decide_scheme, looks_like_label
 from rnnlens.corpora.tables import (
@@ -103,18 +104,24 @@ def local_files(source: str | Path) -> list[Path]:
 
 
 def file_state(file: Path) -> tuple[str, str]:
-    """Where a file or folder of files is, and what tells that it changed: names, sizes and times, not content."""
+    """Where a file or folder of files is, and a fingerprint of the content: sizes and times can stay the same when the
+    content changes. Of what is no ordinary file, such as a pipe, only the name counts; readers refuse it."""
     try:
         if not file.is_dir():
-            found = [("", file.stat())]
-        else:
-            with os.scandir(file) as entries:
-                found = sorted(((entry.name, entry.stat()) for entry in entries), key=lambda pair: pair[0])
+            return str(file.resolve()), file_fingerprint(file) if file.is_file() else ""
+        with os.scandir(file) as entries:
+            found = sorted((entry.name, entry.path, entry.is_file()) for entry in entries)
+        digest = hashlib.sha256()
+        for name, path, ordinary in found:  # tens of thousands of small files
+            size = 0
+            if ordinary:
+                with open(path, "rb", buffering=0) as opened:
+                    while block := opened.read(1 << 16):
+                        digest.update(block)
+                        size += len(block)
+            digest.update(f"/{size}/{name}\n".encode(errors="surrogateescape"))
     except OSError as error:
         raise RnnlensError(f"cannot read {quoted(str(file), 200)}: {error.strerror or error}") from error
-    digest = hashlib.sha256()
-    for name, stat in found:
-        digest.update(f"{name}/{stat.st_size}/{stat.st_mtime_ns}\n".encode(errors="surrogateescape"))
     return str(file.resolve()), digest.hexdigest()
 
 

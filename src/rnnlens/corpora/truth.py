@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.artifacts import read_json, read_tensors, understood, write_json, write_tensors
+from rnnlens.artifacts import read_json, read_marked_tensors, understood, write_json, write_tensors
+from rnnlens.provenance import check_named
 
 KINDS = ("neutral", "valence", "negator", "intensifier", "diminisher", "shifter")
 MODIFIERS = KINDS[2:]
@@ -89,7 +90,9 @@ class Truth:
     def load(cls, folder: Path | str) -> Truth:
         """Read what `save` wrote, verified."""
         told: dict[str, Any] = read_json(Path(folder) / "truth.json")
-        arrays, _ = read_tensors(Path(folder) / "truth.safetensors")
+        arrays, _, mark = read_marked_tensors(Path(folder) / "truth.safetensors")
+        again = "make the corpus again in another folder"
+        check_named(Path(folder) / "truth.json", told, "documents", Path(folder) / "truth.safetensors", mark, again)
         with understood(folder, "synthetic corpus of rnnlens"):
             del told["documents"]
             for name in ("valence", "factor", "shift", "scope", "edge"):

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import exclusive, read_tensors, understood, write_json, write_tensors
+from rnnlens.artifacts import exclusive, understood, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
@@ -44,6 +43,7 @@ from rnnlens.experiments.accuracy import (
 from rnnlens.experiments.claims import analysis_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
+from rnnlens.provenance import KEY
 from rnnlens.ranges import check_options
 from rnnlens.replacing import TENSORS, check_file, check_json
 from rnnlens.runs import Run, load, merge_results
@@ -124,9 +124,9 @@ class Analysis(Shown):
         return table_html(rows, ["", "claim", "here", "paper"])
 
     def save(self, folder: Path | str | None = None, *, overwrite: bool = False) -> Path:
-        """Write results.json (merged into what a run has), analysis.safetensors and states.safetensors. Only with
-        `overwrite` does an analysis replace one of more reviews; in another folder than the run's own, it replaces an
-        earlier analysis at most."""
+        """Write results.json (merged into what a run has), analysis.safetensors and states.safetensors, which name the
+        run's weights, vocabulary and corpus. Only with `overwrite` does an analysis replace one of more reviews; in
+        another folder than the run's own, it replaces an earlier analysis at most."""
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
@@ -136,21 +136,23 @@ class Analysis(Shown):
         if not own:
             _check_no_other(path)
         with exclusive(path, wait=True):  # of two processes that save here, one after the other
+            provenance = {} if self.run is None else self.run.current_provenance() if own else self.run.provenance
             if self.run is not None and own and not overwrite:
                 stored = Run(path, self.run.about).results  # as they are in the file now
                 check_as_many(stored, reviews_read(self.measured), path)
             mark = write_tensors(
                 path / "analysis.safetensors", self.arrays(),
                 {"what": "slow points, the curve through them, the modifier subspace, the bilinear components, and "
-                 f"measures of words: {', '.join(MEASURES)}"},
+                 f"measures of words: {', '.join(MEASURES)}", KEY: provenance},
             )  # fmt: skip
             write_tensors(
-                path / "states.safetensors", {"states": self.states.half()}, {"what": "visited states, a sample"}
-            )
+                path / "states.safetensors", {"states": self.states.half()},
+                {"what": "visited states, a sample", KEY: provenance},
+            )  # fmt: skip
             if self.run is not None and own:
                 self.run.add_results(**_rounded(self.measured), provenance={"analysis": mark})
             else:
-                write_json(path / "results.json", {**_rounded(self.results), "provenance": {"analysis": mark}})
+                write_json(path / "results.json", {**_rounded(self.results), KEY: {**provenance, "analysis": mark}})
         return path
 
 
@@ -217,6 +219,8 @@ def analyze(
             f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "
             "pass the corpus that it was trained on"
         )
+    if corpus is not None and folder is not None:
+        folder.check_corpus(corpus)
     network = copy.deepcopy(network).to(device) if device else network
     steps = 14 if corpus is not None and accuracy else 10
     with threads_for(network, None), progress_bar("analysing", steps, shown=progress) as advance:
@@ -327,11 +331,9 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
 
 
 def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
-    stored = run.path / "states.safetensors" if run is not None else None
-    if corpus is None and stored is not None and stored.exists():
-        tensors, _ = read_tensors(stored)
-        with understood(stored, f"sample of states of {network.size} units"):
-            return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, network.size))
+    stored = run.states() if run is not None and corpus is None else None
+    if stored is not None:
+        return stored
     source = None if corpus is None else getattr(corpus, "validation", None) or corpus
     longest = None if run is None else run.config.max_words
     return visited_states(network, source, n=starts, seed=seed, max_words=longest)

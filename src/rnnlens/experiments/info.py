@@ -30,17 +30,18 @@ def _run(path: Path) -> tuple[str, Facts]:
 
 
 def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
-    from rnnlens.runs import load
+    from rnnlens.runs import load_checked
 
     facts = [("status", about["status"])]
     facts += [(name, str(value)) for name, value in about["network"].items()]
-    facts += [("corpus", f"{about['corpus'].get('source')} ({about['corpus']['fingerprint'][:8]})")]
+    facts += [("corpus", f"{about['corpus'].get('source')} ({about['corpus']['fingerprint'][:12]})")]
     facts += [("written by", f"rnnlens {about['version']}")]
     if about["status"] != "finished":
         return facts
-    run = load(path)
+    run = load_checked(path)
     accuracy = run.accuracy
     facts += [("parameters", f"{run.results['network']['parameters']:,}"), ("words", f"{len(run.vocab):,}")]
+    facts += [(f"{name} fingerprint", run.provenance[name][:12]) for name in ("weights", "vocabulary")]
     facts += [(f"{name} accuracy", f"{100 * value:.2f} %") for name, value in accuracy.items()
               if isinstance(value, float)]  # fmt: skip
     if run.history:

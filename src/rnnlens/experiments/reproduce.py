@@ -10,7 +10,6 @@ its own folder and is reused when there; nothing is done twice, and a killed rep
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.artifacts import atomic_file, fingerprint, read_tensors, write_json, write_tensors
+from rnnlens.artifacts import fingerprint, read_json, read_tensors, understood, write_json, write_tensors
 from rnnlens.baselines import BASELINES
 from rnnlens.baselines.estimators import SAVED
 from rnnlens.context.perturbation import Reviews, compare_logits, final_logits
@@ -35,9 +34,9 @@ from rnnlens.experiments.space import models_of
 from rnnlens.experiments.table import paper_column, table_results, table_text
 from rnnlens.experiments.trials import baseline, judge, network, opened
 from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
+from rnnlens.provenance import KEY
 from rnnlens.ranges import check_options
 from rnnlens.replacing import check_folder, check_json
-from rnnlens.runs import load
 from rnnlens.terminal import say
 from rnnlens.training import train
 
@@ -226,23 +225,25 @@ def _found_here(
     corpus: str, out: Path, settings: dict[str, Any], seeds: int, most: int, start: Any, jobs: int, device: str | None,
     told: Callable[[str], None],
 ) -> list[str]:  # fmt: skip
-    """Modifiers that GRUs trained on the training reviews alone agree on."""
+    """Modifiers that GRUs trained on the training reviews alone agree on; those found before, if they were found in
+    the same way."""
     listed = out / "words.json"
+    about = {"corpus": load_corpus(corpus).fingerprint, "settings": settings, "seeds": seeds, "most": most}
     if not listed.exists():
         todo = [(seed, settings) for seed in range(seeds)]
         for k, (_, path) in enumerate(start(analysed, todo, jobs, (corpus, str(out), device)), start=1):
             told(f"{k} of {seeds} networks whose modifiers to take: {path}")
         words = read_modifiers([out / f"gru-{seed}" for seed in range(seeds)], most)
-        with atomic_file(listed) as temporary:
-            temporary.write_text(json.dumps({"most": most, "words": words}, ensure_ascii=False), encoding="utf-8")
-    words = read_modifiers(listed)
-    before = json.loads(listed.read_text(encoding="utf-8"))
-    if isinstance(before, dict) and before.get("most", most) != most:  # a bare list is an older version's
-        raise RnnlensError(
-            f"{quoted(str(listed))} holds the {before['most']} strongest modifiers, now most is {most}: give the same "
-            "most, or choose another --out"
-        )
-    return words
+        write_json(listed, {"words": words, KEY: about})
+    stored = read_json(listed)
+    with understood(listed, "list of modifiers of `rnnlens reproduce`"):
+        for name, value in about.items():
+            if fingerprint({name: stored[KEY][name]}) != fingerprint({name: value}):
+                raise RnnlensError(
+                    f"{quoted(str(listed))} was made with other {name}: {quoted(stored[KEY][name])}, now "
+                    f"{quoted(value)}; choose another --out, or keep these words with --modifiers {listed}"
+                )
+    return read_modifiers(listed)
 
 
 def analysed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str | None) -> str:
@@ -251,10 +252,10 @@ def analysed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str
 
     seed, settings = job
     data, folder = load_corpus(corpus), Path(out) / f"gru-{seed}"
-    if not (folder / "analysis.safetensors").exists():
-        untrained, config = network("gru", data, settings, seed)
-        train(untrained, data, config, folder, resume=True, device=device, threads=1, progress=False)
-        analyze(load(folder), data, device=device, seed=seed, accuracy=False).save()
+    untrained, config = network("gru", data, settings, seed)
+    run = train(untrained, data, config, folder, resume=True, device=device, threads=1, progress=False)
+    if not run.is_analysed():  # also where an analysis was interrupted between its two files
+        analyze(run, data, device=device, seed=seed, accuracy=False).save()
     return str(folder)
 
 

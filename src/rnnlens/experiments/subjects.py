@@ -20,6 +20,7 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import Language, prepared_synthetic
 from rnnlens.corpora.truth import Truth
 from rnnlens.experiments.recipe import Settings
+from rnnlens.provenance import KEY, check_named, names_in
 from rnnlens.runs import Run
 
 TOP = 10_000
@@ -53,8 +54,17 @@ def prepare(language: Language, language_seed: int, out: Path) -> tuple[Corpus, 
     corpus, truth = prepared_synthetic(language, language_seed, out / "corpus")
     path = out / "probes.json"
     if not path.exists():
-        write_json(path, dataclasses.asdict(Probes.from_corpus(corpus)))
-    return corpus, truth, Probes(**read_json(path))
+        write_json(path, {**dataclasses.asdict(Probes.from_corpus(corpus)), KEY: {"corpus": corpus.fingerprint}})
+    return corpus, truth, read_probes(out, corpus)
+
+
+def read_probes(out: Path, corpus: Corpus) -> Probes:
+    """The probe words that `prepare` stored, which must be of this corpus."""
+    path = out / "probes.json"
+    stored = read_json(path)
+    advice = "move it away to choose the probe words again"
+    check_named(path, names_in(stored), "corpus", out / "corpus", corpus.fingerprint, advice)
+    return Probes(**{name: value for name, value in stored.items() if name != KEY})
 
 
 def train_subject(subject: Subject, device: str | None = None) -> Run:
@@ -79,12 +89,14 @@ def measure_subject(subject: Subject, device: str | None = None) -> tuple[dict[s
     run, stored = load(subject.folder), subject.folder / "validation.safetensors"
     if not stored.exists() or "validation" not in run.results:
         where = device or ("cuda" if torch.cuda.is_available() else None)
-        probes = Probes(**read_json(subject.out / "probes.json"))
+        probes = read_probes(subject.out, corpus)
         analysis = take_apart(run, corpus, probes, TOP, where)
         run.add_results(**analysis.results, validation={"causes": measure_causes(analysis, corpus, truth)})
         arrays = measure_words(analysis, corpus, truth.modifiers)
-        write_tensors(stored, arrays, {"what": "every word's measures, for `rnnlens validate`"})
-    return read_tensors(stored)[0], run.results
+        write_tensors(stored, arrays, {"what": "every word's measures, for `rnnlens validate`", KEY: run.provenance})
+    tensors, about = read_tensors(stored)
+    run.check_provenance(stored, names_in(about), "move it away to measure again")
+    return tensors, run.results
 
 
 def train_and_measure(subject: Subject, device: str | None = None) -> tuple[float, float]:

@@ -34,6 +34,7 @@ from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.toy_claims import toy_claims
 from rnnlens.networks import Network
 from rnnlens.progress import progress_bar
+from rnnlens.provenance import KEY
 from rnnlens.ranges import check_options
 from rnnlens.runs import Run
 from rnnlens.training import TrainConfig, train
@@ -130,7 +131,7 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
         mark = write_tensors(
             run.path / "analysis.safetensors",
             {"slow_points": points.states, "slow_points_q": points.q, "line": line.knots, "line_logits": line.logits},
-            {"what": "slow points of the toy study and the curve through them"},
+            {"what": "slow points of the toy study and the curve through them", KEY: run.current_provenance()},
         )
         run.add_results(
             toy=toy,

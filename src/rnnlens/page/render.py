@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +18,7 @@ from rnnlens import __version__
 from rnnlens.page.drawing import template
 from rnnlens.page.live import Live
 from rnnlens.page.sections import Section, Story, marked, verdict
+from rnnlens.provenance import KEY
 
 HERE = Path(__file__).parent
 # In this order they are one module: each needs only what stands before it.
@@ -27,8 +28,10 @@ SCRIPTS = (
 )  # fmt: skip
 
 
-def render(story: Story, live: Live, warnings: Sequence[str] = ()) -> str:
-    """Fill the template. Whatever is text is escaped; data are JSON that cannot end its element."""
+def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: Mapping[str, str] | None = None) -> str:
+    """Fill the template. Whatever is text is escaped; data are JSON that cannot end its element.
+
+    provenance: fingerprints of the weights, vocabulary, corpus and analysis that the page shows."""
     from jinja2 import Environment, FileSystemLoader
     from plotly.offline import get_plotlyjs
 
@@ -37,10 +40,11 @@ def render(story: Story, live: Live, warnings: Sequence[str] = ()) -> str:
     environment.filters |= {"marked": marked, "verdict": verdict, "json": data_block}
     return environment.get_template("template.html").render(
         story=story, sections=story.sections, live=live, warnings=warnings, overview=_overview(story.sections),
-        version=__version__, policy=_policy([early, script, plotly]),
+        version=__version__, provenance=provenance or {}, policy=_policy([early, script, plotly]),
         style=Markup((HERE / "style.css").read_text("utf-8")), early=Markup(early), script=Markup(script),
         plotly=Markup(_compressed(plotly)),
-        data={"live": live.data, "template": template(), "examples": list(story.examples), "unit": story.unit},
+        data={"live": live.data, "template": template(), "examples": list(story.examples), "unit": story.unit,
+              KEY: dict(provenance or {})},
     )  # fmt: skip
 
 

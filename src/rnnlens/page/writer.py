@@ -15,6 +15,7 @@ from rnnlens.page.live import live, no_network, stored_arrays
 from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
+from rnnlens.provenance import KEY
 from rnnlens.ranges import check_options
 from rnnlens.replacing import check_output
 from rnnlens.runs import Run, load, merge_results
@@ -73,4 +74,11 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
         where = "RUN" if opened is None else str(opened.path)
         raise RnnlensError(f"the run {quoted(where)} is not analysed yet: run `rnnlens analyze {where}` first")
     arrays = stored_arrays(run) if isinstance(run, Run) else run.arrays()
-    return render(story, live(network, arrays, results, story.probes, words), results.get("warnings", []))
+    provenance = {} if opened is None else {**opened.provenance, **_analysis_mark(run)}
+    return render(story, live(network, arrays, results, story.probes, words), results.get("warnings", []), provenance)
+
+
+def _analysis_mark(run: Run | Analysis) -> dict[str, str]:
+    """The fingerprint of the stored analysis that a run's page is drawn from."""
+    mark = run.results.get(KEY, {}).get("analysis") if isinstance(run, Run) else None
+    return {} if mark is None else {"analysis": str(mark)}

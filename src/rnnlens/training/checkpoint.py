@@ -12,6 +12,7 @@ from torch import Tensor
 from rnnlens.artifacts import read_tensors, write_tensors
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
+from rnnlens.provenance import KEY, check_named, names_in
 
 Weights = dict[str, Tensor]
 
@@ -41,31 +42,36 @@ def write_checkpoint(
     optimiser: torch.optim.Optimizer,
     average: Weights | None,
     best: Weights | None,
+    run: str,
 ) -> None:
-    """Replace the checkpoint by the state now, in one rename."""
+    """Replace the checkpoint by the state now, in one rename. run: the fingerprint of the run it belongs to."""
     tensors: Weights = {f"weights/{name}": p for name, p in network.named_parameters()}
     for name, parameter in network.named_parameters():
         for key, value in optimiser.state[parameter].items():
             tensors[f"optimiser/{key}/{name}"] = value
     for kind, weights in (("average", average), ("best", best)):
         tensors |= {f"{kind}/{name}": value for name, value in (weights or {}).items()}
-    write_tensors(checkpoint_path(out), tensors, dataclasses.asdict(counters))
+    write_tensors(checkpoint_path(out), tensors, {**dataclasses.asdict(counters), KEY: {"run": run}})
 
 
 def read_checkpoint(
-    out: Path, network: Network, optimiser: torch.optim.Optimizer, average: Weights | None
+    out: Path, network: Network, optimiser: torch.optim.Optimizer, average: Weights | None, run: str
 ) -> tuple[Counters, Weights | None]:
-    """Put network, optimiser and average back where the checkpoint stands; returns the counters and best weights."""
+    """Put network, optimiser and average back where the checkpoint stands; returns the counters and best weights.
+    run: the fingerprint of the run it must belong to."""
     path = checkpoint_path(out)
     try:
         arrays, about = read_tensors(path)
     except RnnlensError as error:
         raise RnnlensError(f"{error}, or delete it to train from the start") from error
+    advice = "it is of another run or an older version; restore the run's own, or delete it to train from the start"
+    check_named(path, names_in(about), "run", out / "run.json", run, advice)
     # Copied into memory that torch allocated: results must not depend on how a file's bytes happen to be aligned.
     tensors = {name: torch.tensor(array) for name, array in arrays.items()}
     device = network.h0.device
     try:
-        counters = Counters(**{**about, "score": tuple(about["score"])})
+        counts = {name: value for name, value in about.items() if name != KEY}
+        counters = Counters(**{**counts, "score": tuple(counts["score"])})
         with torch.no_grad():
             for name, parameter in network.named_parameters():
                 parameter.copy_(tensors[f"weights/{name}"])

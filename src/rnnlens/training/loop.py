@@ -23,14 +23,15 @@ from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 
 from rnnlens import __version__
-from rnnlens.artifacts import SCHEMA, append_line, exclusive, read_lines, rewrite_lines, write_json
+from rnnlens.artifacts import append_line, exclusive, fingerprint, read_lines, rewrite_lines, understood, write_json
 from rnnlens.corpora.vocab import PAD
 from rnnlens.errors import Diverged, RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.progress import Advance, progress_bar
+from rnnlens.provenance import KEY, RUN_SCHEMA
 from rnnlens.ranges import check_options
 from rnnlens.replacing import FINGERPRINTED, check_file
-from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
+from rnnlens.runs import Run, load, read_about, weights_fingerprint, write_vocab, write_weights
 from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
 from rnnlens.training.config import TrainConfig
@@ -83,8 +84,8 @@ def train(
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
     if network.vocab != corpus.vocab:
         raise RnnlensError("network and corpus have different words: make the network with Network(corpus.vocab, …)")
-    about = {
-        "schema": SCHEMA,
+    about: dict[str, Any] = {
+        "schema": RUN_SCHEMA,
         "version": __version__,
         "network": network.config,
         "config": dataclasses.asdict(config),
@@ -99,11 +100,12 @@ def train(
             _check_writable(out, about, resume)  # again: another process may have written here before we had the lock
             finished = (out / "run.json").exists() and read_about(out)["status"] == "finished"
             if not finished:
-                write_vocab(out / "vocab.json", corpus.vocab)
+                about[KEY] = _provenance(out, about, network, write_vocab(out / "vocab.json", corpus.vocab))
                 write_json(out / "run.json", {**about, "status": "training", "processes": accelerator.num_processes})
         accelerator.wait_for_everyone()
-        if read_about(out)["status"] != "finished":
-            trainer = Trainer(network, corpus, config, out, accelerator, resume)
+        about = read_about(out)
+        if about["status"] != "finished":
+            trainer = Trainer(network, corpus, config, out, accelerator, resume, about[KEY]["run"])
             trainer.run(progress and main)
             trainer.finish(about)
             accelerator.wait_for_everyone()
@@ -119,9 +121,12 @@ class Trainer:
     """A run in progress: the network, its optimiser and averages, and where it stands."""
 
     def __init__(
-        self, network: Network, corpus: Any, config: TrainConfig, out: Path, accelerator: Accelerator, resume: bool
-    ):
+        self, network: Network, corpus: Any, config: TrainConfig, out: Path, accelerator: Accelerator, resume: bool,
+        mark: str = "",
+    ):  # fmt: skip
+        """mark: the fingerprint of this run, which its checkpoints name."""
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
+        self.mark = mark
         self.main, self.device = accelerator.is_main_process, accelerator.device
         self.steps = math.ceil(len(corpus.train) / config.batch)  # an epoch's
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
@@ -133,7 +138,7 @@ class Trainer:
         self.best: Weights | None = None
         self.counters = Counters()
         if resume and checkpoint_path(out).exists():
-            self.counters, self.best = read_checkpoint(out, network, self.optimiser, self.average)
+            self.counters, self.best = read_checkpoint(out, network, self.optimiser, self.average, mark)
         if self.main:
             history = out / "history.jsonl"
             done = math.ceil(self.total / self.steps) if self._over() else self.counters.step // self.steps
@@ -257,7 +262,7 @@ class Trainer:
             counters = self.counters
             counters.loss, counters.correct, counters.seen = total.tolist()
             counters.seconds = time.monotonic() - self.since
-            write_checkpoint(self.out, counters, self.network, self.optimiser, self.average, self.best)
+            write_checkpoint(self.out, counters, self.network, self.optimiser, self.average, self.best, self.mark)
 
     def finish(self, about: dict[str, Any]) -> None:
         """Evaluate, all processes together; then one writes the finished run, whose checkpoint is no longer needed."""
@@ -285,10 +290,12 @@ class Trainer:
                         "parameters": sum(p.numel() for p in network.parameters())},
             "accuracy": accuracy,
             "loss": loss,
-            "provenance": {"weights": weights, "corpus": self.corpus.fingerprint, "version": __version__},
+            KEY: {"weights": weights, "vocabulary": about[KEY]["vocabulary"], "corpus": self.corpus.fingerprint,
+                  "version": __version__},
         })  # fmt: skip
         processes = self.accelerator.num_processes
-        write_json(self.out / "run.json", {**about, "status": "finished", "processes": processes})
+        named = {**about[KEY], "weights": weights}
+        write_json(self.out / "run.json", {**about, KEY: named, "status": "finished", "processes": processes})
         checkpoint_path(self.out).unlink(missing_ok=True)
 
     def _there(self, x: Tensor) -> Tensor:
@@ -374,16 +381,34 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
         return
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
-    before = read_about(out)
-    usual = dataclasses.asdict(TrainConfig())  # what an older version did not ask for was as it is by default
-    for part in ("network", "config", "corpus"):
-        old, new = {**(usual if part == "config" else {}), **before[part]}, about[part]
-        for key in ("fingerprint",) if part == "corpus" else sorted(set(old) | set(new)):
+    with understood(out / "run.json", "run of rnnlens"):
+        before = _deciding(read_about(out))
+    # What an older version did not ask for was as it is by default.
+    for part, usual in (("network", {}), ("config", dataclasses.asdict(TrainConfig())), ("corpus", {})):
+        old, new = {**usual, **before[part]}, _deciding(about)[part]
+        for key in sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
                 raise RnnlensError(
                     f"cannot resume {quoted(str(out))}: its {part} {key} is {quoted(old.get(key))}, now "
                     f"{quoted(new.get(key))}; use the same settings, or choose another --out"
                 )
+
+
+def _deciding(about: dict[str, Any]) -> dict[str, Any]:
+    """The parts of run.json that decide what is trained: of the corpus its content and how much each source counts, not
+    where it lay."""
+    corpus = about["corpus"]
+    weights = {f"weight of {part['name']}": part["weight"] for part in corpus.get("sources", ())}
+    told = {"fingerprint": corpus.get("fingerprint"), **weights}
+    return {"network": about["network"], "config": about["config"], "corpus": told}
+
+
+def _provenance(out: Path, about: dict[str, Any], network: Network, vocabulary: str) -> dict[str, str]:
+    """Fingerprints of the vocabulary and of the run: of all that decides what its checkpoints hold. A run that goes on
+    from a checkpoint keeps its own, whatever the weights of the network that it is resumed with."""
+    before = read_about(out) if (out / "run.json").exists() and checkpoint_path(out).exists() else {}
+    start = {**_deciding(about), "vocabulary": vocabulary, "weights": weights_fingerprint(network)}
+    return {"vocabulary": vocabulary, "run": before.get(KEY, {}).get("run") or fingerprint(start)}
 
 
 def _evaluate_test(run: Run, corpus: Any, accelerator: Accelerator) -> None:
