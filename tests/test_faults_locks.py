@@ -242,13 +242,14 @@ def test_a_run_trained_while_another_waited_for_its_lock_is_checked_again(
 
 @pytest.mark.parametrize("test", [True, False])
 def test_missing_results_are_one_line(run: Path, corpus: Corpus, test: bool) -> None:
+    without = {"network": {}, "provenance": read_json(run / "results.json")["provenance"]}
     (run / "results.json").unlink()
     with pytest.raises(RnnlensError, match=r"results\.json' with the accuracy of this run is missing: restore it, or"):
         again(corpus, run, test=test)
-    write_json(run / "results.json", {"network": {}})
+    write_json(run / "results.json", without)
     with pytest.raises(RnnlensError, match="is missing"):
         again(corpus, run, test=test)
-    assert read_json(run / "results.json") == {"network": {}}
+    assert read_json(run / "results.json") == without
 
 
 # --- workers ----------------------------------------------------------------------------------------------------------
@@ -307,7 +308,7 @@ def test_workers_and_what_they_started_end_with_their_parent(
 ) -> None:
     parent = subprocess.Popen(
         [sys.executable, script, tmp_path, what], stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=lambda: signal.signal(kind, signal.SIG_DFL) if kind != signal.SIGKILL else None,  # nohup ignores it
     )  # fmt: skip
     files = [tmp_path / f"{k}.pids" for k in range(2)]
     until(lambda: all(file.exists() and file.read_text().endswith(" ") for file in files))

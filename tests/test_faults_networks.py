@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, adapt, from_torch, train
-from rnnlens.artifacts import read_tensors, write_tensors
+from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
 from rnnlens.baselines import ModifierConvolution
 from rnnlens.dynamics import FixedPoints, find_fixed_points, fit_line_attractor, jacobians, linear_modes, linearise
 from rnnlens.experiments.analyze import check_results
@@ -457,7 +457,9 @@ def test_a_model_of_no_numbers_does_not_predict(wild: float, tmp_path) -> None:
     told(lambda: model.save(tmp_path / "again"), "the model diverged")
     weights = tmp_path / "model" / "weights.safetensors"
     tensors, about = read_tensors(weights)
-    write_tensors(weights, {**tensors, "beta": np.full_like(tensors["beta"], wild)}, about)
+    mark = write_tensors(weights, {**tensors, "beta": np.full_like(tensors["beta"], wild)}, about)
+    file = tmp_path / "model" / "baseline.json"
+    write_json(file, {**read_json(file), "provenance": {"weights": mark}})
     told(lambda: ModifierConvolution.load(tmp_path / "model"), "the model diverged")
 
 
