@@ -1,4 +1,4 @@
-"""Several sources, one corpus: every document keeps its source, sources are weighed, and overlapping texts are dropped."""
+"""Several sources, one corpus: documents keep their source, sources are weighed, overlapping texts are dropped."""
 
 from __future__ import annotations
 
@@ -142,13 +142,13 @@ def test_a_limit_holds_for_each_source(two, tmp_path):
 
 def test_each_source_has_its_own_label_scheme(tmp_path):
     films = table(tmp_path / "films.csv", texts_of("films", 10), [1, 2, 3, 4, 5] * 2, ("body", "stars"))
-    hotels = table(tmp_path / "hotels.csv", texts_of("hotels", 10), ["neg", "pos"] * 5)
+    hotels = table(tmp_path / "hotels.csv", texts_of("hotels", 12), [*["neg", "pos"] * 5, "", " "])
     ratings = table(tmp_path / "ratings.csv", texts_of("ratings", 10), list(range(1, 11)), ("review", "rating"))
     corpus = prepare([films, hotels, ratings], tmp_path / "out", test=0, validation=0)
     first, second, third = corpus.about["sources"]
     assert first["classes"] == {"negative": "1, 2", "positive": "4, 5", "dropped": "3"}
     assert first["columns"] == {"text": "body", "label": "stars"} and first["dropped"]["no class"] == 2
-    assert second["classes"] == {"negative": "neg", "positive": "pos"} and second["dropped"]["no class"] == 0
+    assert second["classes"] == {"negative": "neg", "positive": "pos"} and second["dropped"]["no class"] == 2
     assert third["classes"] == {"negative": "1, 2, 3, 4", "positive": "7, 8, 9, 10", "dropped": "5, 6"}
     assert corpus.train.labels.tolist() == [0, 0, 1, 1] * 2 + [0, 1] * 5 + [0] * 4 + [1] * 4
 
@@ -230,7 +230,7 @@ SENTENCE = "we waited for an hour and nobody came to our table"  # 11 words
 
 
 def dropped(tmp_path: Path, in_train: str, in_test: str) -> tuple[int, int]:
-    """How many training texts of `films` and `hotels` go when one has `in_train` and a hotel's test text is `in_test`."""
+    """How many training texts of films and hotels go when a film's is `in_train` and a hotel's test text `in_test`."""
     films, hotels = source(tmp_path / "films", "films"), source(tmp_path / "hotels", "hotels")
     with open(films / "train.csv", "a", encoding="utf-8") as file:
         file.write(f"{in_train},1\n")
@@ -276,7 +276,7 @@ def test_validation_texts_that_overlap_with_test_texts_are_dropped(tmp_path):
 def test_a_source_of_which_nothing_is_left_is_refused(tmp_path):
     films, hotels = source(tmp_path / "films", "films"), source(tmp_path / "hotels", "hotels")
     (films / "test.csv").write_bytes((hotels / "train.csv").read_bytes() + b"one more,1\n")
-    with pytest.raises(RnnlensError, match=r"no negative review of 'hotels' is left to train on: 30 overlap with"):
+    with pytest.raises(RnnlensError, match=r"no negative review of 'hotels' is left to train on: 27 overlap with"):
         prepare([films, hotels], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
