@@ -19,7 +19,7 @@ from rnnlens.terminal import say, show, table_of
 def prepare(
     *sources: str,
     out: Path,
-    weight: list[str] | None = None,
+    weight: Annotated[list[str] | None, Parameter(negative=())] = None,
     overwrite: bool = False,
     config: Annotated[PrepareConfig, Parameter(name="*")] = PrepareConfig(),  # noqa: B008 - frozen
 ) -> None:
