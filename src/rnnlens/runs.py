@@ -75,8 +75,8 @@ class Run:
 
     def check_corpus(self, corpus: Any) -> None:
         """Refuse a corpus that the run was not trained on. One whose validation reviews were trained on as well
-        (`Corpus.refit`) fits."""
-        trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit")}
+        (`Corpus.refit`), or only some of whose sources (`Corpus.only`), fits."""
+        trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit", "whole")}
         if is_checked(self.about) and getattr(corpus, "fingerprint", None) not in trained_on:
             raise RnnlensError(
                 f"{quoted(str(_about_file(self.path)))} names another corpus than {quoted(str(corpus))}: pass the "

@@ -69,6 +69,8 @@ def train_command(
     _, config = resolve(given)
     if settings is not None and tuned:
         raise RnnlensError(f"tuned settings come along, {quoted(str(settings))} is another choice: give one of the two")
+    if sources is not None and corpus == "toy":
+        raise RnnlensError(f"sources are {quoted(sources)}: the toy language has no sources, expected none")
     if refit and corpus == "toy":
         raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
     # The corpus first: a source that is not there is told before torch is imported.
@@ -94,9 +96,21 @@ def train_command(
             told = "  ".join(f"{key} {value:.4g}" for key, value in record.items())
             say(told)
         say(repr(run))
+        for line in accuracy_by_source(run.accuracy):
+            say(line)
         if hint := _hint(run, data):
             say(hint)
     return run
+
+
+def accuracy_by_source(accuracy: Mapping[str, Any]) -> list[str]:
+    """A line for each split with the accuracy on each of several sources."""
+    return [
+        f"{split} accuracy by source: "
+        + ", ".join(f"{name} {100 * part['accuracy']:.2f} %" for name, part in found.items())
+        for split in ("validation", "test")
+        if (found := accuracy.get(f"{split}_sources"))
+    ]
 
 
 def _hint(run: Run, corpus: Any) -> str | None:

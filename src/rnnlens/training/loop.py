@@ -426,8 +426,9 @@ def _sources(corpus: Any) -> tuple[str, ...]:
 
 
 def document_weights(corpus: Any, config: TrainConfig) -> np.ndarray | None:
-    """How much each training document counts (n,), 1 on average within a source of weight 1: classes equally, where
-    that is asked for or there are several sources; None where all count the same."""
+    """How much each training document counts (n,), 1 on average. Where that is asked for, or there are several sources,
+    the two classes of a source count equally, and the documents of a source by its weight on average; None where all
+    count the same."""
     labels, names = np.asarray(corpus.train.labels), _sources(corpus)
     if labels.ndim == 2 or not (config.balance or names):
         return None
@@ -436,7 +437,8 @@ def document_weights(corpus: Any, config: TrainConfig) -> np.ndarray | None:
     n_class = np.bincount(groups, minlength=2 * max(1, len(names)))
     n_source = np.bincount(numbers, minlength=max(1, len(names)))
     given = np.array([part["weight"] for part in corpus.about["sources"]] if names else [1.0])
-    return (given[numbers] * n_source[numbers] / (2 * n_class[groups])).astype(np.float32)
+    counts = given[numbers] * n_source[numbers] / (2 * n_class[groups])
+    return (counts / counts.mean()).astype(np.float32)
 
 
 def _adopt(network: Network, weights: Weights | None) -> None:
