@@ -217,7 +217,7 @@ def analyze(
     if corpus is not None and corpus.vocab != vocab:
         raise RnnlensError(
             f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "
-            "pass the corpus that it was trained on"
+            "pass the corpus that it was trained on, or corpus.with_vocab(network.vocab)"
         )
     if corpus is not None and folder is not None:
         folder.check_corpus(corpus)
@@ -327,7 +327,7 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
         from rnnlens.corpora import load_corpus
 
         corpus = load_corpus(corpus)
-    return run, corpus
+    return run, run.in_own_words(corpus) if isinstance(run, Run) else corpus
 
 
 def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
