@@ -52,9 +52,9 @@ _HOMES = {
 
 __all__ = [  # once more, and plainly: type checkers read it
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
-    "extend",     "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor",
-    "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers", "Modifiers",
-    "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "linear_quality",
+    "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
+    "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
+    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "linear_quality",
     "mode_removal", "report", "Run", "load", "export", "RnnlensError",
 ]  # fmt: skip
 

@@ -130,8 +130,8 @@ def train(
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
     train_command(
-        corpus, out, given, arch=arch, start=start, tuned=tuned, settings=settings, refit=refit, resume=resume, test=test,
-        device=device, threads=threads,
+        corpus, out, given, arch=arch, start=start, tuned=tuned, settings=settings, refit=refit, resume=resume,
+        test=test, device=device, threads=threads,
     )  # fmt: skip
     if corpus != "toy":
         say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")

@@ -175,14 +175,14 @@ class Corpus:
             return self
         table = vocab.ids_of(self.vocab)
         splits = {
-            name: Split(cast(np.ndarray, Recoded(split.ids, table, len(vocab))), split.offsets, split.labels, split.sources)
+            name: Split(
+                cast(np.ndarray, Recoded(split.ids, table, len(vocab))), split.offsets, split.labels, split.sources
+            )
             for name, split in self.splits.items()
         }
         about = {**self.about, "recoded": self.fingerprint}
         mark = content_fingerprint(vocab, splits)
-        return Corpus(
-            vocab, splits["train"], splits.get("validation"), splits.get("test"), about, self.path, mark
-        )
+        return Corpus(vocab, splits["train"], splits.get("validation"), splits.get("test"), about, self.path, mark)
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -20,7 +20,9 @@ class Recoded:
         self.ids = ids
         unsigned = np.uint16 if n_words <= 1 << 16 else np.uint32  # as prepared corpora are stored
         pads = bool((table == PAD).any()) or ids.dtype.kind == "i"
-        self.table = np.append(table, PAD).astype(np.int32) if pads else table.astype(unsigned)  # ids of PAD read the last
+        self.table = (
+            np.append(table, PAD).astype(np.int32) if pads else table.astype(unsigned)
+        )  # ids of PAD read the last
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -6,4 +6,17 @@ from rnnlens.networks.extending import extend
 from rnnlens.networks.network import Network
 from rnnlens.networks.scan import scan, step_by_step
 
-__all__ = ["Network", "from_torch", "adapt", "extend", "CELLS", "Cell", "GRU", "LSTM", "UGRNN", "Vanilla", "scan", "step_by_step"]
+__all__ = [
+    "Network",
+    "from_torch",
+    "adapt",
+    "extend",
+    "CELLS",
+    "Cell",
+    "GRU",
+    "LSTM",
+    "UGRNN",
+    "Vanilla",
+    "scan",
+    "step_by_step",
+]

@@ -120,10 +120,13 @@ def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: 
 
     if settings:
         raise RnnlensError(
-            f"start is {quoted(start)}, and the settings of --tuned and --settings are for fresh networks: leave them out"
+            f"start is {quoted(start)}, but --tuned and --settings are for fresh networks: leave them out, or leave "
+            "--start out"
         )
     if corpus == "toy":
-        raise RnnlensError(f"start is {quoted(start)}, and the toy language has its own words: train it without --start")
+        raise RnnlensError(
+            f"start is {quoted(start)}, and the toy language has its own words: train it without --start"
+        )
     return open_start(start, arch, {name: given[name] for name in SHAPE if name in given})
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ranges import shown
 from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def open_start(start: str, arch: str | None, shape: Mapping[str, Any]) -> Run:
     for name, value in {**({} if arch is None else {"arch": arch}), **shape}.items():
         if value != own[name]:
             raise RnnlensError(
-                f"{name} is {quoted(value)}, but {quoted(start)} has {quoted(own[name])}: leave --{name} out, or start "
-                "from another network"
+                f"{name} is {shown(value)}, but it is {shown(own[name])} in {quoted(start)}: leave --{name} out, or "
+                "start from another network"
             )
     return run
