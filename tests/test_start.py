@@ -283,6 +283,13 @@ def test_several_sources_keep_theirs(folder, tmp_path):
     run.check_corpus(run.in_own_words(corpus))
 
 
+def test_ids_of_other_words_are_never_read(first, mine):
+    with pytest.raises(RnnlensError, match="different words"):
+        rnnlens.visited_states(first.network, mine)
+    network = extend(first.network, mine.vocab)
+    assert rnnlens.visited_states(network, mine.with_vocab(network.vocab), n=50).shape == (50, 8)
+
+
 # --- refusals
 
 

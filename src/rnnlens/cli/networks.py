@@ -85,7 +85,7 @@ def train(
 
     Example: `rnnlens train corpora/mine --tuned --out runs/mine`. With only some thousand reviews, small networks that
     begin with a memory learn sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
-    Better, go on from a packaged network: `--start zoo:imdb-gru`.
+    Better, go on from a packaged network: `--start zoo:reviews-gru`.
 
     Parameters
     ----------

@@ -152,10 +152,7 @@ class Modifiers(Shown):
 
         if self.network.vocab is None:
             raise RnnlensError("the network has no vocabulary: give it that of the corpus, `Network(vocab, …)`")
-        if corpus.vocab != self.network.vocab:
-            raise RnnlensError(
-                "network and corpus have different words: give the corpus that the network was trained on"
-            )
+        self.network.check_words(corpus)
         if tau is None:
             members = [(one.network, one.line) for one in self.members] or [(self.network, self.line)]
             tau = usual_tau(members, self.probes, self.ids, self.sure, corpus)

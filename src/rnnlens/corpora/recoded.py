@@ -20,9 +20,8 @@ class Recoded:
         self.ids = ids
         unsigned = np.uint16 if n_words <= 1 << 16 else np.uint32  # as prepared corpora are stored
         pads = bool((table == PAD).any()) or ids.dtype.kind == "i"
-        self.table = (
-            np.append(table, PAD).astype(np.int32) if pads else table.astype(unsigned)
-        )  # ids of PAD read the last
+        # PAD is -1: it reads the last entry
+        self.table = np.append(table, PAD).astype(np.int32) if pads else table.astype(unsigned)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -24,6 +24,7 @@ def visited_states(
     drawn first, evenly over all words and each at most once; then only those reviews are read, a batch at a time.
     Random words: sequences of `length`, drawn by their counts where the vocabulary has them.
     """
+    network.check_words(corpus)
     generator = np.random.default_rng(seed)
     split = getattr(corpus, "test", None)
     split = getattr(corpus, "train", corpus) if split is None else split

@@ -214,11 +214,7 @@ def analyze(
         if states.shape[-1:] != (network.size,):
             raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
         states = states.reshape(-1, network.size)
-    if corpus is not None and corpus.vocab != vocab:
-        raise RnnlensError(
-            f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "
-            "pass the corpus that it was trained on, or corpus.with_vocab(network.vocab)"
-        )
+    network.check_words(corpus)
     if corpus is not None and folder is not None:
         folder.check_corpus(corpus)
     network = copy.deepcopy(network).to(device) if device else network

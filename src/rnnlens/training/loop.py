@@ -84,11 +84,7 @@ def train(
     check_device(device)
     if isinstance(corpus, Path | str):
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
-    if network.vocab != corpus.vocab:
-        raise RnnlensError(
-            "network and corpus have different words: make the network with Network(corpus.vocab, …), or pass "
-            "corpus.with_vocab(network.vocab) to a network that was made with rnnlens.extend"
-        )
+    network.check_words(corpus)
     about: dict[str, Any] = {
         "schema": RUN_SCHEMA,
         "version": __version__,
