@@ -41,7 +41,7 @@ from rnnlens.experiments.accuracy import (
     reviews_to_read,
 )
 from rnnlens.experiments.claims import analysis_claims
-from rnnlens.networks import Network
+from rnnlens.networks import Network, check_words
 from rnnlens.progress import progress_bar
 from rnnlens.provenance import KEY
 from rnnlens.ranges import check_options
@@ -214,7 +214,7 @@ def analyze(
         if states.shape[-1:] != (network.size,):
             raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
         states = states.reshape(-1, network.size)
-    network.check_words(corpus)
+    check_words(network, corpus)
     if corpus is not None and folder is not None:
         folder.check_corpus(corpus)
     network = copy.deepcopy(network).to(device) if device else network

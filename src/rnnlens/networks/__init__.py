@@ -3,7 +3,7 @@
 from rnnlens.networks.adapters import adapt, from_torch
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
 from rnnlens.networks.extending import extend
-from rnnlens.networks.network import Network
+from rnnlens.networks.network import Network, check_words
 from rnnlens.networks.scan import scan, step_by_step
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "from_torch",
     "adapt",
     "extend",
+    "check_words",
     "CELLS",
     "Cell",
     "GRU",

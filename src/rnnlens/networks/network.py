@@ -236,16 +236,6 @@ class Network(nn.Module):
             )
         return list(zip(words, logits, strict=True))
 
-    def check_words(self, corpus: Any) -> None:
-        """Refuse a corpus whose words are not this network's: its ids would stand for other words. A network or corpus
-        without a vocabulary is not checked."""
-        words = getattr(corpus, "vocab", None)
-        if words is not None and self.vocab is not None and words != self.vocab:
-            raise RnnlensError(
-                f"network and corpus have different words ({len(self.vocab)} and {len(words)}): make the network with "
-                "Network(corpus.vocab, …), or pass corpus.with_vocab(network.vocab)"
-            )
-
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite: whatever is computed from them is no number either."""
         wild = not_finite(self)
@@ -292,6 +282,17 @@ class Network(nn.Module):
         words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
         reads = f", reads {self.reads}" if self.reads else ""
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads})"
+
+
+def check_words(network: Network, corpus: Any) -> None:
+    """Refuse a corpus whose words are not the network's: its ids would stand for other words. A network or corpus
+    without a vocabulary is not checked."""
+    words = getattr(corpus, "vocab", None)
+    if words is not None and network.vocab is not None and words != network.vocab:
+        raise RnnlensError(
+            f"network and corpus have different words ({len(network.vocab)} and {len(words)}): make the network with "
+            "Network(corpus.vocab, …), or pass corpus.with_vocab(network.vocab)"
+        )
 
 
 def _check_tensor(value: Any, name: str) -> None:

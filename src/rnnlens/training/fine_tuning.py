@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rnnlens.runs import Run
 
 CHOSEN = {
-    "epochs": 4, "batch": 32, "learning_rate": 1e-3, "word_epsilon": 1e-8, "average": 0.99, "balance": True,
+    "epochs": 2, "batch": 32, "learning_rate": 1e-3, "word_epsilon": 1e-3, "average": 0.99, "balance": True,
     "keep": "last",
 }  # fmt: skip
 """Settings that suit a few thousand reviews."""

@@ -26,7 +26,7 @@ from rnnlens import __version__
 from rnnlens.artifacts import append_line, exclusive, fingerprint, read_lines, rewrite_lines, understood, write_json
 from rnnlens.corpora.vocab import PAD
 from rnnlens.errors import Diverged, RnnlensError, quoted
-from rnnlens.networks import Network
+from rnnlens.networks import Network, check_words
 from rnnlens.progress import Advance, progress_bar
 from rnnlens.provenance import KEY, RUN_SCHEMA
 from rnnlens.ranges import check_options
@@ -84,7 +84,7 @@ def train(
     check_device(device)
     if isinstance(corpus, Path | str):
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
-    network.check_words(corpus)
+    check_words(network, corpus)
     about: dict[str, Any] = {
         "schema": RUN_SCHEMA,
         "version": __version__,
