@@ -139,8 +139,10 @@ def _hint(run: Run, corpus: Any) -> str | None:
     same = max(positive, 1 - positive)
     if accuracy > same + 0.1 * (1 - same):
         return None
-    return (
-        f"hint: {100 * accuracy:.1f} % is hardly better than always saying the same ({100 * same:.1f} %): train for "
-        "more epochs, with the settings that come along (--tuned), or begin so that few reviews suffice: "
-        "--scale 0.1 --memory 100 --learning-rate 0.01"
+    hint = f"hint: {100 * accuracy:.1f} % is hardly better than always saying the same ({100 * same:.1f} %): train for "
+    if "start" in run.about:
+        return hint + "more epochs, or with a higher learning rate"
+    return hint + (
+        "more epochs, with the settings that come along (--tuned), begin so that few reviews suffice: "
+        "--scale 0.1 --memory 100 --learning-rate 0.01, or go on from a packaged network: --start zoo:NAME"
     )
