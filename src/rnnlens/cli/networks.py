@@ -77,7 +77,8 @@ def train(
     /,
     *,
     out: Path,
-    arch: Arch = "gru",
+    arch: Annotated[Arch | None, Parameter(show_default="gru")] = None,
+    start: str | None = None,
     hidden: Annotated[int | None, Parameter(show_default="256")] = None,
     embedding: Annotated[int | None, Parameter(show_default="128")] = None,
     scale: Annotated[float | None, Parameter(show_default="1.0")] = None,
@@ -98,6 +99,7 @@ def train(
 
     Example: `rnnlens train corpora/mine --tuned --out runs/mine`. With only some thousand reviews, small networks that
     begin with a memory learn sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
+    Better, go on from a packaged network: `--start zoo:reviews-gru`.
 
     Parameters
     ----------
@@ -107,6 +109,10 @@ def train(
         The run folder to write.
     arch
         Architecture of the network.
+    start
+        A run folder or `zoo:NAME`: go on from its network, with the corpus's new words added to its vocabulary. Shape
+        and architecture are its own. By default few epochs at a low learning rate, and words are dropped as in its
+        first training; flags that are given win.
     hidden
         Units of the network.
     embedding
@@ -141,7 +147,8 @@ def train(
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
     train_command(
-        corpus, out, given, arch=arch, tuned=tuned, settings=settings, sources=sources, refit=refit, resume=resume,
+        corpus, out, given, arch=arch, start=start, tuned=tuned, settings=settings, sources=sources, refit=refit,
+        resume=resume,
         test=test, device=device, threads=threads,
     )  # fmt: skip
     if corpus != "toy":

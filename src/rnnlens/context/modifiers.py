@@ -37,7 +37,7 @@ from rnnlens.display import Facts, Shown, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change, input_size
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.networks import Network
+from rnnlens.networks import Network, check_words
 from rnnlens.replacing import check_output
 from rnnlens.terminal import printable
 
@@ -153,10 +153,7 @@ class Modifiers(Shown):
 
         if self.network.vocab is None:
             raise RnnlensError("the network has no vocabulary: give it that of the corpus, `Network(vocab, …)`")
-        if corpus.vocab != self.network.vocab:
-            raise RnnlensError(
-                "network and corpus have different words: give the corpus that the network was trained on"
-            )
+        check_words(self.network, corpus)
         if tau is None:
             members = [(one.network, one.line) for one in self.members] or [(self.network, self.line)]
             tau = usual_tau(members, self.probes, self.ids, self.sure, corpus)

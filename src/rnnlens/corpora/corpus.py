@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from rnnlens import artifacts
+from rnnlens.corpora.recoded import Recoded
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.terminal import printable
@@ -171,6 +172,23 @@ class Corpus:
         splits = {"train": train} if self.test is None else {"train": train, "test": self.test}
         about = {**self.about, "refit": self.fingerprint}
         return Corpus(self.vocab, train, None, self.test, about, None, content_fingerprint(self.vocab, splits))
+
+    def with_vocab(self, vocab: Vocab) -> Corpus:
+        """The same reviews in the ids of another vocabulary, for a network that has other words (`rnnlens.extend`).
+        Words that `vocab` lacks become its `<unk>`. Ids are looked up when they are read, so a mapped corpus stays on
+        disk. `about["recoded"]` is the fingerprint of this corpus."""
+        if vocab == self.vocab:
+            return self
+        table = vocab.ids_of(self.vocab)
+        splits = {
+            name: Split(
+                cast(np.ndarray, Recoded(split.ids, table, len(vocab))), split.offsets, split.labels, split.sources
+            )
+            for name, split in self.splits.items()
+        }
+        about = {**self.about, "recoded": self.fingerprint}
+        mark = content_fingerprint(vocab, splits)
+        return Corpus(vocab, splits["train"], splits.get("validation"), splits.get("test"), about, self.path, mark)
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
     facts = [("status", about["status"])]
     facts += [(name, str(value)) for name, value in about["network"].items()]
     facts += [("corpus", f"{about['corpus'].get('source')} ({about['corpus']['fingerprint'][:12]})")]
+    if start := about.get("start"):
+        facts += [("started from", f"{start['name']} ({start['words']:,} words, weights {start['weights'][:12]})")]
     facts += [("written by", f"rnnlens {about['version']}")]
     if about["status"] != "finished":
         return facts
