@@ -1,4 +1,4 @@
-"""The network of the fixed-point benchmarks: a GRU of 256 units that has learnt to add up ±1 tokens among pads."""
+"""The network of the fixed-point benchmarks: a GRU of 256 units that adds up ±1 tokens among blank inputs."""
 
 from __future__ import annotations
 

@@ -158,7 +158,8 @@ def rows(results: list[Results]) -> dict[str, str]:
         "4: variance of slow points on a curve %": each(lambda r: r["line_attractor"]["explained_variance"], 1, 100),
         "4: … on a straight line %": each(lambda r: r["line_attractor"]["pc1_variance"], 1, 100),
         "4: integration eigenvalue": each(lambda r: r["line_attractor"]["integration_eigenvalue"][0], 4),
-        "drift of the reading under 50 pads": each(lambda r: r["pad_drift"]),
+        "change of the reading over 50 blank inputs": each(lambda r: r.get("blank_input", {}).get("first")),
+        "… over 50 more": each(lambda r: r.get("blank_input", {}).get("then")),
         "reading at h*": each(lambda r: r["line_attractor"]["h_star_logit"]),
         "4: alignment with the readout": each(lambda r: r["line_attractor"]["readout_alignment"]),
         "5: last logits of the probe reviews: intensified, plain, negated": "<br>".join(
@@ -191,8 +192,8 @@ def rows(results: list[Results]) -> dict[str, str]:
         "20: h0 projected out, train points": edge("beginning", "train", "h0_projected"),
         "21: steady / initial effect, median": each(lambda r: r["ending"]["ratio_median"]),
         "21: the same, without the growth of the line itself": each(lambda r: r["ending"]["ratio_over_growth"]),
-        "21: 50 pads appended, test points": edge("ending", "test", "padded"),
-        "21: 50 pads appended, train points": edge("ending", "train", "padded"),
+        "21: 50 blank inputs appended, test points": edge("ending", "test", "padded"),
+        "21: 50 blank inputs appended, train points": edge("ending", "train", "padded"),
         "22: τ of the two strongest modes": "<br>".join(
             ", ".join("∞" if tau is None else f"{tau:.1f}" for tau in r["ending"]["modes"]["strongest_timescales"])
             for r in results
@@ -245,8 +246,8 @@ PAPER = {
     "20: h0 projected out, test points": "−0.17",
     "20: h0 projected out, train points": "−0.23",
     "21: steady / initial effect, median": "below 1",
-    "21: 50 pads appended, test points": "−0.05",
-    "21: 50 pads appended, train points": "−0.2",
+    "21: 50 blank inputs appended, test points": "−0.05",
+    "21: 50 blank inputs appended, train points": "−0.2",
     "22: τ of the two strongest modes": "19.57, 6.63",
     "24: bilinear, P = 1, %": "83",
     "24: bilinear, P = 2, %": "96",

@@ -38,10 +38,11 @@ linear expansion overshoots; with too much the network no longer learns the task
 LEGEND = """
 *in scope / after*: the least and the most of the language's modification that a word within the modifier's scope
 undergoes, and the largest, in size, that a later word does: over the valence words, the readings −10, 0 and 10, and
-pads or neutral words between. *destroyed*: with at most three mode units (a mode or a conjugate pair) removed from
-the state after `extremely` and after `not the the the`, 1 − ‖what is left‖/‖effect‖ over the four valence words: in
-the paper's order / in greedy order (what three random units change, median of 40 draws; what units chosen in the
-paper's order in rotated copies of the network destroy, median of 10).
+blank inputs or neutral words between. *50 blank inputs / 50 more*: how far they move the reading on average.
+*destroyed*: with at most three mode units (a mode or a conjugate pair) removed from the state after `extremely`
+and after `not the the the`, 1 − ‖what is left‖/‖effect‖ over the four valence words: in the paper's order / in greedy
+order (what three random units change, median of 40 draws; what units chosen in the paper's order in rotated copies
+of the network destroy, median of 10).
 """
 DECAYS, OTHER_SEEDS = (0.0, 0.03, 0.1, 0.3, 1.0), (100, 101)
 
@@ -107,7 +108,7 @@ def row(run: rnnlens.Run) -> dict[str, Any]:
         "corpus": run.about["corpus"],
         "version": run.about["version"],
         "worst_phrase": max(abs(r["logit"] - r["target"]) for r in toy["phrases"]),
-        "pad_drift": toy["pad_drift"],
+        "blank_input": toy["blank_input"],
         "line": toy["line"],
         "agreement": toy["linear_quality"]["agreement"],
         "ratio": toy["linear_quality"]["ratio"],
@@ -153,7 +154,7 @@ def shown(found: dict[str, Any]) -> dict[str, str]:
 
     return {
         "phrases off by": f"{found['worst_phrase']:.2f}",
-        "pad drift": f"{found['pad_drift']:.2f}",
+        "50 blank inputs / 50 more": "{first:.2f} / {then:.2f}".format(**found["blank_input"]),
         "curve / straight %": f"{100 * line['explained_variance']:.1f} / {100 * line['pc1_variance']:.1f}",
         **{f"λ near h_{word}": f"{complex(*found[word]['integration_eigenvalue']).real:.3f}" for word in words},
         **{f"`{word}` in scope / after": over(word) for word in words},

@@ -161,7 +161,7 @@ def page(
         "of hard languages: a subspace is no proof that its words are modifiers.",
         "",
         "The same on all other languages, sizes and architectures. Warnings are what `analyze` warns of: a line that",
-        "explains little, or a network that drifts while it reads pads.",
+        "explains little, or a network that drifts while it reads blank inputs.",
         "",
         *causes_elsewhere(every),
         "",

@@ -207,7 +207,7 @@ def test_the_trained_network_shows_what_the_issue_is_about(studied):
     toy = studied.results["toy"]
     claims = {claim["claim"]: claim for claim in toy["claims"]}
     expected = (
-        "the network reads", "without input", "the slow points form", "one mode integrates", "`extremely` mod",
+        "the network reads", "the reading holds", "the slow points form", "one mode integrates", "`extremely` mod",
         "`not` mod", "the linear expansion", "the paper's ratio", "removing at most 3 mode units (orthogonal",
     )  # fmt: skip
     for start in expected:
@@ -219,7 +219,7 @@ def test_the_trained_network_shows_what_the_issue_is_about(studied):
 
 def test_every_toy_key_of_the_results_is_there_and_the_standard_ones(studied):
     toy = studied.results["toy"]
-    wanted = {"phrases", "pad_drift", "deflection_steps", "modes", "linear_quality", "mode_angles", "mode_removal",
+    wanted = {"phrases", "blank_input", "deflection_steps", "modes", "linear_quality", "mode_angles", "mode_removal",
               "state_space", "line", "deflection", "claims"}  # fmt: skip
     assert wanted <= set(toy)
     assert {"n", "q_median", "q_p95", "slow_ratio"} <= set(studied.results["fixed_points"])

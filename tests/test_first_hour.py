@@ -97,9 +97,11 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments):
 
 def test_a_network_that_always_reads_the_same_is_analysed(network):
     """Without a range of readings there is nothing to divide by, and that is said."""
+    from rnnlens.context import BlankInput
     from rnnlens.experiments.analyze import warnings_of
 
     line = rnnlens.analyze(network).line
     flat = replace(line, logits=torch.zeros_like(line.logits))
     with torch.no_grad():
-        assert any("strays by 1.0" in told for told in warnings_of(1.0, flat, network))
+        assert any("drifts 1 logits" in told for told in warnings_of(BlankInput(1.0, 1.0, [0.0] * 3), flat, network))
+        assert not any("drifts" in told for told in warnings_of(BlankInput(0.0, 0.0, [0.0] * 3), flat, network))

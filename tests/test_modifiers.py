@@ -394,11 +394,13 @@ def test_reports_of_foreign_networks_stand_alone(known, tmp_path):
 
 
 def test_doubtful_networks_are_told(known):
+    from rnnlens.context import BlankInput
     from rnnlens.experiments.analyze import warnings_of
 
     network, _, line, *_ = known
-    assert warnings_of(0.01, line, network) == []
-    assert any("strays by 5.0" in warning for warning in warnings_of(5.0, line, network))
+    assert warnings_of(BlankInput(2.0, 0.01, (4.0, 4.0, 4.0)), line, network) == []
+    (told,) = warnings_of(BlankInput(2.0, 0.52, (4.0, 4.0, 4.0)), line, network)
+    assert told.startswith("the output drifts 0.52 logits over 50 blank inputs after transients")
 
 
 def test_rising_series_have_no_timescale():

@@ -196,7 +196,8 @@ def test_typing_and_every_switch_change_what_they_should(browser, demo):
         page.check("#pads")
         padded = network.read([*(w for w, _ in read), *["<pad>"] * 50])
         assert (
-            last(page) == pytest.approx(padded[-1][1], abs=1e-4) and "50 pads" in page.locator("#words-a").inner_text()
+            last(page) == pytest.approx(padded[-1][1], abs=1e-4)
+            and "50 blank inputs" in page.locator("#words-a").inner_text()
         )
         page.uncheck("#pads")
         page.check("#shuffle")

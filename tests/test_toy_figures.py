@@ -196,7 +196,7 @@ def test_deflections_draw_each_modifier_over_each_filling_and_the_control_once()
         for found in fills.values():
             assert tuple(found["effect"]) in curves and tuple(found["distance"]) in curves
             assert curves.count(tuple(found["distance_without"])) == 1
-    assert {t.line.dash for t in figure.data if t.name.endswith("pads")} == {"solid"}
+    assert {t.line.dash for t in figure.data if t.name.endswith("blank inputs")} == {"solid"}
     assert {t.line.dash for t in figure.data if t.name.endswith("“the”")} == {"dash"}
     assert any("“not” applies to 2 words" in note.text for note in figure.layout.annotations)
 

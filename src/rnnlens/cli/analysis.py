@@ -134,6 +134,7 @@ def analyze(
 
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
     """Analyze, save, print what is most worth knowing, write the report."""
+    from rnnlens.context.blank import BlankInput
     from rnnlens.experiments.analyze import analyze_command
     from rnnlens.page import report as write_report
 
@@ -155,9 +156,9 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
 
     for warning in results["warnings"]:
         say(f"warning: {warning}")
-    drift, line = results["pad_drift"], results["line_attractor"]
+    line = results["line_attractor"]
     facts = [
-        ("drift under 50 pads", f"{drift:.2f} logits"),
+        ("blank inputs", BlankInput(**results["blank_input"]).summary()),
         ("line attractor", f"a curve explains {percent([line['explained_variance']])}, a straight line "
                            f"{percent([line['pc1_variance']])}" + ("" if line["is_line"] else ": no line")),
         ("subspace", f"{percent(results['subspace']['explained_variance'])} of the strongest modifiers' variance; "

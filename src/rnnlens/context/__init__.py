@@ -2,9 +2,10 @@
 
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes, state_barcode
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
+from rnnlens.context.blank import BlankInput, blank_input
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.effects import after, effects, linear_effects, word_inputs
-from rnnlens.context.impulse import Impulse, Timescales, fit_exponential, impulse, pad_drift, timescales
+from rnnlens.context.impulse import Impulse, Timescales, fit_exponential, impulse, timescales
 from rnnlens.context.linear_quality import LinearQuality, linear_quality
 from rnnlens.context.mode_removal import ModeRemoval, mode_removal
 from rnnlens.context.modifiers import Modifiers, find_modifiers
@@ -15,9 +16,10 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out
 
 __all__ = [
-    "Barcode", "Beginning", "Bilinear", "Difference", "Ending", "Impulse", "LinearQuality", "ModeRemoval", "Modifiers",
-    "Perturbations", "Probes", "Reviews", "Subspace", "Timescales", "after", "barcode", "beginning", "compare_logits",
-    "component_barcodes", "effects", "ending", "final_logits", "find_modifiers", "fit_bilinear", "fit_exponential",
-    "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal", "negation_form", "pad_drift",
-    "perturb", "probe_phrases", "probe_reviews", "project_out", "state_barcode", "timescales", "word_inputs",
+    "Barcode", "Beginning", "Bilinear", "BlankInput", "Difference", "Ending", "Impulse", "LinearQuality", "ModeRemoval",
+    "Modifiers", "Perturbations", "Probes", "Reviews", "Subspace", "Timescales", "after", "barcode", "beginning",
+    "blank_input", "compare_logits", "component_barcodes", "effects", "ending", "final_logits", "find_modifiers",
+    "fit_bilinear", "fit_exponential", "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal",
+    "negation_form", "perturb", "probe_phrases", "probe_reviews", "project_out", "state_barcode", "timescales",
+    "word_inputs",
 ]  # fmt: skip

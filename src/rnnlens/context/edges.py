@@ -26,8 +26,8 @@ from rnnlens.networks import Network
 
 @dataclass(frozen=True, eq=False)
 class Beginning(Shown):
-    """The initial state as a modifier: its barcode, and its path (T+1, R) in the subspace under pads, with the distance
-    from the line (T+1,)."""
+    """The initial state as a modifier: its barcode, and its path (T+1, R) in the subspace under blank inputs, with the
+    distance from the line (T+1,)."""
 
     barcode: Barcode
     path: Tensor
@@ -42,7 +42,7 @@ class Beginning(Shown):
             ("the initial state is", self.barcode.kind),
             ("it changes the first words' valence by", f"{100 * self.barcode.share:+.0f} %"),
             ("its distance from the line", float(self.distance[0])),
-            (f"after {len(self.distance) - 1} pads", float(self.distance[-1])),
+            (f"after {len(self.distance) - 1} blank inputs", float(self.distance[-1])),
         ]
 
     def _drawing(self) -> str:
@@ -62,10 +62,10 @@ class Ending(Shown):
     """Transients of valence words on the readout.
 
     words        (V,)
-    transients   (V, T+1)  the logit after the word and then pads, less the logit after pads alone
+    transients   (V, T+1)  the logit after the word and then blank inputs, less that after blank inputs alone
     ratio        (V,)      steady over initial effect: below 1, words at the end count more
     settled      (V,)      steps until the transient is within 5 % of its whole way from the last value
-    growth                 |λ|^T of the integration mode: by how much alone everything grows or fades under these pads
+    growth                 |λ|^T of the integration mode: by how much alone everything grows or fades meanwhile
     modes        the linear modes behind it
     """
 
@@ -94,7 +94,7 @@ class Ending(Shown):
         return [
             ("words", len(self.words)), ("steady / initial effect, median", ratio),
             ("the same without the line's own growth", ratio / self.growth),
-            ("settles within, median", f"{float(self.settled.double().median()):.0f} pads"),
+            ("settles within, median", f"{float(self.settled.double().median()):.0f} blank inputs"),
             ("timescales of the two strongest modes", self.modes.results()["strongest_timescales"]),
         ]  # fmt: skip
 
@@ -177,8 +177,8 @@ def ending(
 
 
 def _transients(network: Network, h: Tensor, e: Tensor, steps: int, keep: Tensor | None = None) -> Tensor:
-    """Logits (V, steps+1) after each word and then pads, less those after pads alone. keep (N, N): a projection that is
-    applied to the deflection from h at every step."""
+    """Logits (V, steps+1) after each word and then blank inputs, less those after blank inputs alone. keep (N, N): a
+    projection that is applied to the deflection from h at every step."""
     both = torch.cat([e.new_zeros(1, network.inputs), e])
     states = network.step(h.expand(len(both), -1), both)
     logits = []
@@ -229,8 +229,9 @@ def _ending_modes(
 @torch.no_grad()
 def edge_gains(network: Network, line: LineAttractor, probes: Probes, steps: int = 40) -> tuple[Tensor, Tensor]:
     """How much more valence words count at the edges of a document, (steps,) each, than in the long run: of the t-th
-    word, by the contrast of full effects t pads after the initial state (over that at the nearest point of the line);
-    and of a word with t words behind it, by what it is worth after t pads (the line's own growth taken out)."""
+    word, by the contrast of full effects t blank inputs after the initial state (over that at the nearest point of the
+    line); and of a word with t words behind it, by what it is worth after t blank inputs (the line's own growth taken
+    out)."""
     line.check_blank()
     e = probes.inputs(network)
     states = responses(network, network.h0.detach(), 2 * steps)

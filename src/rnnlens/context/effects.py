@@ -1,6 +1,6 @@
 """What a word does to the logit at a state, in full and to first order. Every study of context compares these.
 
-The effect of a word v at a state h is w·[F(h, v) − F(h, 0)]: what it adds to the logit beyond what a pad would.
+The effect of a word v at a state h is w·[F(h, v) − F(h, 0)]: what it adds to the logit beyond what a blank input would.
 A modifier is a word after which the effects of other words differ.
 """
 
@@ -20,7 +20,8 @@ BLOCK = 2**22  # numbers a block of states × words may hold
 
 
 def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
-    """Embedded words (V, D), in this order; `<pad>` is the zero input. A word the network does not know is an error."""
+    """Embedded words (V, D), in this order; `<pad>` is the blank input. A word that the network does not know is
+    an error."""
     if network.vocab is None:
         raise RnnlensError("this network has no words: pass embedded inputs")
     unknown = next((word for word in words if word not in network.vocab and word != PAD_WORD), None)

@@ -1,4 +1,4 @@
-"""What a modifier leaves behind: the way back to the line under pads (§5.2.1, Fig. 4), and how fast it is (Fig. 7)."""
+"""What a modifier leaves behind: the way back to the line under blank inputs (§5.2.1, Fig. 4), and its τ (Fig. 7)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = No
 
 @torch.no_grad()
 def responses(network: Network, h: Tensor, steps: int) -> Tensor:
-    """States (..., steps+1, N) from h (..., N) on, under pads."""
+    """States (..., steps+1, N) from h (..., N) on, under blank inputs."""
     states = [h]
     for _ in range(steps):
         states.append(network.step(states[-1]))
@@ -77,24 +77,17 @@ def responses(network: Network, h: Tensor, steps: int) -> Tensor:
 
 @torch.no_grad()
 def settle(network: Network, h: Tensor, steps: int) -> Tensor:
-    """The states after so many pads, (..., N) → (..., N)."""
+    """The states after so many blank inputs, (..., N) → (..., N)."""
     for _ in range(steps):
         h = network.step(h)
     return h
-
-
-@torch.no_grad()
-def pad_drift(network: Network, steps: int = 50) -> float:
-    """The furthest the logit strays from that of h0 under so many zero inputs: whether zero input is familiar."""
-    logits = network.logit(responses(network, network.h0.detach(), steps))
-    return float((logits - logits[0]).abs().max())
 
 
 @dataclass(frozen=True, eq=False)
 class Impulse(Shown):
     """The way back after one word.
 
-    states    (T+1, N)  h_mod first, then under pads
+    states    (T+1, N)  h_mod first, then under blank inputs
     along     (T+1,)    the logit
     coordinates (T+1, R)  in the modifier subspace
     distance  (T+1,)    from the line
@@ -125,8 +118,8 @@ class Impulse(Shown):
         found = self.results()
         return [
             ("word", self.word), ("distance from the line", found["distance"][0]),
-            (f"after {len(self.distance) - 1} pads", found["distance"][-1]), ("timescale τ, words", found["tau"]),
-            ("R² of the exponential", found["r2"]),
+            (f"after {len(self.distance) - 1} blank inputs", found["distance"][-1]),
+            ("timescale τ, words", found["tau"]), ("R² of the exponential", found["r2"]),
         ]  # fmt: skip
 
     def _drawing(self) -> str:
@@ -199,7 +192,7 @@ class Timescales(Shown):
 
 @torch.no_grad()
 def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps: int = 30) -> Timescales:
-    """Exponential fits to the modifiers' coordinates in the subspace, under pads."""
+    """Exponential fits to the modifiers' coordinates in the subspace, under blank inputs."""
     rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.h_mod.device)
     paths = subspace.project(responses(network, modifiers.h_mod[rows], steps))
     fit = fit_exponential(paths.transpose(1, 2))

@@ -117,8 +117,8 @@ def mode_removal(
     modes = modes or linear_modes(network, h_star)
     if modes.inputs is not None and bool(modes.inputs.any()):
         raise RnnlensError(
-            "the modes were taken at an input that is not zero: the effects of words are measured around zero input; "
-            "take them with linear_modes(network, h_star)"
+            "the modes were taken at an input that is not blank: the effects of words are measured around the blank "
+            "input; take them with linear_modes(network, h_star)"
         )
     most = min(most, len(modes.units))
     deflection, measure, reference = _measurement(network, h_mod, h_star, e, what)

@@ -5,7 +5,7 @@ Measures of a word, at h_mod = F(h*, word):
 norm         ‖J_inp(h_mod) − J_inp(reference)‖_F, the paper's. With reference `fixed` (h*, the paper's) strong valence
              words score high, because they move far along the line; with `nearest` the change along it is left out.
 interaction  needs no linearisation: by how much the full effects of probe words differ from those at the point of the
-             line nearest to h_mod, positive probes less negative ones, and less what a pad in the word's place does.
+             line nearest to h_mod, positive probes less negative ones, and less what a blank input does in its place.
              Above 0 it stresses valence, below 0 it weakens or flips it.
 score        what lists and subspaces use: by what share the word changes the full effect of the next word, the probes'
              contrast at h_mod over that at h*, less 1 (−1 takes the effect away, −2 flips it, +1 doubles it); shrunk by
@@ -308,7 +308,7 @@ def find_modifiers(
     e, h_star = probes.inputs(network), line.h_star
     h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
     nearest = line.nearest(h_mod)
-    read = torch.cat([h_mod, network.step(h_star).unsqueeze(0)])  # the last after a pad
+    read = torch.cat([h_mod, network.step(h_star).unsqueeze(0)])  # the last after a blank input
     on_line, after = effects(network, line.knots, e), effects(network, read, e)
 
     def interact(some: Probes, columns: Tensor) -> Tensor:

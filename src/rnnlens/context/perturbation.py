@@ -83,7 +83,7 @@ class _Read:
 def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = None, pads: int = 0) -> np.ndarray:
     """The final logit (n,) of every review.
 
-    shuffle: a seed; each review's words in random order. pads: zero inputs appended to each review.
+    shuffle: a seed; each review's words in random order. pads: blank inputs appended to each review.
     """
     found = np.zeros(len(reviews), dtype=np.float32)
     for rows, ids, n in reviews.batches:

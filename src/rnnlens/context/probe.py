@@ -8,7 +8,7 @@ from typing import Any
 from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 
-# The paper's three sentences; pads align the plain one with the others.
+# The paper's three sentences; blank inputs align the plain one with the others.
 REVIEWS = {
     "plain": "This movie is <pad> awesome. I <pad> like it.",
     "intensified": "This movie is extremely awesome. I definitely like it.",

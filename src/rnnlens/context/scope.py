@@ -1,8 +1,9 @@
 """How far a modifier reaches: what it changes of probe words that follow it at a distance.
 
-At lag 1 a probe stands right after the modifier, at lag k there are k − 1 pads, or other words, between them. τ is the
-lag at which the change has fallen to 1/e of its value at lag 1. Networks forget a modifier sooner over words than over
-pads; measured among words as they are read, reaches are nearer the truth of languages where it is known.
+At lag 1 a probe stands right after the modifier, at lag k there are k − 1 blank inputs, or other words, between them. τ
+is the lag at which the change has fallen to 1/e of its value at lag 1. Networks forget a modifier sooner over words
+than over blank inputs; measured among words as they are read, reaches are nearer the truth of languages where it is
+known.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ def scopes(
     network: Network, line: LineAttractor, ids: Tensor, probes: Probes, lags: int = 20, at: Tensor | None = None,
     between: Tensor | None = None,
 ) -> Scopes:  # fmt: skip
-    """The reach of words (M,), read at h*, or, together, at several states `at` (K, N); with pads behind them, or, from
-    each of the states, with other words, whose ids are `between` (K, L − 1).
+    """The reach of words (M,), read at h*, or, together, at several states `at` (K, N); with blank inputs behind them,
+    or, from each of the states, with other words, whose ids are `between` (K, L − 1).
 
-    As in `context.strength`, strong probes' lasting effects after the word are compared with those after a pad."""
+    As in `context.strength`, strong probes' lasting effects after the word are compared with those after a blank
+    input."""
     line.check_blank()
     assert network.E is not None
     starts = line.h_star.unsqueeze(0) if at is None else at.to(line.h_star)

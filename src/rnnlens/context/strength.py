@@ -1,9 +1,9 @@
 """How strongly a word modifies those that follow it, as far as it lasts, and how sure one may be of it.
 
 strength  by how much the effects of strong probe words, full and as they will read some words later, are larger or
-          smaller after the word than after a pad, as a share: −1 takes valence away, −2 flips it. What shows in the
-          readout at once and is soon forgotten, as much does after strong words, is left out, and so is what words of
-          the same valence show on average.
+          smaller after the word than after a blank input, as a share: −1 takes valence away, −2 flips it. What shows in
+          the readout at once and is soon forgotten, as much does after strong words, is left out, and so is what words
+          of the same valence show on average.
 sure      the strength less what words of like valence show by chance (1.5 standard deviations of them), and shrunk by
           how little the network has seen of the word: n/(n + prior) of it for a word seen n times.
 

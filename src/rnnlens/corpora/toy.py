@@ -1,8 +1,8 @@
 """The toy language of the paper's Section 4: valences, an intensifier, a negator, and a target at every word.
 
 `extremely` doubles the valence of the next token, `not` flips the sign of the next four, whatever they are; the target
-is the running sum. Pad (no input, x = 0) is one of the neutral tokens: every later analysis linearises at zero input,
-so the network must have met it. Without pads a trained GRU drifts by tens of logits in ten zero inputs.
+is the running sum. The blank input (`<pad>`, x = 0) is one of the neutral tokens: later analyses linearize there,
+so the network must have met it. Without it a trained GRU drifts by tens of logits in ten blank inputs.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Modifier:
 class ToyLanguage:
     """Words with their valences, modifiers with their factors and scopes; the paper's are the default.
 
-    Tokens of a review are drawn uniformly from the valence words, the modifiers and `pads` pads, but a modifier never
-    falls within its own scope (no `not` within four of a `not`, no `extremely` right after `extremely`).
+    Tokens of a review are drawn uniformly from the valence words, the modifiers and `pads` blank inputs, but a modifier
+    never falls within its own scope (no `not` within four of a `not`, no `extremely` right after `extremely`).
     """
 
     valences: Mapping[str, float] = field(

@@ -128,7 +128,7 @@ def find_fixed_points(
 ) -> FixedPoints:
     """Fixed or slow points of a network from the given states (K, N), usually visited ones.
 
-    inputs: the input held all the while, embedded (D,) or one for each start (K, D), or a word; None is zero input.
+    inputs: the input held all along, embedded (D,) or one for each start (K, D), or a word; None is the blank input.
     mode: "fixed" solves h = F(h) to q ≤ tolerance; "slow" lets transients die out and keeps what is slow.
     Starts that do not converge are returned as the best state met, and `converged` says so. What is computed depends on
     the arguments alone; the caller's tensors are left as they are.

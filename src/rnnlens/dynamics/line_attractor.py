@@ -56,7 +56,7 @@ class LineAttractor(Shown):
         if self.inputs is not None and bool(self.inputs.any()):
             raise RnnlensError(
                 "this line was fitted to slow points at an input that is not zero: the effects of words are measured "
-                "on a line at zero input; leave out inputs= where the points are found"
+                "on a line at the blank input; leave out inputs= where the points are found"
             )
 
     @property

@@ -97,7 +97,7 @@ def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = Non
     """The modes of J_rec at a state h (N,), decomposed in float64.
 
     h: a state, or one point (`points.take(0)`), whose own input is then used. inputs: the input that is held at a
-    state, embedded (D,) or a word; None is zero input.
+    state, embedded (D,) or a word; None is the blank input.
     """
     if isinstance(h, FixedPoints):
         if len(h) != 1:

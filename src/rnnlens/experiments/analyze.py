@@ -21,8 +21,9 @@ from torch import Tensor
 from rnnlens.artifacts import exclusive, understood, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
+from rnnlens.context.blank import BlankInput, blank_input
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
-from rnnlens.context.impulse import Impulse, Timescales, impulse, pad_drift, settle, timescales
+from rnnlens.context.impulse import Impulse, Timescales, impulse, settle, timescales
 from rnnlens.context.modifiers import MOST, Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
@@ -51,7 +52,7 @@ from rnnlens.terminal import say
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
-SETTLE = (200, 100, 50, 20, 10, 0)  # pads before slow points are sought: what decays within a review is not the line
+SETTLE = (200, 100, 50, 20, 10, 0)  # blank inputs before slow points are sought: fast decay is not the line
 MEASURES = (  # of each word, in analysis.safetensors
     "score", "share", "valence", "interaction", "norm_fixed", "norm_nearest", "on_positive", "on_negative",
 )  # fmt: skip
@@ -226,7 +227,7 @@ def analyze(
             states = _states(network, folder, corpus, starts, seed)
         states = states.half().float()  # as they are stored: a second analysis begins where the first did
         points, line, settled, through = find_line(network, states.to(network.h0))
-        drift = pad_drift(network)
+        blank = blank_input(network, states)
         told("probe words")
         if probes is None:
             probes = stored_probes(folder, network, line) if corpus is None else Probes.from_corpus(corpus)
@@ -263,8 +264,8 @@ def analyze(
                 "slow_ratio": float(points.slowness.median()),
             },
             "line_attractor": {**line.results(), "through": through, "h_star_logit": float(network.logit(line.h_star))},
-            "pad_drift": drift,
-            "warnings": warnings_of(drift, line, network),
+            "blank_input": blank.results(),
+            "warnings": warnings_of(blank, line, network),
             "state_space": _state_space(network, states, points, line, readings["reviews"]),
             "probes": {**readings, "positive": list(probes.positive), "negative": list(probes.negative),
                        "source": probes.source},
@@ -336,12 +337,12 @@ def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: i
 
 
 def find_line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int, str]:
-    """Slow points and the curve through them, after as many pads as leave half of the spread along the readout, and
-    half of the states in its middle.
+    """Slow points and the curve through them, after as many blank inputs as leave half of the spread along the readout,
+    and half of the states in its middle.
 
-    Pads take away transients, but where the line leaks, or drifts to its ends, they take the line away too. A network
-    whose slow points are all one has no line at all: the curve is then through the visited states themselves, and
-    `is_line` tells."""
+    Blank inputs take away transients, but where the line leaks, or drifts to its ends, they take the line away too. A
+    network whose slow points are all one has no line at all: the curve is then through the visited states themselves,
+    and `is_line` tells."""
     logits = network.logit(states)
     middle, spread = logits.median(), logits.std()
 
@@ -433,16 +434,10 @@ def _rounded(content: Any) -> Any:
     return [_rounded(value) for value in content] if isinstance(content, list | tuple) else content
 
 
-def warnings_of(drift: float, line: LineAttractor, network: Network) -> list[str]:
-    """What makes every analysis at zero input doubtful, in words."""
+def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> list[str]:
+    """What makes analyses at the blank input unreliable, in words."""
     low, high = line.range
-    found = []
-    if drift > 0.1 * (high - low):
-        share = 100 * drift / max(high - low, 1e-3 * drift)  # where all slow points read the same, there is no range
-        found.append(
-            f"without input the reading strays by {drift:.1f} in 50 steps, {share:.0f} % of the "
-            "line's range: zero input is strange to this network, and all that is expanded there is doubtful"
-        )
+    found = [blank.warning()] if blank.drifts else []
     if not line.is_line:
         found.append(f"the slow points are not one-dimensional: a curve explains {100 * line.explained:.0f} %")
     at = float(network.logit(line.h_star))

@@ -11,6 +11,8 @@ from math import log
 from statistics import mean, median
 from typing import Any
 
+from rnnlens.context.blank import BlankInput
+
 NEGATORS = ("not", "never", "no", "don't", "didn't", "isn't", "hardly")
 INTENSIFIERS = ("very", "extremely", "absolutely", "definitely", "really", "highly")
 NEUTRAL = ("the", "a", "of", "movie")
@@ -174,9 +176,9 @@ _RULES = (
     _Rule("line", "one mode integrates: an eigenvalue within 0.02 of 1",
           lambda r: abs(complex(*r["line_attractor"]["integration_eigenvalue"]) - 1) <= 0.02,
           lambda r: f"{r['line_attractor']['integration_eigenvalue'][0]:.4f}", "near (1, 0)"),
-    _Rule("line", "zero input is familiar: no warning",
-          lambda r: not r["warnings"],
-          lambda r: f"the reading strays by {r['pad_drift']:.2f} logits in 50 pads"),
+    _Rule("line", "the reading holds over blank inputs, once transients are gone",
+          lambda r: not BlankInput(**r["blank_input"]).drifts,
+          lambda r: BlankInput(**r["blank_input"]).summary()),
     _Rule("probes", "the probe reviews end in the order intensified, plain, negated",
           lambda r: (lambda x: x["intensified"] > x["plain"] > x["negated"])(last_readings(r)),
           lambda r: ", ".join(signed(last_readings(r)[name]) for name in ("intensified", "plain", "negated")),
@@ -234,8 +236,10 @@ _RULES = (
           lambda r: r["ending"]["ratio_over_growth"] < 1,
           lambda r: f"{100 * r['ending']['ratio_over_growth']:.0f} % stay; {100 * r['ending']['ratio_median']:.0f} "
                     "% with the growth", "less than all stays"),
-    _Rule("ending", "50 pads cost accuracy (test, interval below 0)", *_edge("ending", "test", "padded"), "−0.05"),
-    _Rule("ending", "50 pads cost accuracy (train, interval below 0)", *_edge("ending", "train", "padded"), "−0.2"),
+    _Rule("ending", "50 blank inputs cost accuracy (test, interval below 0)",
+          *_edge("ending", "test", "padded"), "−0.05"),
+    _Rule("ending", "50 blank inputs cost accuracy (train, interval below 0)",
+          *_edge("ending", "train", "padded"), "−0.2"),
     _Rule("bilinear", "three bilinear terms explain 95 % of the paper's modifiers (98 % there)",
           lambda r: r["bilinear"]["explained_variance"][2] >= 0.95,
           lambda r: ", ".join(percent(x) for x in r["bilinear"]["explained_variance"][:3]) + "; held out "

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rnnlens.context.blank import blank_input
 from rnnlens.context.edges import edge_gains
-from rnnlens.context.impulse import pad_drift
 from rnnlens.context.modifiers import Modifiers, find_modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.probes import Probes
@@ -50,11 +50,11 @@ def take_apart(run: Run, corpus: Any, probes: Probes, top: int, device: str | No
         states = visited_states(network, source, n=starts, seed=0, max_words=run.config.max_words)
         states = states.half().float().to(network.h0)  # as analyses store them
         _, line, _, through = find_line(network, states)
-        drift = pad_drift(network)
+        blank = blank_input(network, states)
         results = {
             "line_attractor": {**line.results(), "through": through, "h_star_logit": float(network.logit(line.h_star))},
-            "pad_drift": drift,
-            "warnings": warnings_of(drift, line, network),
+            "blank_input": blank.results(),
+            "warnings": warnings_of(blank, line, network),
         }
         probes = probes.known_to(network)
         return Taken(network, states, line, probes, find_modifiers(network, line, top, probes=probes), results)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.artifacts import exclusive, write_tensors
-from rnnlens.context import after, effects, linear_quality, mode_removal, pad_drift, word_inputs
+from rnnlens.context import after, blank_input, effects, linear_quality, mode_removal, word_inputs
 from rnnlens.corpora.toy import Modifier, ToyLanguage, toy_corpus
 from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.dynamics import (
@@ -50,7 +50,7 @@ AHEAD = 8  # how many words after a modifier are looked at
 
 
 def toy_config(seed: int) -> TrainConfig:
-    """Settings for the toy language. No word is dropped: the language has pads of its own.
+    """Settings for the toy language. No word is dropped: the language has blank inputs of its own.
 
     Weight decay is what makes the network simple: without it words saturate units, and the linear expansions of Supp. A
     overshoot by 15 % (docs/toy.md)."""
@@ -100,10 +100,11 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
     """
     check_options("toy", starts=starts)
     language, network = _language(run), copy.deepcopy(run.network).cpu().double()
-    toy: dict[str, Any] = {"phrases": read_phrases(network, language), "pad_drift": pad_drift(network)}
+    toy: dict[str, Any] = {"phrases": read_phrases(network, language)}
     with threads_for(network, None), progress_bar("taking it apart", 9, shown=progress) as advance:
         advance(0, "slow points")
         states = visited_states(network, toy_corpus(language, train=1, validation=2_000, seed=1).validation, n=starts)
+        toy["blank_input"] = blank_input(network, states).results()
         points = find_fixed_points(network, states, mode="slow")
         points = points.take(points.converged.nonzero()[:, 0])
         advance(1, "line attractor")
@@ -226,8 +227,8 @@ class _Study:
 
     def deflection(self) -> dict[str, Any]:
         """How long a modifier lasts: distance from the line, and share of the language's own modification that the next
-        valence word would undergo, after 0 … AHEAD pads or neutral words; beside it the same without the modifier.
-        From h* the mean over words; least and most are over words and over three places on the line."""
+        valence word would undergo, after 0 … AHEAD blank inputs or neutral words; beside it the same without the
+        modifier. From h* the mean over words; least and most are over words and over three places on the line."""
         found: dict[str, Any] = {}
         for word, modifier in self.language.modifiers.items():
             found[word] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rnnlens.context.blank import BlankInput
 from rnnlens.experiments.claims import Claim
 
 ALIVE, GONE = (0.8, 1.2), 0.1  # shares of the language's own modification: a modifier in force, and one that is over
@@ -30,11 +31,10 @@ def _reads(toy: dict[str, Any]) -> Claim:
 
 
 def _holds(toy: dict[str, Any]) -> Claim:
-    drift = toy["pad_drift"]
+    blank = BlankInput(**toy["blank_input"])
     return Claim(
-        "without input the reading stays where it is (within 1 over 50 pads)", drift <= 1,
-        f"it strays by {drift:.2f}", "phrases",
-    )  # fmt: skip
+        "the reading holds over blank inputs, once transients are gone", not blank.drifts, blank.summary(), "phrases"
+    )
 
 
 def _line(toy: dict[str, Any]) -> Claim:
@@ -74,8 +74,8 @@ def _durations(toy: dict[str, Any]) -> list[Claim]:
                 f"`{word}` modifies the next {'word' if scope == 1 else _count(scope, 'word')} and no later one",
                 least >= ALIVE[0] and most <= ALIVE[1] and later <= GONE,
                 f"{_percent(least)} … {_percent(most)} of the language's modification within its scope, at most "
-                f"{_percent(later)} later (least and most over the valence words, readings −10, 0 and 10, pads and "
-                "neutral words)",
+                f"{_percent(later)} later (least and most over the valence words, readings −10, 0 and 10, blank "
+                "inputs and neutral words)",
                 "deflection",
             )
         )
@@ -92,7 +92,9 @@ def _distances(toy: dict[str, Any]) -> list[Claim]:
                 f"the state is off the line for {_count(scope, 'step')} after `{word}`",
                 all(n == scope for n in steps.values()),
                 "above half its first distance for "
-                + ", ".join(f"{_count(n, 'step')} ({'pads' if 'pad' in fill else fill})" for fill, n in steps.items()),
+                + ", ".join(
+                    f"{_count(n, 'step')} ({'blank inputs' if 'pad' in fill else fill})" for fill, n in steps.items()
+                ),
                 "deflection",
             )
         )

@@ -99,7 +99,7 @@ def _measured(subject: Subject) -> dict[str, Any]:
     arrays, results = measure_subject(subject)
     results = {
         "seed": subject.seed, "accuracy": results["accuracy"], "warnings": results["warnings"],
-        "line": results["line_attractor"], "pad_drift": results["pad_drift"], **results["validation"],
+        "line": results["line_attractor"], "blank_input": results["blank_input"], **results["validation"],
     }  # fmt: skip
     return {**arrays, "results": results}
 

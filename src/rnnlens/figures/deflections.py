@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def deflections(result: Mapping[str, Any]) -> Figure:
     """The second insight of §4, from a run's `toy.deflection`: effect (left) and distance (right) at every step after
-    each modifier, over pads (solid) and over neutral words (dashed); grey is the distance without the modifier.
+    each modifier, over blank inputs (solid) and over neutral words (dashed); grey is the distance without the modifier.
 
     Bars at the top are the scopes the language gives its modifiers.
     """
@@ -56,15 +56,15 @@ def _curve(
     figure: Figure, values: Sequence[float], name: str, look: Look, fill: str, what: str, column: int,
     legend: bool = True,
 ) -> None:  # fmt: skip
-    """One curve; the look is the modifier's, dash and hollow marks tell neutral words from pads."""
-    pads = fill == PAD_WORD
+    """One curve; the look is the modifier's, dash and hollow marks tell neutral words from blank inputs."""
+    blank = fill == PAD_WORD
     figure.add_scatter(
         x=list(range(len(values))), y=list(values), mode="lines+markers", name=name, legendgroup=name,
-        line={"color": look.colour, "width": 2.5, "dash": "solid" if pads else "dash"},
-        marker={"symbol": look.symbol if pads else f"{look.symbol}-open", "size": 8,
+        line={"color": look.colour, "width": 2.5, "dash": "solid" if blank else "dash"},
+        marker={"symbol": look.symbol if blank else f"{look.symbol}-open", "size": 8,
                 "line": {"width": 2, "color": look.colour}},
         hovertext=[f"{name}<br>{step} since the modifier<br>{what} {value:.3f}" for step, value in enumerate(values)],
-        hoverinfo="text", showlegend=legend, legendrank=1 if pads else 2, row=1, col=column,
+        hoverinfo="text", showlegend=legend, legendrank=1 if blank else 2, row=1, col=column,
     )  # fmt: skip
 
 
@@ -102,4 +102,4 @@ def _scopes(figure: Figure, result: Mapping[str, Any], low: float, high: float, 
 
 
 def _fill(fill: str) -> str:
-    return "pads" if fill == PAD_WORD else f"“{shown(fill)}”"
+    return "blank inputs" if fill == PAD_WORD else f"“{shown(fill)}”"

@@ -25,7 +25,7 @@ from rnnlens.figures.style import (
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-_PADS = "zero inputs since the word"
+_BLANKS = "blank inputs since the word"
 # Up is positive, down is negative; filled and solid is the first of its side.
 _RISING = ((Look("#1b7837", "triangle-up"), "solid"), (Look("#1b7837", "triangle-up-open"), "dash"))
 _FALLING = ((Look("#762a83", "triangle-down"), "solid"), (Look("#762a83", "triangle-down-open"), "dash"))
@@ -36,7 +36,7 @@ _FALLING = ((Look("#762a83", "triangle-down"), "solid"), (Look("#762a83", "trian
 
 def beginning(results: Any) -> Figure:
     """Fig. 9a, b, from `beginning`: the barcode of the initial state h0, and where h0 is in the modifier subspace and
-    goes under zero input, among the modifiers."""
+    goes under blank inputs, among the modifiers."""
     found, probes = part(results, "beginning"), probe_words(results)
     figure = panels(["what h<sub>0</sub> does to the first words", "h<sub>0</sub> in the modifier subspace"])
     barcode = found["barcode"]
@@ -64,12 +64,12 @@ def beginning(results: Any) -> Figure:
 
 
 _WITHOUT = "Accuracy with h<sub>0</sub> moved out of the 2-D subspace"
-_PADDED = "Accuracy with 50 zero inputs appended"
+_PADDED = "Accuracy with 50 blank inputs appended"
 
 
 def _distances(found: Mapping[str, Any]) -> str:
     first, last = found["distance"][0], found["distance"][-1]
-    return f"h<sub>0</sub> is {first:.2f} from the line, after {len(found['distance']) - 1} zero inputs {last:.2f}. "
+    return f"h<sub>0</sub> is {first:.2f} from the line, after {len(found['distance']) - 1} blank inputs {last:.2f}. "
 
 
 def _accuracy(found: Mapping[str, Any], key: str, what: str) -> str:
@@ -83,7 +83,7 @@ def _accuracy(found: Mapping[str, Any], key: str, what: str) -> str:
 
 
 def _initial_path(figure: Figure, results: Any, path: Sequence[tuple[float, float]], distance: Sequence[float]) -> None:
-    """The path under zero input; modifiers, if stored, show what is large there."""
+    """The path under blank inputs; modifiers, if stored, show what is large there."""
     modifiers = perhaps(results, "subspace")
     if modifiers:
         x, y = zip(*two_coordinates(modifiers["coordinates"]), strict=True)
@@ -94,9 +94,9 @@ def _initial_path(figure: Figure, results: Any, path: Sequence[tuple[float, floa
         )  # fmt: skip
     x, y = zip(*path, strict=True)
     figure.add_scatter(
-        x=x, y=y, mode="lines+markers", name=f"under {len(path) - 1} zero inputs", line={"color": INK, "width": 1.5},
+        x=x, y=y, mode="lines+markers", name=f"under {len(path) - 1} blank inputs", line={"color": INK, "width": 1.5},
         marker={"size": 4, "color": INK}, hoverinfo="text", row=1, col=2,
-        hovertext=[f"h<sub>0</sub> and {t} zero inputs<br>{d:.2f} from the line" for t, d in enumerate(distance)],
+        hovertext=[f"h<sub>0</sub> and {t} blank inputs<br>{d:.2f} from the line" for t, d in enumerate(distance)],
     )  # fmt: skip
     figure.add_scatter(
         x=[x[0]], y=[y[0]], mode="markers", name="h<sub>0</sub>", hovertext=["h<sub>0</sub>"], hoverinfo="text",
@@ -118,12 +118,12 @@ def ending(results: Any) -> Figure:
     for word, course, (look, dash) in _examples(examples["words"], examples["transients"]):
         _course(figure, word, course, look, dash, 1, 1)
     _lasting(figure, found)
-    figure.update_xaxes(title_text=_PADS, zeroline=False, row=1, col=1)
+    figure.update_xaxes(title_text=_BLANKS, zeroline=False, row=1, col=1)
     figure.update_xaxes(title_text="effect on the logit at once", zerolinecolor=FAINT, row=1, col=2)
-    figure.update_yaxes(title_text=f"effect {steps - 1} zero inputs later", zerolinecolor=FAINT, row=1, col=2)
+    figure.update_yaxes(title_text=f"effect {steps - 1} blank inputs later", zerolinecolor=FAINT, row=1, col=2)
     figure.update_yaxes(zeroline=False, row=1, col=1)
     figure = styled(
-        figure, "The end of a document: effects of words that have not yet settled", _PADS, "effect on the logit",
+        figure, "The end of a document: effects of words that have not yet settled", _BLANKS, "effect on the logit",
         "The effect is the logit with the word less that without it. Where it shrinks with time, words at the end of a "
         f"review count more.<br>The median word keeps {100 * found['ratio_median']:.0f} % and settles within "
         f"{found['settled_median']:.0f} inputs. {_accuracy(found, 'padded', _PADDED)}",
@@ -156,7 +156,7 @@ def _course(
         x=list(range(len(course))), y=list(course), mode="lines+markers", name=name,
         legendgroup=word, showlegend=legend, line={"color": look.colour, "width": 2, "dash": dash},
         marker={"symbol": look.symbol, "size": 7, "color": look.colour, "maxdisplayed": 12},
-        hovertext=[f"{name}<br>{t} zero inputs later: {signed(value, 3)}" for t, value in enumerate(course)],
+        hovertext=[f"{name}<br>{t} blank inputs later: {signed(value, 3)}" for t, value in enumerate(course)],
         hoverinfo="text", customdata=[word] * len(course), row=row, col=column,
     )  # fmt: skip
 
@@ -207,7 +207,7 @@ def ending_modes(results: Any) -> Figure:
         row=2, col=2,
     )  # fmt: skip
     for column, what in ((1, "mean |effect on the logit|"), (2, "effect on the logit")):
-        figure.update_xaxes(title_text=_PADS, zeroline=False, row=2, col=column)
+        figure.update_xaxes(title_text=_BLANKS, zeroline=False, row=2, col=column)
         figure.update_yaxes(title_text=what, zerolinecolor=FAINT, row=2, col=column)
     figure.update_yaxes(rangemode="tozero", row=2, col=1)
     figure = styled(

@@ -32,15 +32,15 @@ WORDS = ("extremely", "not")
 PATHS = 14  # so many modifiers are shown in the subspace
 PANEL = (365.0, 330.0)  # its size in pixels, near enough to place names
 BINS = 24
-_BACK = "words read since (zero input)"
+_BACK = "blank inputs since the word"
 
 
 # --- one word ---------------------------------------------------------------------------------------------------------
 
 
 def impulse(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
-    """Fig. 4, from `impulse`: after one word from h*, where the state goes without input, in the logit and the first
-    modifier component (left), and its distance from the line with an exponential fit (right)."""
+    """Fig. 4, from `impulse`: after one word from h*, where the state goes under blank inputs, in the logit and the
+    first modifier component (left), and its distance from the line with an exponential fit (right)."""
     stored = part(results, "impulse")
     chosen = among(stored, words, WORDS, "impulse response")
     figure = panels(["the way back", "distance from the line"])
@@ -140,7 +140,7 @@ def timescales(results: Any) -> Figure:
     figure = styled(
         figure, "How fast modifiers fade, along each component of their subspace", "modifier component 1",
         "modifier component 2",
-        "Left: from right after the word (mark) back under zero input; the cross is h*. Right: timescales of "
+        "Left: from right after the word (mark) back under blank inputs; the cross is h*. Right: timescales of "
         "exponentials fitted to the coordinates,<br>with their means (vertical lines). The paper's network has means "
         "of 2.6 and 4.3 words along its first two components.",
         height=560,

@@ -45,7 +45,7 @@ def spectra(result: Mapping[str, Any]) -> Figure:
         )  # fmt: skip
     figure.update_xaxes(zerolinecolor=FAINT, zerolinewidth=1).update_yaxes(zerolinecolor=FAINT, zerolinewidth=1)
     figure = styled(
-        figure, "The modes of the network without input, near each modifier's state", "Re λ", "Im λ",
+        figure, "The modes of the network at blank input, near each modifier's state", "Re λ", "Im λ",
         "Each mark is an eigenvalue λ of the recurrent Jacobian. On the solid circle (|λ| = 1) a mode lasts for ever, "
         "inside it decays with<br>timescale τ (dotted circles, in steps); pairs above and below the axis oscillate.",
         height=540,

@@ -44,7 +44,7 @@ def look_of_review(name: str) -> tuple[Look, str]:
 
 
 def sentence(words: Sequence[str]) -> str:
-    """Words as Plotly must be given them, without pads."""
+    """Words as Plotly must be given them, without blank inputs."""
     return " ".join(shown(word) for word in words if word != PAD_WORD)
 
 

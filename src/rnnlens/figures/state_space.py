@@ -20,7 +20,8 @@ REACH = 3  # readings beyond are coloured alike
 def state_space(result: Mapping[str, Any]) -> Figure:
     """Fig. 2, from a run's `toy.state_space`: PC2 and, below it, PC3 against PC1, zoomed to where the phrases go.
 
-    Trajectories are told apart by colour (modifier) and by triangle (valence word); they go on, dotted, under pads.
+    Trajectories are told apart by colour (modifier) and by triangle (valence word); they go on, dotted, under blank
+    inputs.
     """
     names = [f"PC{i + 1} ({100 * share:.0f} % of the variance)" for i, share in enumerate(result["variance"])]
     figure = panels(["", ""], stacked=True)
@@ -37,8 +38,8 @@ def state_space(result: Mapping[str, Any]) -> Figure:
     figure = styled(
         figure, "Where words take the state: along the line attractor, or off it", "", names[1],
         "Six phrases, all read from h<sup>pre</sup>, in principal components (PC) of the states visited. A triangle is "
-        "where the phrase's last word took<br>the state, a dotted line what follows without input; bold numbers are "
-        "readings on the line, relative to h<sup>pre</sup>. Each axis has its own scale.",
+        "where the phrase's last word took<br>the state, a dotted line what follows under blank inputs; bold numbers "
+        "are readings on the line, relative to h<sup>pre</sup>. Each axis has its own scale.",
         height=860,
     )  # fmt: skip
     figure.update_xaxes(title_text=names[0], row=2, col=1)
@@ -176,7 +177,7 @@ def _moved(at: Pixel, shift: Pixel) -> Pixel:
 
 
 def _words(phrase: Mapping[str, Any]) -> list[str]:
-    """The phrase without the pads after it."""
+    """The phrase without the blank inputs after it."""
     return [word for word in phrase["words"] if word != PAD_WORD]
 
 

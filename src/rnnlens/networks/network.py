@@ -103,7 +103,7 @@ class Network(nn.Module):
         return self.readout_b
 
     def step(self, h: Tensor, e: Tensor | None = None) -> Tensor:
-        """F(h, e): the next state, batched over leading dimensions; e=None is the zero input (a pad)."""
+        """F(h, e): the next state, batched over leading dimensions; e=None is the blank input, x = 0."""
         return self.cell.step(h, h.new_zeros(*h.shape[:-1], self.inputs) if e is None else e)
 
     def embed(self, ids: Tensor) -> Tensor:
@@ -123,7 +123,8 @@ class Network(nn.Module):
             e = F.embedding(ids.masked_fill(pad, 0), self.E)
         except IndexError as error:  # (on a GPU torch stops the process: looking first would make every call wait)
             raise RnnlensError(
-                f"word ids reach from {ids.min()} to {ids.max()}: expected 0 … {len(self.E) - 1}, or {PAD} for a pad"
+                f"word ids reach from {ids.min()} to {ids.max()}: expected 0 … {len(self.E) - 1}, "
+                f"or {PAD} for a blank input"
             ) from error
         return e.masked_fill(pad.unsqueeze(-1), 0)
 

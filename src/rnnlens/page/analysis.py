@@ -11,7 +11,7 @@ from rnnlens.experiments.claims import analysis_claims
 from rnnlens.experiments.table import PAPER, paper_column
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
-from rnnlens.page.sections import Section, Story, architecture, drawn
+from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn
 from rnnlens.page.table import architectures, table_section
 from rnnlens.runs import Run
 
@@ -58,8 +58,8 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
     found = [
         section(
             "line", "The line attractor", "§2, Fig. 1a",
-            "Left alone, the state comes to rest along a curve, and where along it is the reading: words push the "
-            "state along the curve, and it stays where it was pushed.", ["line_attractor"],
+            "Under blank inputs the state comes to rest along a curve, and where along it is the reading: words push "
+            "the state along the curve, and it stays where it was pushed.", ["line_attractor"],
         ),
         section(
             "probes", "One sentence, three ways", "Figs. 1b and 10b",
@@ -158,7 +158,7 @@ def _facts(network: Network, results: Mapping[str, Any], corpus: str) -> list[tu
     if "fixed_points" in results:
         found = results["fixed_points"]
         facts.append(("slow points found", f"{found['n']:,} of {found['of']:,} searches", "10,000 searches"))
-    return facts
+    return [*facts, *blank_input_fact(results)]
 
 
 def _readable(network: Network, text: str) -> bool:

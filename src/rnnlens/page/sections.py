@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from rnnlens.context.blank import BlankInput
 from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.networks.cells import CELLS
@@ -76,6 +77,11 @@ def verdict(shown: bool | None) -> tuple[str, str]:
     if shown is None:
         return "open", "– not measured"
     return ("shown", "✓ shown") if shown else ("missed", "✗ not shown")
+
+
+def blank_input_fact(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """How far blank inputs move the reading, as a fact; none in the results of earlier versions."""
+    return [("blank inputs", BlankInput(**results["blank_input"]).summary(), "")] if "blank_input" in results else []
 
 
 def architecture(network: Network) -> tuple[str, str]:

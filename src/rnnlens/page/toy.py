@@ -7,7 +7,7 @@ from typing import Any
 
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
-from rnnlens.page.sections import Section, Story, architecture, drawn
+from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn
 from rnnlens.runs import Run
 
 EXAMPLES = (
@@ -22,7 +22,7 @@ def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
     order = sorted(valences, key=lambda word: -abs(valences[word]))
     facts = [
         ("architecture", f"{name}, {size}", "GRU"), ("words", ", ".join(run.vocab.words), ""),
-        ("drift under 50 pads", f"{results['toy']['pad_drift']:.2f}", ""),
+        *blank_input_fact(results["toy"]),
     ]  # fmt: skip
     return Story(
         f"How {name} learns to negate",
@@ -57,8 +57,8 @@ def toy_sections(results: Mapping[str, Any]) -> list[Section]:
         section(
             "space", "A line attractor, and words that push off it", "§4, Fig. 2",
             "Valence words move the state along a line of slow points; modifiers push it off the line, and the same "
-            "words then move it differently. Each path starts at h_pre; dotted ends are pads.", "toy_state_space",
-            "state_space",
+            "words then move it differently. Each path starts at h_pre; dotted ends are blank inputs.",
+            "toy_state_space", "state_space",
         ),
         section(
             "deflection", "How long a modifier lasts", "§4",

@@ -46,13 +46,13 @@ class TrainConfig:
     clip: float = 1.0
     """Largest norm of the gradient; 0 for no limit."""
     word_dropout: float = 0.3
-    """Chance that a word becomes no input (x = 0). It also makes zero input familiar, which the analyses need."""
+    """Chance that a word becomes a blank input (x = 0). It also makes the blank input familiar, which analyses need."""
     dropout_run: float = 1.0
     """Mean length of the pieces that drop or stay as a whole. With 1 each word drops by itself, which parts most
     modifiers from what they modify; with 10 or so phrases stay together."""
     blanks: int = 0
     """Blank inputs put, as one stretch at a random place, into the reviews of every fifth step, so that the network
-    learns to hold its reading while nothing is read; 0 for none."""
+    learns to hold its reading over them; 0 for none. Not used where every word has a target."""
     embedding_dropout: float = 0.5
     """Chance that a component of an embedded word is zeroed."""
     average: float = 0.0

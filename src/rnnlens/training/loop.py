@@ -38,6 +38,8 @@ from rnnlens.training.config import TrainConfig
 from rnnlens.training.evaluation import evaluate_together, losses, read_out
 from rnnlens.training.optimiser import make_optimiser, shrink_words
 
+BLANKS_EVERY = 5  # steps: often enough to learn to hold a reading, and the others read reviews as they are
+
 
 class Objective(nn.Module):
     """Network and loss as one module, so that several processes can wrap it as a whole."""
@@ -195,7 +197,7 @@ class Trainer:
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
         generator = torch.Generator(self.device).manual_seed(int(seed))
         longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
-        if config.blanks and labels.ndim == 1 and self.counters.step % 5 == 0:
+        if config.blanks and labels.ndim == 1 and self.counters.step % BLANKS_EVERY == 0:
             places = torch.rand(len(rows), generator=generator, device=self.device)[share]
             ids, lengths = insert_blanks(ids, lengths, (places * (lengths + 1)).long(), config.blanks)
             longest += config.blanks

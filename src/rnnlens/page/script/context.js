@@ -75,7 +75,7 @@ export class Context {
     return this.cache.get(word)
   }
 
-  /** Distance from the line under pads, and an exponential through it. */
+  /** Distance from the line under blank inputs, and an exponential through it. */
   impulse(h) {
     const distance = []
     for (let t = 0; t <= STEPS; t++) {

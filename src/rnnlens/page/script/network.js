@@ -1,4 +1,4 @@
-// The network itself: h' = F(h, E x), logit = w·h + b. A state is a flat Float64Array, a word a row of E, a pad PAD.
+// The network itself: h' = F(h, E x), logit = w·h + b. A state is a flat Float64Array, a word a row of E, a blank input PAD.
 
 import { CELLS } from './cell.js'
 import { PAD } from './words.js'
@@ -39,7 +39,7 @@ export class Network {
     return found
   }
 
-  /** What a word adds to the next logit beyond what a pad would: w·[F(h, x) − F(h, 0)]. */
+  /** What a word adds to the next logit beyond what a blank input would: w·[F(h, x) − F(h, 0)]. */
   effect(h, row) {
     return this.logit(this.step(h, row)) - this.logit(this.step(h))
   }

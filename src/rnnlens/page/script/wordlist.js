@@ -4,7 +4,7 @@ import { KIND_SAID, MARKS, html, signed } from './elements.js'
 
 export const PADS = 50 // as many as the paper appends
 export const SAID = {
-  pad: 'no input (a pad)',
+  pad: 'blank input',
   unknown: 'unknown to the network',
   'left out': 'known to the network, not carried by this page',
 }
@@ -31,7 +31,7 @@ export class WordList {
     const read = shown?.tokens ?? []
     const tokens = read.slice(0, read.length - (shown?.padded ?? 0))
     this.padded.hidden = tokens.length === read.length
-    if (shown) this.padded.textContent = `+ ${PADS} pads: ${signed(shown.reading.logits.at(-1), 1)}`
+    if (shown) this.padded.textContent = `+ ${PADS} blank inputs: ${signed(shown.reading.logits.at(-1), 1)}`
     this.list.setAttribute('aria-label', name === 'a' ? 'Words of the sentence' : 'Words of the other sentence')
     while (this.items.length > tokens.length) this.items.pop().button.remove()
     let reach = 0.5

@@ -35,7 +35,7 @@ export class Vocabulary {
     return this.ids.has(word) || (this.cased && !this.ids.has(word.toLowerCase())) ? word : word.toLowerCase()
   }
 
-  /** What a word is to the network: its row, and whether it is known, a pad, unknown, or left out of this page. */
+  /** What a word is to the network: its row, and whether it is known, a blank input, unknown, or left out of this page. */
   token(word) {
     const id = this.ids.get(word)
     if (id === undefined)

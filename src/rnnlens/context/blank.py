@@ -1,0 +1,91 @@
+"""What blank inputs (x = 0) do to the reading, from the states that a network visits.
+
+Every analysis expands the network at the blank input, so the network must hold its reading there. The first blank
+inputs after a word change the reading in any network: words count more at once than in the long run (§6.2). Once those
+transients are gone, a change that goes on means that the blank input is unfamiliar, or that the network forgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.context.impulse import settle
+from rnnlens.display import Facts, Shown
+from rnnlens.errors import RnnlensError
+from rnnlens.networks import Network
+
+BLANKS = 50  # as many as the paper appends to reviews (§6.2)
+
+
+@dataclass(frozen=True)
+class BlankInput(Shown):
+    """How far blank inputs move the logit, on average over visited states.
+
+    first   mean |change of the logit| over the first 50 blank inputs: transients, and any drift
+    then    the same over 50 more, once transients are gone: drift alone
+    spread  standard deviation of the logit over the states after 0, 50 and 100 blank inputs
+    """
+
+    first: float
+    then: float
+    spread: Sequence[float]
+
+    @property
+    def limit(self) -> float:
+        """The largest drift that is not warned of: a tenth of the spread that the readings still have after the first
+        50 blank inputs, because multiplying the readout by a number changes both alike.
+
+        Networks that read reviews spread by 2 to 4 logits, so this is about 0.3 logits for them. Where the first blank
+        inputs leave next to nothing of the spread, there is no reading that could drift: a hundredth of the spread
+        before them is always allowed."""
+        return max(0.1 * self.spread[1], 0.01 * self.spread[0])
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the network fails to hold its reading, so that what is measured at the blank input is unreliable."""
+        return self.then > self.limit
+
+    def warning(self) -> str:
+        """What to tell where it drifts."""
+        drift, spread = (f"{float(f'{x:.2g}'):g}" for x in (self.then, self.spread[1]))
+        return (
+            f"the output drifts {drift} logits over {BLANKS} blank inputs after transients (the outputs' standard "
+            f"deviation is {spread}): strengths, subspace and timescales are unreliable. Try training with more word "
+            "dropout or --blanks 100"
+        )
+
+    def results(self) -> dict[str, Any]:
+        """For results.json, under `blank_input`."""
+        return {"first": self.first, "then": self.then, "spread": list(self.spread)}
+
+    def summary(self) -> str:
+        """The numbers in a line."""
+        before, between, after = self.spread
+        return (
+            f"the first {BLANKS} change the reading by {self.first:.2f} on average, {BLANKS} more by {self.then:.2f} "
+            f"(spread {before:.1f}, then {between:.1f}, then {after:.1f})"
+        )
+
+    def _facts(self) -> Facts:
+        return [
+            (f"change over the first {BLANKS}, logits", self.first), (f"over {BLANKS} more", self.then),
+            ("largest without a warning", self.limit), (f"spread after 0, {BLANKS}, {2 * BLANKS}", list(self.spread)),
+        ]  # fmt: skip
+
+
+@torch.no_grad()
+def blank_input(network: Network, states: Tensor) -> BlankInput:
+    """Read 100 blank inputs from visited states (..., N): how far the first 50 move the logit, and how far 50 more."""
+    h = states.reshape(-1, states.shape[-1])
+    if not len(h) or h.shape[1] != network.size:
+        raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size}), at least one")
+    before = h.to(network.h0)
+    between = settle(network, before, BLANKS)
+    logits = torch.stack([network.logit(h) for h in (before, between, settle(network, between, BLANKS))]).double()
+    first, then = (logits[1:] - logits[:-1]).abs().mean(1).tolist()
+    return BlankInput(first, then, logits.std(1, correction=0).tolist())

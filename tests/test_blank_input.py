@@ -1,0 +1,96 @@
+"""What blank inputs do to the reading: transients and drift told apart, on networks where both are known."""
+
+import math
+
+import pytest
+import torch
+from handmade import LATE, handmade
+
+from rnnlens import RnnlensError, adapt, analyze
+from rnnlens.context import BlankInput, blank_input
+from rnnlens.experiments.analyze import warnings_of
+
+
+def summing(leak=1.0, drift=0.0, scale=1.0, tau=5.0):
+    """A state of two: z0 is kept but for `leak` and `drift` a step, z1 decays; the logit is scale · (z0 + z1)."""
+    factors = torch.tensor([leak, math.exp(-1 / tau)], dtype=torch.float64)
+    shift = torch.tensor([drift, 0.0], dtype=torch.float64)
+
+    def step(h, e):
+        return factors * h + shift + 0 * e.sum(-1, keepdim=True)
+
+    w = torch.full((2,), scale, dtype=torch.float64)
+    zeros = torch.zeros(3, 1, dtype=torch.float64)
+    return adapt(step, zeros, (w, torch.zeros((), dtype=torch.float64)), ["a", "b", "c"], torch.zeros(2).double())
+
+
+def states(n=400, transient=0.5):
+    """Readings with standard deviation 3, each with a transient besides."""
+    generator = torch.Generator().manual_seed(0)
+    z0 = torch.randn(n, generator=generator, dtype=torch.float64)
+    z0 = 3 * (z0 - z0.mean()) / z0.std(correction=0)
+    return torch.stack([z0, torch.full_like(z0, transient)], 1)
+
+
+def test_a_transient_is_in_the_first_change_and_not_in_the_second():
+    found = blank_input(summing(), states(transient=2.0))
+    assert found.first == pytest.approx(2.0, abs=1e-3) and found.then == pytest.approx(0, abs=1e-3)
+    assert found.spread == pytest.approx([3.0] * 3, abs=1e-6) and not found.drifts
+    assert BlankInput(**found.results()).results() == found.results()
+
+
+def test_the_transient_of_a_network_made_by_hand_is_measured():
+    network, Q = handmade()
+    z = torch.zeros(5, 8, dtype=torch.float64)
+    z[:, 0] = torch.arange(5.0) - 2
+    z[:, 3] = 0.5 * z[:, 0]
+    found = blank_input(network, z @ Q.t())
+    gone = 0.5 * 1.2 * (1 - math.exp(-50 / LATE))  # the mean |reading| of the states is 1.2
+    assert found.first == pytest.approx(gone, rel=1e-6)
+    assert found.then == pytest.approx(gone * math.exp(-50 / LATE), rel=1e-6) and not found.drifts
+
+
+@pytest.mark.parametrize(
+    ("network", "drifts"),
+    [
+        (summing(drift=0.005), False),  # 0.25 over 50 blank inputs, a twelfth of the spread
+        (summing(drift=0.007), True),  # 0.35
+        (summing(leak=math.exp(-1 / 1000)), False),  # 5 % of every reading
+        (summing(leak=math.exp(-1 / 200)), True),  # 22 %
+        (summing(leak=math.exp(-1 / 20)), True),  # most is gone after 50 blank inputs, and what is left goes too
+        (summing(leak=math.exp(-1 / 2)), False),  # nothing is left that could drift: there is no line, and that is told
+    ],
+)
+def test_a_drift_of_a_tenth_of_the_spread_is_warned_of_whatever_the_scale_of_the_logits(network, drifts):
+    at = states()
+    before = blank_input(network, at)
+    assert before.drifts is drifts
+    for scale in (1e-3, 50.0):
+        other = summing(scale=scale)
+        other.step = network.step
+        found = blank_input(other, at)
+        assert found.drifts is drifts and found.then == pytest.approx(scale * before.then)
+
+
+def test_leading_dimensions_and_float16_states_are_taken_and_others_refused():
+    network = summing()
+    assert blank_input(network, states(6).reshape(2, 3, 2)) == blank_input(network, states(6))
+    assert blank_input(network, states(6).half()).spread[0] == pytest.approx(3, abs=1e-2)
+    assert blank_input(network, states(6)[:1]).spread == [0.0, 0.0, 0.0]
+    for wrong in (torch.zeros(0, 2), torch.zeros(4, 3)):
+        with pytest.raises(RnnlensError, match=r"expected \(\.\.\., 2\), at least one"):
+            blank_input(network, wrong)
+
+
+def test_an_analysis_stores_both_changes_and_warns_of_the_second_alone():
+    network, _ = handmade()
+    analysis = analyze(network, starts=200)
+    stored = analysis.results["blank_input"]
+    assert set(stored) == {"first", "then", "spread"} and len(stored["spread"]) == 3
+    assert stored == blank_input(network, analysis.states).results()
+    assert stored["first"] > 5 * stored["then"] > 0
+    loud = BlankInput(stored["first"], stored["then"], [0.0, 0.0, 0.0])
+    quiet = BlankInput(10 * stored["spread"][0], 0.0, stored["spread"])
+    (told,) = set(warnings_of(loud, analysis.line, network)) - set(warnings_of(quiet, analysis.line, network))
+    assert "blank inputs after transients" in told and told.endswith("more word dropout or --blanks 100")
+    assert not any("drifts" in warning for warning in analysis.results["warnings"])
