@@ -123,7 +123,7 @@ def train(
         How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
         such as 1000.
     tuned
-        Use the bundled settings of this architecture, chosen on the validation texts of five sources (docs/networks.md).
+        Use the bundled settings of this architecture, chosen on the validation texts of five sources.
         On another corpus they make about as many steps, with at most three times as many epochs, and in smaller
         batches where there are few reviews. Flags that are given win.
     settings

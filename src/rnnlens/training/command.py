@@ -71,7 +71,7 @@ def train_command(
     check_options("train", given, threads=threads)
     _, config = resolve(given)
     if settings is not None and tuned:
-        raise RnnlensError(f"settings are {quoted(str(settings))}, and --tuned uses the bundled ones: give one of the two")
+        raise RnnlensError(f"settings are {quoted(str(settings))}, but --tuned uses the bundled ones: give one of them")
     if sources is not None and corpus == "toy":
         raise RnnlensError(f"sources are {quoted(sources)}: the toy language has no sources, expected none")
     if refit and corpus == "toy":
