@@ -43,8 +43,8 @@ def launch(*arguments, processes=2):
 
 
 def test_two_processes_do_what_one_does_killed_or_not(tmp_path):
-    """Over gloo, as `accelerate launch` starts them: dropped words, blank inputs, a last batch of one review, a validation set
-    that does not divide by two, a kill in the middle, and a resume with another number of processes."""
+    """Over gloo, as `accelerate launch` starts them: dropped words, blank inputs, a last batch of one review, a
+    validation set that does not divide by two, a kill in the middle, and a resume with another number of processes."""
     assert len(reviews().train) % CONFIG.batch == 1 and len(reviews().validation) % 2 == 1
     one = run(tmp_path / "one")
     code, _ = launch(tmp_path / "two", 17)
