@@ -1,6 +1,7 @@
 """A small run for `accelerate launch`: `python shared_training.py OUT [STEP]`; all die at that step, if given.
 Whatever the folder holds is resumed."""
 
+import dataclasses
 import os
 import sys
 
@@ -17,7 +18,8 @@ CONFIG = TrainConfig(
 
 
 def reviews():
-    """97 to train on, so that the last batch is a single review; 25 to validate on, 25 to test on."""
+    """97 to train on, so that the last batch is a single review; 25 to validate on, 25 to test on. They are from two
+    sources, one of which counts twice as much."""
     generator = np.random.default_rng(0)
     labels = (np.arange(122) % 3 > 0).astype(int)
     words = ["the", "film", "was", "it"]
@@ -25,7 +27,13 @@ def reviews():
         " ".join([*generator.choice(words, generator.integers(1, 14)).tolist(), ["awful", "great"][label]])
         for label in labels
     ]
-    return Corpus.from_texts(texts, labels, test=(texts[:25], labels[:25]), validation=0.205)
+    corpus = Corpus.from_texts(texts, labels, test=(texts[:25], labels[:25]), validation=0.205)
+    parts = {
+        name: dataclasses.replace(split, sources=(np.arange(len(split)) % 5 > 2).astype(np.uint8))
+        for name, split in corpus.splits.items()
+    }
+    weights = [{"name": "films", "weight": 2.0}, {"name": "hotels", "weight": 1.0}]
+    return dataclasses.replace(corpus, **parts, about={**corpus.about, "sources": weights})
 
 
 def run(out):

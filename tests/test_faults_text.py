@@ -190,7 +190,7 @@ def test_reviews_without_words_are_dropped_and_counted(tmp_path, capsys):
     corpus = prepared(tmp_path, 'text,label\ngood,1\nbad,0\n"   ",1\n"\t \n",0\n<br />,1\n\u200b\u200d,0\n,1\n')
     assert corpus.about["dropped"] == {"no class": 0, "no text": 1, "no words": 4} and len(corpus.train) == 2
     code, told = call(capsys, "prepare", tmp_path / "r.csv", "--out", tmp_path / "again", "--test", 0)
-    assert code == 0 and "dropped: 1 with no text, 4 with no words" in told
+    assert code == 0 and "1 (no text), 4 (no words)" in told
     texts = Corpus.from_texts(["good", " ", "bad"], [1, 1, 0], validation=0)
     assert len(texts.train) == 2 and texts.about["dropped"] == {"no words": 1}
 

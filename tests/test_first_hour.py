@@ -59,8 +59,10 @@ def test_folders_and_names_are_opened(tmp_path, monkeypatch):
     found = rnnlens.analyze(tmp_path / "run", tmp_path / "reviews.csv", reviews=5)
     assert found.run.path == tmp_path / "run" and "test_shuffled" in found.results["accuracy"]
     alone = rnnlens.Corpus(corpus.vocab, corpus.train)
-    with pytest.raises(RnnlensError, match="neither test nor validation reviews"):
+    with pytest.raises(RnnlensError, match=r"run\.json' names another corpus"):
         rnnlens.analyze(tmp_path / "run", alone)
+    with pytest.raises(RnnlensError, match="neither test nor validation reviews"):
+        rnnlens.analyze(found.network, alone)
 
 
 def test_every_step_names_the_next_and_what_to_try(tmp_path, monkeypatch, capsys):

@@ -372,7 +372,7 @@ def test_a_corpus_with_other_words_is_refused(known):
     class Corpus:
         vocab = rnnlens.Vocab(["other", "words"])
 
-    with pytest.raises(RnnlensError, match="other words"):
+    with pytest.raises(RnnlensError, match="different words"):
         rnnlens.analyze(known[0], Corpus)
 
 

@@ -62,17 +62,13 @@ def test_a_word_is_measured_against_a_pad_in_its_place():
     assert max(abs(found[word]["interaction"]) for word in NEUTRAL) < 1e-9 < abs(found["not"]["interaction"])
 
 
-def test_what_words_of_like_valence_do_alike_is_no_words_own_score():
-    valence, odd = torch.linspace(-2, 2, 1_200, dtype=torch.float64), 600
-    share = 0.3 * valence
-    share[odd] += 1
-    score = _score(share, valence, None, PRIOR)
-    assert score[odd].item() == pytest.approx(1, abs=0.01)
-    inside = (valence.abs() < 1.5) & (torch.arange(1_200) != odd)
-    assert score[inside].abs().max() < 0.02
-    few = slice(0, 999)  # too few words to know what is alike
-    torch.testing.assert_close(_score(share[few], valence[few], None, PRIOR), share[few])
-    seen = _score(share, valence, torch.full((1_200,), PRIOR), PRIOR)
+def test_a_word_that_adds_more_than_it_changes_is_a_valence_word():
+    """Probe words add 2 logits each: a word that changes them by half changes 1 logit, and may add as much itself."""
+    usual = torch.tensor([2.0, -2.0])
+    ratio, valence = torch.tensor([-0.5, -0.5, 0.5, 0.0]), torch.tensor([-0.9, -1.1, 0.9, 0.1])
+    score = _score(ratio, valence, usual, None, PRIOR)
+    assert score.tolist() == [-0.5, 0, 0.5, 0]
+    seen = _score(ratio, valence, usual, torch.full((4,), PRIOR), PRIOR)
     torch.testing.assert_close(seen, score / 2)
 
 

@@ -43,8 +43,9 @@ def launch(*arguments, processes=2):
 
 
 def test_two_processes_do_what_one_does_killed_or_not(tmp_path):
-    """Over gloo, as `accelerate launch` starts them: dropped words, blank inputs, a last batch of one review, a
-    validation set that does not divide by two, a kill in the middle, and a resume with another number of processes."""
+    """Over gloo, as `accelerate launch` starts them: dropped words, blank inputs, two sources, a last batch of one
+    review, a validation set that does not divide by two, a kill in the middle, and a resume with another number of
+    processes."""
     assert len(reviews().train) % CONFIG.batch == 1 and len(reviews().validation) % 2 == 1
     one = run(tmp_path / "one")
     code, _ = launch(tmp_path / "two", 17)
@@ -61,6 +62,8 @@ def test_two_processes_do_what_one_does_killed_or_not(tmp_path):
         for part in ("validation", "test"):
             assert other.results["accuracy"][part] == pytest.approx(one.results["accuracy"][part])
             assert other.results["loss"][part] == pytest.approx(one.results["loss"][part], rel=1e-4)
+            for source, found in one.accuracy[f"{part}_sources"].items():
+                assert other.accuracy[f"{part}_sources"][source] == pytest.approx(found, rel=1e-4)
         ours, theirs = (read_tensors(found.path / "weights.safetensors")[0] for found in (other, one))
         for name in theirs:
             np.testing.assert_allclose(ours[name], theirs[name], atol=2e-5)

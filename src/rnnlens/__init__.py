@@ -20,6 +20,7 @@ _HOMES = {
     "Network": "rnnlens.networks",
     "from_torch": "rnnlens.networks",
     "adapt": "rnnlens.networks",
+    "extend": "rnnlens.networks",
     "TrainConfig": "rnnlens.training",
     "train": "rnnlens.training",
     "evaluate": "rnnlens.training",
@@ -51,9 +52,9 @@ _HOMES = {
 
 __all__ = [  # once more, and plainly: type checkers read it
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
-    "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor",
-    "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers", "Modifiers",
-    "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "linear_quality",
+    "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
+    "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
+    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "linear_quality",
     "mode_removal", "report", "Run", "load", "export", "RnnlensError",
 ]  # fmt: skip
 
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
     from rnnlens.errors import RnnlensError
     from rnnlens.experiments.analyze import Analysis, analyze
     from rnnlens.hub import export
-    from rnnlens.networks import Network, adapt, from_torch
+    from rnnlens.networks import Network, adapt, extend, from_torch
     from rnnlens.page import report
     from rnnlens.runs import Run, load
     from rnnlens.training import TrainConfig, evaluate, train

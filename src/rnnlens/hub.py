@@ -78,6 +78,7 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
         "network": f"{network['arch']}, {network['hidden']} units, words of {network['embedding']} dimensions",
         "words": f"{len(run.vocab):,}",
         "corpus": f"{plain(_named(run.about))}, fingerprint {plain(corpus['fingerprint'])}",
+        **({"started from": plain(str(run.about["start"]["name"]))} if "start" in run.about else {}),
         **{f"{part} accuracy": f"{100 * value:.2f} %" for part, value in _accuracies(run).items()},
         "training": plain(", ".join(f"{key} {value}" for key, value in run.about["config"].items())),
         "written by": f"rnnlens {plain(run.about['version'])}",

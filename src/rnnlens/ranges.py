@@ -62,6 +62,7 @@ ABOVE_ZERO = Range("a number above 0", 0, above=True)
 AT_LEAST_ZERO = Range("a number, at least 0", 0)
 SHARE = Range("a share from 0 to 1", 0, 1)
 BELOW_ONE = Range("a share from 0 to below 1", 0, 1, below=True)
+SOURCE_WEIGHT = Range("a number above 0, from 1e-6 to 1e6", 1e-6, 1e6)
 
 SHAPE = {  # of a network before training
     "hidden": whole(1, WIDEST),

@@ -48,6 +48,12 @@ class Run:
         own = self.path / "weights.safetensors"
         return own if own.exists() or not (self.path / MODEL).exists() else self.path / MODEL
 
+    @property
+    def name(self) -> str:
+        """`zoo:NAME` of a packaged run; otherwise its folder's name, without where it lies."""
+        path = self.path.resolve()
+        return f"zoo:{path.name}" if path.parent == Path(__file__).resolve().parent / "zoo" else path.name
+
     @cached_property
     def vocab(self) -> Vocab:
         return self._vocab[0]
@@ -75,13 +81,20 @@ class Run:
 
     def check_corpus(self, corpus: Any) -> None:
         """Refuse a corpus that the run was not trained on. One whose validation reviews were trained on as well
-        (`Corpus.refit`) fits."""
-        trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit")}
+        (`Corpus.refit`), or only some of whose sources (`Corpus.only`), fits."""
+        trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit", "whole")}
         if is_checked(self.about) and getattr(corpus, "fingerprint", None) not in trained_on:
             raise RnnlensError(
                 f"{quoted(str(_about_file(self.path)))} names another corpus than {quoted(str(corpus))}: pass the "
                 "corpus that the run was trained on, or its network alone, as in analyze(run.network, corpus)"
             )
+
+    def in_own_words(self, corpus: Any) -> Any:
+        """The corpus that a run with added words (`train --start`) was trained on, in the run's vocabulary; any other
+        corpus as it is."""
+        recoded = self.about["corpus"].get("recoded")
+        ours = recoded is not None and recoded == getattr(corpus, "fingerprint", None)
+        return corpus.with_vocab(self.vocab) if ours else corpus
 
     def _check_part(self, what: str, file: Path, mark: str) -> None:
         """Refuse a vocabulary or weights that run.json does not name."""

@@ -17,32 +17,44 @@ from rnnlens.terminal import say, show, table_of
 
 
 def prepare(
-    source: str,
-    /,
-    *,
+    *sources: str,
     out: Path,
+    weight: Annotated[list[str] | None, Parameter(negative=())] = None,
     overwrite: bool = False,
     config: Annotated[PrepareConfig, Parameter(name="*")] = PrepareConfig(),  # noqa: B008 - frozen
 ) -> None:
     """Turn reviews into a vocabulary and memory-mapped ids.
 
-    SOURCE is a data set of the hub (`imdb`, `yelp`, `hf:owner/name`), a csv, tsv, jsonl or parquet file, a folder with
-    train and test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1, 1/2,
-    neg/pos, -1/0/1 (0 dropped) or 1 to 5 stars (3 dropped). Reviews without a word are dropped.
+    A source is a data set of the hub (`imdb`, `yelp`, `hf:owner/name`), a csv, tsv, jsonl or parquet file, a folder
+    with train and test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1,
+    1/2, neg/pos, -1/0/1 (0 dropped) or 1 to 5 stars (3 dropped). Reviews without a word are dropped.
 
-    Example: `rnnlens prepare reviews.csv --out corpora/mine --text body --label stars`
+    Several sources become one corpus with one vocabulary. Each source's labels become negative and positive by their
+    own scheme. Training reviews that overlap with a validation or test review of any source are dropped.
+
+    Examples: `rnnlens prepare reviews.csv --out corpora/mine --text body --label stars`;
+    `rnnlens prepare films.csv hotels.jsonl --weight films=2 --out corpora/both`
 
     Parameters
     ----------
-    source
-        Where the reviews are.
+    sources
+        Where the reviews are: one source or several.
     out
         The corpus folder to write.
+    weight
+        How much each review of a source counts in training, relative to other sources, as NAME=NUMBER; may be given
+        several times. The name is the last part of the source's path without a suffix; the default is 1.
     overwrite
         Replace another corpus that is already there; a folder that holds anything else is never replaced.
     """
+    if not sources:
+        raise UsageError("no source is given: expected at least one, as in `rnnlens prepare reviews.csv --out CORPUS`")
     from rnnlens.corpora import prepare as prepare_corpus
+    from rnnlens.corpora.asked import parse_weights
+    from rnnlens.experiments.info import source_facts
     from rnnlens.progress import progress_bar
+
+    weights = parse_weights(weight or [])
 
     with progress_bar("preparing", 1) as advance:
         done = 0.0
@@ -52,10 +64,11 @@ def prepare(
             advance(rows / max(1, total) - done, f"{rows:,} of {total:,} reviews")
             done = rows / max(1, total)
 
-        corpus = prepare_corpus(source, out, overwrite=overwrite, progress=told, **asdict(config))
+        corpus = prepare_corpus(
+            sources, out, weights=weights, overwrite=overwrite, progress=told, **asdict(config)
+        )  # fmt: skip
     say(repr(corpus))
-    if dropped := ", ".join(f"{n:,} with {why}" for why, n in corpus.about.get("dropped", {}).items() if n):
-        say(f"dropped: {dropped}")
+    _show_facts(source_facts(corpus.about))
     say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
 
 
@@ -64,13 +77,15 @@ def train(
     /,
     *,
     out: Path,
-    arch: Arch = "gru",
+    arch: Annotated[Arch | None, Parameter(show_default="gru")] = None,
+    start: str | None = None,
     hidden: Annotated[int | None, Parameter(show_default="256")] = None,
     embedding: Annotated[int | None, Parameter(show_default="128")] = None,
     scale: Annotated[float | None, Parameter(show_default="1.0")] = None,
     memory: Annotated[float | None, Parameter(show_default="0.0")] = None,
     tuned: bool = False,
     settings: Path | None = None,
+    sources: str | None = None,
     refit: bool = False,
     resume: bool = False,
     test: bool = False,
@@ -84,6 +99,7 @@ def train(
 
     Example: `rnnlens train corpora/mine --tuned --out runs/mine`. With only some thousand reviews, small networks that
     begin with a memory learn sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
+    Better, go on from a packaged network: `--start zoo:reviews-gru`.
 
     Parameters
     ----------
@@ -93,6 +109,10 @@ def train(
         The run folder to write.
     arch
         Architecture of the network.
+    start
+        A run folder or `zoo:NAME`: go on from its network, with the corpus's new words added to its vocabulary. Shape
+        and architecture are its own. By default few epochs at a low learning rate, and words are dropped as in its
+        first training; flags that are given win.
     hidden
         Units of the network.
     embedding
@@ -108,6 +128,9 @@ def train(
     settings
         The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that are given
         win.
+    sources
+        Train on the reviews of these sources of the corpus only, by name with commas between them, such as
+        `imdb,yelp`. The accuracy is measured on all sources.
     refit
         Train on the validation reviews too, to the last epoch: once every choice is made.
     resume
@@ -124,8 +147,9 @@ def train(
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
     train_command(
-        corpus, out, given, arch=arch, tuned=tuned, settings=settings, refit=refit, resume=resume, test=test,
-        device=device, threads=threads,
+        corpus, out, given, arch=arch, start=start, tuned=tuned, settings=settings, sources=sources, refit=refit,
+        resume=resume,
+        test=test, device=device, threads=threads,
     )  # fmt: skip
     if corpus != "toy":
         say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
@@ -144,6 +168,10 @@ def info(path: Path, /) -> None:
     from rnnlens.experiments.info import describe
 
     title, facts = describe(path)
+    _show_facts(facts, title)
+
+
+def _show_facts(facts: list[tuple[str, str]], title: str | None = None) -> None:
     table = table_of("", "", title=title, header=False)
     for name, value in facts:
         table.add_row(name, value)

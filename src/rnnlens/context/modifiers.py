@@ -1,15 +1,16 @@
 """Which words are modifiers: after them, other words are read differently (§5.1, Fig. 3).
 
-Three measures of a word, at h_mod = F(h*, word):
+Measures of a word, at h_mod = F(h*, word):
 
 norm         ‖J_inp(h_mod) − J_inp(reference)‖_F, the paper's. With reference `fixed` (h*, the paper's) strong valence
              words score high, because they move far along the line; with `nearest` the change along it is left out.
 interaction  needs no linearisation: by how much the full effects of probe words differ from those at the point of the
              line nearest to h_mod, positive probes less negative ones, and less what a blank input does in its place.
              Above 0 it stresses valence, below 0 it weakens or flips it.
-score        what subspaces are fitted to: the interaction as a share of valence, less what words of the same valence
-             show on average (after a strong word every word counts less), and shrunk by how little the network has seen
-             of the word: n/(n + prior) of it for a word seen n times, since rare words have large random interactions.
+score        what lists and subspaces use: by what share the word changes the full effect of the next word, the probes'
+             contrast at h_mod over that at h*, less 1 (−1 takes the effect away, −2 flips it, +1 doubles it); shrunk by
+             how little the network has seen of the word: n/(n + prior) of it for a word seen n times. It is 0 for
+             valence words: words whose own effect is larger than what they change in the effect of others.
              Over several networks trained independently, the mean: noise does not repeat itself.
 sure         the one to find words by: how strongly probe words are changed for good, as far as it is more than chance
              among words of the same valence, and shrunk likewise (`context.strength`); over several networks, that of
@@ -25,7 +26,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -37,7 +37,7 @@ from rnnlens.display import Facts, Shown, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change, input_size
 from rnnlens.errors import RnnlensError, quoted
-from rnnlens.networks import Network
+from rnnlens.networks import Network, check_words
 from rnnlens.replacing import check_output
 from rnnlens.terminal import printable
 
@@ -71,7 +71,8 @@ class Modifiers(Shown):
     share         (M,)    the barcode's contrast as a share of valence itself: −1 makes words neutral, −2 flips them
     valence       (M,)    the word's own full effect at h*; `lasting`: what of it lasts; over several networks,
                           their mean, each by its own scale
-    score         (M,)    the interaction as a share of valence, corrected and shrunk; over several networks, their mean
+    score         (M,)    by what share the word changes the full effect of the next word, shrunk for rare words, 0 for
+                          valence words, whose own effect is larger than that; over several networks, their mean
     strength      (M,)    the lasting change of strong probes' full effects as a share, beyond that of like words
     sure          (M,)    the strength as far as it is sure; over several networks, that of their mean strength
     kinds                 negator, intensifier, diminisher, or other
@@ -152,10 +153,7 @@ class Modifiers(Shown):
 
         if self.network.vocab is None:
             raise RnnlensError("the network has no vocabulary: give it that of the corpus, `Network(vocab, …)`")
-        if corpus.vocab != self.network.vocab:
-            raise RnnlensError(
-                "network and corpus have different words: give the corpus that the network was trained on"
-            )
+        check_words(self.network, corpus)
         if tau is None:
             members = [(one.network, one.line) for one in self.members] or [(self.network, self.line)]
             tau = usual_tau(members, self.probes, self.ids, self.sure, corpus)
@@ -327,7 +325,9 @@ def find_modifiers(
     seen = network.vocab.counts
     counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
     valence = effects(network, h_star, network.E.detach()[ids])
-    score = _score(interaction / probes.contrast(effects(network, h_star, e)), valence, counts, prior)
+    usual = effects(network, h_star, e)
+    ratio = probes.contrast(after[:-1]) / probes.contrast(usual) - 1
+    score = _score(ratio, valence, usual, counts, prior)
     strength, lasting = strengths(network, h_star, ids, probes)
     strength = beyond_valence(strength, lasting)
     norms = {"fixed": input_change(network, h_mod, h_star), "nearest": input_change(network, h_mod, nearest)}
@@ -342,7 +342,7 @@ def find_modifiers(
     return Modifiers(
         network, line, probes, reference, network.vocab.decode(ids.tolist()), ids, counts, h_mod,
         norms, float(input_size(network, h_star)), interaction, positive, negative, share, valence, score,
-        lasting, strength, sure_scores(strength, lasting, counts), _kinds(share, positive, negative),
+        lasting, strength, sure_scores(strength, lasting, counts), _kinds(share, positive, negative, score),
         _threshold(score) if threshold is None else threshold,
         float(torch.corrcoef(torch.stack(halves).double())[0, 1]) if halves else None,
     )  # fmt: skip
@@ -368,19 +368,21 @@ def kind_of(share: float, positive: float, negative: float) -> str:
     return "intensifier" if share > 0 else "negator" if share <= -NEGATES else "diminisher"
 
 
-def _kinds(share: Tensor, positive: Tensor, negative: Tensor) -> list[str]:
-    return [kind_of(*row) for row in zip(share.tolist(), positive.tolist(), negative.tolist(), strict=True)]
+def _kinds(share: Tensor, positive: Tensor, negative: Tensor, score: Tensor) -> list[str]:
+    """The kind of each word; a valence word, whose score is 0, is no modifier."""
+    rows = zip(share.tolist(), positive.tolist(), negative.tolist(), score.tolist(), strict=True)
+    return [kind_of(*row[:3]) if row[3] else "other" for row in rows]
 
 
-def _score(share: Tensor, valence: Tensor, counts: Tensor | None, prior: float, group: int = 250) -> Tensor:
-    """Interaction as a share of valence, less the median of words of like valence (where there are enough of them),
-    n/(n + prior) of it for a word seen n times: its mean given the data, if one occurrence says little of a word."""
-    if len(share) >= 4 * group:
-        groups = valence.argsort().tensor_split(len(share) // group)
-        x = np.array([float(valence[g].median()) for g in groups])
-        y = np.array([float(share[g].median()) for g in groups])
-        share = share - torch.as_tensor(np.interp(valence.cpu().numpy(), x, y)).to(share)
-    return share if counts is None else share * (counts / (counts + prior)).to(share.dtype)
+def _score(ratio: Tensor, valence: Tensor, usual: Tensor, counts: Tensor | None, prior: float) -> Tensor:
+    """The share by which a word changes the full effect of the next word (M,), n/(n + prior) of it for a word seen n
+    times: its mean given the data, if one occurrence says little of a word.
+
+    0 for valence words: those whose own effect is larger than the change that they make to the effect of a probe word.
+    usual: the effects of the probe words at h* (P,)."""
+    others = ratio.abs() * usual.abs().mean()
+    ratio = ratio.where(valence.abs() <= others, torch.zeros_like(ratio))
+    return ratio if counts is None else ratio * (counts / (counts + prior)).to(ratio.dtype)
 
 
 def _histogram(size: Tensor, bins: int = 60) -> dict[str, list[float]]:
@@ -421,6 +423,6 @@ def _consensus(found: list[Modifiers], threshold: float | None) -> Modifiers:
     return replace(
         first, score=score, strength=strength, lasting=lasting, sure=sure_scores(strength, lasting, first.counts),
         share=share, positive=positive, negative=negative,
-        kinds=_kinds(share, positive, negative), networks=len(found), members=tuple(found),
+        kinds=_kinds(share, positive, negative, score), networks=len(found), members=tuple(found),
         threshold=_threshold(score) if threshold is None else threshold,
     )  # fmt: skip

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "PAD": "vocab", "UNK": "vocab", "Vocab": "vocab", "split_words": "words",
-    "Corpus": "corpus", "Split": "corpus", "statistics": "corpus",
+    "Corpus": "corpus", "Split": "corpus", "statistics": "corpus", "source_statistics": "corpus",
     "PrepareConfig": "options", "prepare": "prepared", "load_corpus": "prepared",
     "Language": "synthetic", "synthetic_corpus": "synthetic", "Truth": "truth",
     "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
 }  # fmt: skip
 
 __all__ = [  # once more, and plainly: type checkers read it
-    "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "statistics", "PrepareConfig", "prepare",
-    "load_corpus", "Language", "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
+    "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "statistics", "source_statistics",
+    "PrepareConfig", "prepare", "load_corpus", "Language",
+    "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from rnnlens.corpora.corpus import Corpus, Split, statistics
+    from rnnlens.corpora.corpus import Corpus, Split, source_statistics, statistics
     from rnnlens.corpora.options import PrepareConfig
     from rnnlens.corpora.prepared import load_corpus, prepare
     from rnnlens.corpora.synthetic import Language, synthetic_corpus

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from rnnlens import artifacts
+from rnnlens.corpora.recoded import Recoded
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.terminal import printable
@@ -77,11 +78,13 @@ class Split:
 
     def join(self, other: Split) -> Split:
         """These documents, then the other's, in memory."""
+        if (self.sources is None) != (other.sources is None):
+            raise RnnlensError("one split has sources, the other has none: expected both to be of one corpus")
         return Split(
             np.concatenate([self.ids, other.ids]),
             np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
             np.concatenate([self.labels, other.labels]),
-            None if self.sources is None else np.concatenate([self.sources, other.sources]),
+            None if self.sources is None or other.sources is None else np.concatenate([self.sources, other.sources]),
         )
 
     def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -158,31 +161,59 @@ class Corpus:
 
     def refit(self) -> Corpus:
         """The corpus with its validation reviews among the training ones, and none left to choose by: for a last fit,
-        once every choice is made. Its words are the same."""
-        if self.validation is None or not len(self.validation):
+        once every choice is made. Its words are the same. After `only`, validation reviews of other sources are left
+        out."""
+        validation = self.validation
+        if validation is not None and "only" in self.about:
+            validation = validation.take(self._of_sources(validation, self.about["only"]))
+        if validation is None or not len(validation):
             return self
-        train = self.train.join(self.validation)
+        train = self.train.join(validation)
         splits = {"train": train} if self.test is None else {"train": train, "test": self.test}
         about = {**self.about, "refit": self.fingerprint}
         return Corpus(self.vocab, train, None, self.test, about, None, content_fingerprint(self.vocab, splits))
+
+    def with_vocab(self, vocab: Vocab) -> Corpus:
+        """The same reviews in the ids of another vocabulary, for a network that has other words (`rnnlens.extend`).
+        Words that `vocab` lacks become its `<unk>`. Ids are looked up when they are read, so a mapped corpus stays on
+        disk. `about["recoded"]` is the fingerprint of this corpus."""
+        if vocab == self.vocab:
+            return self
+        table = vocab.ids_of(self.vocab)
+        splits = {
+            name: Split(
+                cast(np.ndarray, Recoded(split.ids, table, len(vocab))), split.offsets, split.labels, split.sources
+            )
+            for name, split in self.splits.items()
+        }
+        about = {**self.about, "recoded": self.fingerprint}
+        mark = content_fingerprint(vocab, splits)
+        return Corpus(vocab, splits["train"], splits.get("validation"), splits.get("test"), about, self.path, mark)
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The names of its sources, where there are several; `Split.sources` numbers them."""
         return tuple(part["name"] for part in self.about.get("sources", ()))
 
-    def only(self, names: Sequence[str]) -> Corpus:
+    def only(self, names: str | Sequence[str]) -> Corpus:
         """The corpus with the training documents of some of its sources; words, validation and test stay."""
-        unknown = [name for name in names if name not in self.sources]
-        if unknown or not names:
-            known = f"expected some of {', '.join(map(quoted, self.sources))}" if self.sources else "it has one source"
-            raise RnnlensError(f"the corpus has no source {quoted(unknown[0] if unknown else '')}: {known}")
-        assert self.train.sources is not None
-        kept = np.isin(self.train.sources, [self.sources.index(name) for name in names])
-        splits = {**self.splits, "train": self.train.take(np.flatnonzero(kept))}
-        about = {**self.about, "only": list(names), "whole": self.fingerprint}
-        mark = content_fingerprint(self.vocab, splits)
-        return Corpus(self.vocab, splits["train"], self.validation, self.test, about, None, mark)
+        names = [names] if isinstance(names, str) else list(names)
+        there = self.about.get("only", self.sources)
+        if not self.sources:
+            raise RnnlensError(f"sources are {quoted(', '.join(names))}: the corpus has one source, expected none")
+        if unknown := [name for name in names if name not in there] or ([] if names else [""]):
+            known = ", ".join(map(quoted, there))
+            raise RnnlensError(f"the corpus has no source {quoted(unknown[0])}: expected some of {known}")
+        names = [name for name in self.sources if name in names]
+        train = self.train.take(self._of_sources(self.train, names))
+        mark = content_fingerprint(self.vocab, {**self.splits, "train": train})
+        about = {**self.about, "source": " + ".join(names), "only": names, "whole": self.fingerprint}
+        return Corpus(self.vocab, train, self.validation, self.test, about, None, mark)
+
+    def _of_sources(self, split: Split, names: Sequence[str]) -> np.ndarray:
+        """The places of a split's documents that are from the named sources."""
+        assert split.sources is not None
+        return np.flatnonzero(np.isin(split.sources, [self.sources.index(name) for name in names]))
 
     @property
     def splits(self) -> dict[str, Split]:
@@ -193,8 +224,7 @@ class Corpus:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
-        source = " + ".join(self.sources) or self.about.get("source", "texts")
-        return printable(f"Corpus({source}: {sizes}; {len(self.vocab):,} words{where})")
+        return printable(f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})")
 
 
 def _split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:
@@ -238,20 +268,46 @@ def _parts(array: np.ndarray) -> Iterator[np.ndarray]:
 
 def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
     """For each split: reviews, share of positive ones, words, quantiles of words per review, share of `<unk>`."""
-    return {name: _split_statistics(split, corpus.vocab.unk) for name, split in corpus.splits.items()}
-
-
-def _split_statistics(split: Split, unk: int) -> dict[str, Any]:
-    marks = ("min", "5%", "25%", "median", "75%", "95%", "max")
-    quantiles = np.quantile(split.lengths, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1], method="nearest") if len(split) else []
-    unknown = sum(int(np.count_nonzero(block == unk)) for block in _parts(split.ids)) if unk >= 0 else 0
     return {
-        "reviews": len(split),
-        "positive": float(split.labels.mean()) if len(split) else 0.0,
-        "words": len(split.ids),
-        "words per review": dict(zip(marks, map(int, quantiles), strict=False)),
-        "unknown": unknown / max(1, len(split.ids)),
+        name: _statistics(split.lengths, split.labels, _unknown(split, corpus.vocab.unk))
+        for name, split in corpus.splits.items()
     }
+
+
+def source_statistics(corpus: Corpus) -> dict[str, dict[str, dict[str, Any]]]:
+    """The same for each of several sources: source → split → statistics. A split without documents of a source is left
+    out; none for a corpus of one source."""
+    found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in corpus.sources}
+    for part, split in corpus.splits.items() if found else ():
+        unknown = _unknown(split, corpus.vocab.unk)
+        for name, statistics_of in found.items():
+            chosen = corpus._of_sources(split, [name])
+            if len(chosen):
+                statistics_of[part] = _statistics(split.lengths[chosen], split.labels[chosen], unknown[chosen])
+    return found
+
+
+def _statistics(lengths: np.ndarray, labels: np.ndarray, unknown: np.ndarray) -> dict[str, Any]:
+    """Of documents by their lengths, labels and unknown words, (n,) each."""
+    marks = ("min", "5%", "25%", "median", "75%", "95%", "max")
+    quantiles = np.quantile(lengths, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1], method="nearest") if len(lengths) else []
+    return {
+        "reviews": len(labels),
+        "positive": float(labels.mean()) if len(labels) else 0.0,
+        "words": int(lengths.sum()),
+        "words per review": dict(zip(marks, map(int, quantiles), strict=False)),
+        "unknown": int(unknown.sum()) / max(1, int(lengths.sum())),
+    }
+
+
+def _unknown(split: Split, unk: int) -> np.ndarray:
+    """How many words of each document are unknown, (n,) int64."""
+    counts, done = np.zeros(len(split), np.int64), 0
+    for block in _parts(split.ids) if unk >= 0 else ():
+        at = done + np.flatnonzero(block == unk)
+        counts += np.bincount(np.searchsorted(split.offsets, at, side="right") - 1, minlength=len(split))
+        done += len(block)
+    return counts
 
 
 # --- reading a prepared folder ----------------------------------------------------------------------------------------
@@ -279,8 +335,8 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
                 f"this one reads up to {artifacts.SCHEMA}): prepare it again"
             )
         parts = [part for part in PARTS if part in about["sizes"]]
-        several = "sources" in about["about"]
-        for name in corpus_files(parts, several) if verify else ():
+        several = len(about["about"].get("sources", ()))
+        for name in corpus_files(parts, bool(several)) if verify else ():
             if _file_fingerprint(path / name) != about["files"][name]:
                 raise _damaged(path / name, "its bytes do not match their fingerprint")
         words = artifacts.read_json(path / "vocab.json")
@@ -303,8 +359,8 @@ def corpus_files(parts: Iterable[str], several: bool) -> list[str]:
     return ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in arrays)]
 
 
-def read_split(path: Path, part: str, n_words: int, several: bool = False) -> Split:
-    """Map one split of a folder; its arrays must fit each other and the vocabulary."""
+def read_split(path: Path, part: str, n_words: int, several: int = 0) -> Split:
+    """Map one split of a folder; its arrays must fit each other, the vocabulary and the number of `several` sources."""
     arrays = {}
     for name in (*ARRAYS, "sources") if several else ARRAYS:
         file = path / f"{part}.{name}.npy"
@@ -325,6 +381,8 @@ def read_split(path: Path, part: str, n_words: int, several: bool = False) -> Sp
         raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
     if split.sources is not None and split.sources.shape != split.labels.shape:
         raise _damaged(path / f"{part}.sources.npy", f"it holds {len(split.sources)} numbers, expected {len(split)}")
+    if split.sources is not None and not np.all((split.sources >= 0) & (split.sources < several)):
+        raise _damaged(path / f"{part}.sources.npy", f"a number is not that of one of the {several} sources")
     if any(block.max() >= n_words or block.min() < PAD for block in _parts(split.ids)):
         raise _damaged(path / f"{part}.ids.npy", f"an id is not one of the {n_words} words of the vocabulary")
     return split

@@ -46,7 +46,7 @@ def corpus_from_texts(
         splits["train"],
         splits.get("validation"),
         splits.get("test"),
-        about={"source": "texts", "options": options, "dropped": {"no words": found.wordless[0]}},
+        about={"source": "texts", "options": options, "dropped": found.dropped[0]},
         fingerprint=content_fingerprint(found.vocab, splits),
     )
 

@@ -57,9 +57,14 @@ def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme
 
 def class_names(codes: Mapping[object, int]) -> dict[str, str]:
     """Which raw values are negative, positive and dropped, in words: {"negative": "1, 2", "positive": "4, 5"}."""
-    shown = {value: f"{value:g}" if isinstance(value, float) else str(value) for value in codes if value is not None}
+    shown = {
+        value: f"{value:g}" if isinstance(value, float) else str(value).strip() for value in codes if value is not None
+    }
+    shown = {value: text for value, text in shown.items() if text}  # not rows without a label
     named = zip(("negative", "positive", "dropped"), (0, 1, DROPPED), strict=True)
-    found = {name: sorted(text for value, text in shown.items() if codes[value] == code) for name, code in named}
+    numbers = {value: float(text) if _NUMBER.fullmatch(text) else 0.0 for value, text in shown.items()}
+    order = sorted(shown, key=lambda value: (numbers[value], shown[value]))
+    found = {name: [shown[value] for value in order if codes[value] == code] for name, code in named}
     return {name: ", ".join(values) for name, values in found.items() if values}
 
 

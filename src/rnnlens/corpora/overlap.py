@@ -1,12 +1,15 @@
-"""Which training texts are equal or nearly equal to a validation or test text, or contained in one.
+"""Which texts overlap with a held-out text: equal, nearly equal, contained in one, or containing one.
 
-Texts are compared by their runs of eight words: a training text goes if four fifths of its runs occur in held-out
-texts. A text of fewer than eight words goes if a held-out text equals it.
+Texts are compared by their runs of eight words. A text overlaps if four fifths of its runs occur in held-out texts, or
+if it contains a whole held-out text of at least eight words. A text of fewer than eight words overlaps only with an
+equal one: short common phrases occur everywhere. One changed word breaks eight runs, so that texts that differ in one
+word overlap from 47 words on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,48 +18,145 @@ if TYPE_CHECKING:
     from rnnlens.corpora.spool import Spool
 
 RUN = 8  # words compared as one
-SHARE = 0.8  # of a training text's runs that must occur in held-out texts for it to be dropped
-_MOST = 20_000_000  # hashes to hold at a time: with more words held out, only every second, third … hash is compared
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+SHARE = 0.8  # of a text's runs that must occur in held-out texts
+_MOST = 8_000_000  # hashes held at a time: with more words held out, the texts are read several times
+_BLOCK = 1 << 20  # words hashed in one go
+_FACTOR = 0x9E3779B97F4A7C15
+_INVERSE = pow(_FACTOR, -1, 1 << 64)
 
 Part = tuple["Spool", np.ndarray]  # a spool, and a mask (n,) of its documents
 
 
-def overlapping(train: Iterable[Part], held_out: Iterable[Part]) -> list[np.ndarray]:
-    """For each part of the training texts, a mask (n,) of the documents that overlap with held-out ones."""
-    held_out = list(held_out)
+def overlapping(texts: Iterable[Part], held_out: Iterable[Part]) -> list[np.ndarray]:
+    """For each part of the texts, a mask (n,) of the documents that overlap with held-out ones."""
+    texts, held_out = list(texts), list(held_out)
     words = sum(int(spool.lengths[chosen].sum()) for spool, chosen in held_out)
-    every = np.uint64(max(1, -(-words // _MOST)))
-    blocks = [hashes for part in held_out for hashes, _ in _runs(*part, every)]
-    known = np.unique(np.concatenate([np.zeros(0, np.uint64), *blocks]))
-    return [_known(spool, chosen, known, every) for spool, chosen in train]
+    turns = max(1, -(-words // _MOST))
+    whole = _Wholes(held_out)
+    counts = [np.zeros((2, len(chosen)), np.int64) for _, chosen in texts]  # runs, and those that are held out too
+    masks = [np.zeros(len(chosen), bool) for _, chosen in texts]
+    for turn in range(turns):  # each with its share of the hashes
+        blocks = [_share(block.hashes, turn, turns)[0] for part in held_out for block in _blocks(*part)]
+        known = _Hashes(np.concatenate([np.zeros(0, np.uint64), *blocks]))
+        for part, (runs, found), mask in zip(texts, counts, masks, strict=True):
+            for block in _blocks(*part):
+                hashes, mine = _share(block.hashes, turn, turns)
+                row = block.row[mine]
+                runs[block.documents] += np.bincount(row, minlength=len(block.ends))
+                found[block.documents] += np.bincount(row[known.place(hashes) >= 0], minlength=len(block.ends))
+                if turn == 0:
+                    mask[block.documents] |= whole.contained_in(block)
+    return [mask | ((found > 0) & (found >= SHARE * runs)) for mask, (runs, found) in zip(masks, counts, strict=True)]
 
 
-def _known(spool: Spool, chosen: np.ndarray, known: np.ndarray, every: np.uint64) -> np.ndarray:
-    runs, found = np.zeros(len(chosen), np.int64), np.zeros(len(chosen), np.int64)
-    for hashes, documents in _runs(spool, chosen, every):
-        place = np.searchsorted(known, hashes)
-        there = known[np.minimum(place, len(known) - 1)] == hashes if len(known) else np.zeros(len(hashes), bool)
-        runs += np.bincount(documents, minlength=len(chosen))
-        found += np.bincount(documents[there], minlength=len(chosen))
-    return (found > 0) & (found >= SHARE * runs)
+def _share(hashes: np.ndarray, turn: int, turns: int) -> tuple[np.ndarray, np.ndarray]:
+    """The hashes of one turn, and their places."""
+    mine = np.flatnonzero((hashes >> np.uint64(32)) % np.uint64(turns) == np.uint64(turn))
+    return hashes[mine], mine
 
 
-def _runs(spool: Spool, chosen: np.ndarray, every: np.uint64) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Hashes of the runs of the chosen documents, and the document of each, a block at a time; of all hashes those
-    that `every` divides."""
+@dataclass(frozen=True)
+class _Block:
+    """Some documents: `ends` (n,) where each ends in the block; of every run of the chosen ones the `row` (number of
+    its document), its `start` and its hash; `sums` and `scale`, from which the hash of any span follows."""
+
+    documents: slice
+    ends: np.ndarray
+    row: np.ndarray
+    start: np.ndarray
+    hashes: np.ndarray
+    sums: np.ndarray
+    scale: np.ndarray
+
+    def spans(self, start: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return _spans(self.sums, self.scale, start, n)
+
+
+def _blocks(spool: Spool, chosen: np.ndarray) -> Iterator[_Block]:
     lengths = spool.lengths
-    for documents, codes in spool.blocks():
+    for documents, codes in spool.blocks(_BLOCK):
         n = lengths[documents]
         ends = np.cumsum(n)
         runs = np.where(chosen[documents] & (n > 0), np.maximum(1, n - RUN + 1), 0)
         row = np.repeat(np.arange(len(n)), runs)
         start = np.repeat(ends - n - (np.cumsum(runs) - runs), runs) + np.arange(runs.sum())
-        hashes = np.zeros(len(start), np.uint64)
-        for j in range(RUN):  # what stands behind a short document is word 0, which no code is
-            inside = start + j < ends[row]
-            word = np.where(inside, codes[np.minimum(start + j, len(codes) - 1)].astype(np.uint64) + np.uint64(1), 0)
-            hashes = (hashes + word.astype(np.uint64)) * _FACTOR
-        hashes ^= hashes >> np.uint64(29)
-        kept = hashes % every == 0
-        yield hashes[kept], documents.start + row[kept]
+        # The hash of words w_0, w_1, … is the sum of mix(w_j) factor^j, modulo 2^64.
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mix(codes) * _powers(_FACTOR, len(codes)))])
+        scale = _powers(_INVERSE, len(codes))
+        yield _Block(documents, ends, row, start, _spans(sums, scale, start, np.minimum(RUN, n)[row]), sums, scale)
+
+
+def _spans(sums: np.ndarray, scale: np.ndarray, start: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Hashes of the `n` words from `start` on: equal words, equal hash, wherever they are."""
+    return (sums[start + n] - sums[start]) * scale[start]
+
+
+def _mix(codes: np.ndarray) -> np.ndarray:
+    """Each code as 64 bits that look random (the last steps of splitmix64)."""
+    x = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_FACTOR)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _powers(factor: int, n: int) -> np.ndarray:
+    """factor^0 … factor^(n − 1), modulo 2^64."""
+    factors = np.full(n, factor, np.uint64)
+    factors[:1] = 1
+    return np.cumprod(factors, dtype=np.uint64)
+
+
+class _Hashes:
+    """A set of hashes, with a table of their last bits: most of what is looked up is not there."""
+
+    def __init__(self, hashes: np.ndarray):
+        self.sorted = np.unique(hashes)
+        self._last = np.uint64((1 << min(26, max(8, (8 * len(self.sorted)).bit_length()))) - 1)
+        self._there = np.zeros(int(self._last) + 1, bool)
+        self._there[(self.sorted & self._last).astype(np.int64)] = True
+
+    def place(self, hashes: np.ndarray) -> np.ndarray:
+        """The place of each in `sorted`; −1 for those that are not there."""
+        found = np.full(len(hashes), -1)
+        maybe = np.flatnonzero(self._there[(hashes & self._last).astype(np.int64)])
+        at = np.minimum(np.searchsorted(self.sorted, hashes[maybe]), len(self.sorted) - 1)
+        same = self.sorted[at] == hashes[maybe]
+        found[maybe[same]] = at[same]
+        return found
+
+
+class _Wholes:
+    """Whole held-out texts of at least `RUN` words: their hashes, and their lengths by the hash of their first run."""
+
+    def __init__(self, held_out: Iterable[Part]):
+        rows = [np.zeros((3, 0), np.uint64)]
+        for spool, chosen in held_out:
+            lengths = spool.lengths
+            for block in _blocks(spool, chosen):
+                n = lengths[block.documents]
+                long = np.flatnonzero(chosen[block.documents] & (n >= RUN))
+                start, n = block.ends[long] - n[long], n[long]
+                rows.append(np.stack([block.spans(start, np.full_like(n, RUN)), n.astype(np.uint64),
+                                      block.spans(start, n)]))  # fmt: skip
+        first, n, whole = np.concatenate(rows, axis=1)
+        self.texts = _Hashes(whole)
+        pairs = np.unique(np.stack([first, n], 1), axis=0)
+        self.firsts = _Hashes(pairs[:, 0])
+        self.lengths = pairs[:, 1].astype(np.int64)
+        self.at = np.concatenate([np.searchsorted(pairs[:, 0], self.firsts.sorted), [len(pairs)]])
+
+    def contained_in(self, block: _Block) -> np.ndarray:
+        """A mask (n,) of the block's documents that contain one of the texts."""
+        mask = np.zeros(len(block.ends), bool)
+        place = self.firsts.place(block.hashes)
+        run = np.flatnonzero(place >= 0)
+        first, last = self.at[place[run]], self.at[place[run] + 1]
+        while len(run):  # one length that texts with this first run have after the other
+            n, start, row = self.lengths[first], block.start[run], block.row[run]
+            fits = start + n <= block.ends[row]
+            hashes = block.spans(start[fits], n[fits])
+            mask[row[fits][self.texts.place(hashes) >= 0]] = True
+            first = first + 1
+            left = first < last
+            run, first, last = run[left], first[left], last[left]
+        return mask

@@ -7,18 +7,17 @@ a document is from. It appears whole or not at all.
 
 from __future__ import annotations
 
-import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from rnnlens import artifacts
+from rnnlens.corpora.asked import Asked, Sources
 from rnnlens.corpora.corpus import ARRAYS, PARTS, Corpus, is_prepared, read_corpus
 from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
 from rnnlens.corpora.vocab import PAD_WORD, UNK
@@ -36,9 +35,6 @@ CORPUS = FolderKind(
 PATIENCE = 3600.0  # seconds to wait for another process that prepares the same corpus
 
 
-Sources = str | Path | Sequence[str | Path]
-
-
 def prepare(
     source: Sources,
     out: str | Path,
@@ -52,18 +48,20 @@ def prepare(
 
     source      imdb, yelp or another data set of the hub, hf:owner/name, or an hf:// path; a csv, tsv, jsonl or
                 parquet file; a folder with train (and test, validation) files; the aclImdb folder or tar. A list of
-                sources becomes one corpus with one vocabulary, in which every document keeps its source; training
-                texts that overlap with a validation or test text of any source are dropped
+                sources becomes one corpus with one vocabulary, in which every document keeps its source and each
+                source's labels become negative and positive by their own scheme. Training texts that overlap with a
+                validation or test text of any source are dropped, and so are validation texts that overlap with a test
+                text (see `rnnlens.corpora.overlap`)
     out         the folder to write. One prepared from the same source with the same options is returned as it is, or
                 prepared anew if damaged; another corpus is replaced only with `overwrite`. A folder that holds
                 anything else, such as a run, is never replaced. Of several processes that prepare it at once, one does,
                 the others wait and return the same
-    weights     of several sources: how much each document of a source counts in training, by the source's name (the
-                last part of its path, without a suffix); 1 where it is not given
+    weights     of several sources: how much each document of a source counts in training, relative to the others, by
+                the source's name (the last part of its path, without a suffix); 1 where it is not given
     progress    called as progress(rows read, rows in all)
     options     the fields of `PrepareConfig`
     """
-    config, asked = prepare_config(options), _Asked.of(source, weights)
+    config, asked = prepare_config(options), Asked.of(source, weights)
     out, key = Path(os.path.realpath(out)), _key(asked, config)
     return _prepared(asked, out, config, key, progress, partial(_earlier, out, key, overwrite))
 
@@ -79,7 +77,7 @@ def load_corpus(
     cache.
 
     `options` are the fields of `PrepareConfig`. The cache is `$RNNLENS_CACHE`, or rnnlens in the user's cache folder;
-    a file with other content, other options or another version of the word rules make a new entry.
+    a file with other content, other options, weights or another version of the word rules make a new entry.
     """
     if isinstance(source, str | Path) and is_prepared(source):
         if options or weights:
@@ -88,57 +86,11 @@ def load_corpus(
                 f"{quoted(str(source), 200)} is prepared already: {given} can only be given when preparing"
             )
         return read_corpus(source)
-    config, asked = prepare_config(options), _Asked.of(source, weights)
+    config, asked = prepare_config(options), Asked.of(source, weights)
     key = _key(asked, config)
     slug = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(Path(one).name for one in asked.sources)).strip("-")[:40] or "corpus"
     folder = (cache_folder() / "corpora" / f"{slug}-{key[:12]}").absolute()
     return _prepared(asked, folder, config, key, progress, partial(_whole, folder))
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The sources asked for, with a name and a weight for each."""
-
-    sources: tuple[str | Path, ...]
-    names: tuple[str, ...]
-    weights: tuple[float, ...]
-
-    @classmethod
-    def of(cls, source: Sources, weights: Mapping[str, float] | None) -> _Asked:
-        sources = (source,) if isinstance(source, str | Path) else tuple(source)
-        if not sources or not all(isinstance(one, str | Path) for one in sources):
-            raise RnnlensError(f"source is {quoted(source)}: expected the name of a source, or a list of names")
-        if len(sources) > 255:
-            raise RnnlensError(f"got {len(sources)} sources: expected at most 255")
-        names, weights = _names(sources), dict(weights or {})
-        if weights and len(sources) == 1:
-            raise RnnlensError("weights are for several sources: expected none with a single one")
-        for name, weight in weights.items():
-            if name not in names:
-                known = ", ".join(map(quoted, names))
-                raise RnnlensError(f"weight of {quoted(name)}: there is no such source, expected one of {known}")
-            if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < float(weight) < math.inf:
-                raise RnnlensError(f"weight of {quoted(name)} is {quoted(weight)}: expected a number above 0")
-        return cls(sources, tuple(names), tuple(float(weights.get(name, 1.0)) for name in names))
-
-    @property
-    def about(self) -> dict[str, Any]:
-        if len(self.sources) == 1:
-            return {"source": str(self.sources[0])}
-        rows = zip(self.names, self.sources, self.weights, strict=True)
-        parts = [{"name": name, "source": str(source), "weight": weight} for name, source, weight in rows]
-        return {"source": " + ".join(self.names), "sources": parts}
-
-
-def _names(sources: Sequence[str | Path]) -> list[str]:
-    """A short name for each source: its last part without a suffix, with as many parts before it as tell it apart."""
-    parts = [(*Path(str(source)).parts[:-1], Path(str(source)).name.split(".")[0] or "corpus") for source in sources]
-    names = ["/".join(part[-1:]) for part in parts]
-    for depth in range(2, max(map(len, parts)) + 1):
-        names = [
-            "/".join(part[-depth:]) if names.count(name) > 1 else name for part, name in zip(parts, names, strict=True)
-        ]
-    return names
 
 
 def cache_folder() -> Path:
@@ -149,7 +101,7 @@ def cache_folder() -> Path:
 
 
 def _prepared(
-    asked: _Asked,
+    asked: Asked,
     out: Path,
     config: PrepareConfig,
     key: str,
@@ -160,19 +112,17 @@ def _prepared(
     if (corpus := find()) is not None:
         return corpus
 
-    from rnnlens.corpora.sources import open_sources
+    from rnnlens.corpora.sources import open_source
     from rnnlens.corpora.writing import write_corpus
 
-    opened = open_sources(asked.sources, config.text, config.label)
+    opened = [open_source(source, config.text, config.label) for source in asked.sources]
     about = {"key": key, "about": {**asked.about, "options": asdict(config)}}
     with _alone(out):
         if (corpus := find()) is not None:
             return corpus
         with atomic_folder(out, CORPUS) as folder:
             write_corpus(folder, opened, config, about, progress)
-            if _key(asked, config) != key:  # the cache must not keep new content under the old content's key
-                named = ", ".join(quoted(str(source), 200) for source in asked.sources)
-                raise RnnlensError(f"{named} changed while it was read: prepare it again")
+            asked.check_unchanged()
         return read_corpus(out, verify=False)
 
 
@@ -209,14 +159,11 @@ def _alone(out: Path) -> AbstractContextManager[None]:
         return take_lock(path, out, PATIENCE, remove=True)
 
 
-def _key(asked: _Asked, config: PrepareConfig) -> str:
-    """Names the sources as they are now, the options and the word rules: equal keys, equal corpora."""
-    from rnnlens.corpora.sources import file_state, local_files
-
+def _key(asked: Asked, config: PrepareConfig) -> str:
+    """Names the sources as they were when asked for, the options and the word rules: equal keys, equal corpora."""
     content = {
         "schema": artifacts.SCHEMA,
-        "source": [[file_state(file) for file in local_files(one)] or str(one) for one in asked.sources],
-        "weights": asked.weights,
+        **asked.content,
         "options": asdict(config),
         "words": [WORD, RULES, UNK, PAD_WORD],
     }

@@ -34,7 +34,7 @@ def write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarra
 
 def write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:
     """Write corpus.json, which vouches for the other files."""
-    several = "sources" in about["about"]
+    several = len(about["about"].get("sources", ()))
     splits = {part: read_split(folder, part, len(vocab), several) for part in parts}
     content = {
         "kind": "corpus",
@@ -42,6 +42,6 @@ def write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str
         **about,
         "corpus": content_fingerprint(vocab, splits),
         "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
-        "files": {name: artifacts.file_fingerprint(folder / name) for name in corpus_files(parts, several)},
+        "files": {name: artifacts.file_fingerprint(folder / name) for name in corpus_files(parts, bool(several))},
     }
     artifacts.write_json(folder / "corpus.json", content)

@@ -17,6 +17,7 @@ import polars as pl
 
 from rnnlens.artifacts import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
+from rnnlens.corpora.corpus import is_prepared
 from rnnlens.corpora.labels import DROPPED, class_names, decide_scheme, looks_like_label
 from rnnlens.corpora.tables import (
     LABEL_NAMES,
@@ -55,17 +56,6 @@ class Source:
     columns: Mapping[str, str]
     classes: Mapping[str, str]
     """Which raw labels are negative, positive or dropped, in words."""
-
-
-def open_sources(sources: Sequence[str | Path], text: str | None = None, label: str | None = None) -> list[Source]:
-    """`open_source` for each; a source that is given twice is refused."""
-    seen: dict[str, object] = {}
-    for source in sources:
-        place = os.path.realpath(Path(source).expanduser()) if exists(Path(source).expanduser()) else str(source)
-        if place in seen:
-            raise RnnlensError(f"{quoted(str(source), 200)} is given twice: expected each source once")
-        seen[place] = source
-    return [open_source(source, text, label) for source in sources]
 
 
 def open_source(source: str | Path, text: str | None = None, label: str | None = None) -> Source:
@@ -170,6 +160,8 @@ def _folder_files(folder: Path) -> dict[str, list[Path]]:
 def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
     files = _folder_files(folder)
     if "train" not in files:
+        if is_prepared(folder):
+            raise RnnlensError(f"{where} is a prepared corpus: expected the sources that it was prepared from")
         raise RnnlensError(
             f"{where} holds no train file: expected train.csv, .tsv, .jsonl or .parquet in it "
             "(test and validation are optional), or the path of a single file"

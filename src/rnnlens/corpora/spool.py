@@ -17,9 +17,12 @@ from rnnlens.corpora.encoding import Codes, Dictionary, spool_texts
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.corpora.overlap import overlapping
 from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
-from rnnlens.errors import RnnlensError
+from rnnlens.errors import RnnlensError, quoted
 
 BLOCK_WORDS = 1 << 22  # codes turned into ids in one go
+
+OVERLAP = "overlap with validation or test"  # why a training document is left out
+HELD_OVERLAP = "overlap of validation with test"  # why a validation document is
 
 Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, the label of each
 
@@ -53,13 +56,14 @@ class Spool:
         """(n,) uint8."""
         return np.concatenate([np.zeros(0, dtype=np.uint8), *self._labels])
 
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Runs of whole documents and their codes, about BLOCK_WORDS words at a time."""
+    def blocks(self, most: int | None = None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Runs of whole documents and their codes, about `most` words (BLOCK_WORDS) at a time."""
+        most = BLOCK_WORDS if most is None else most
         offsets = np.concatenate([[0], np.cumsum(self.lengths)])
         whole = None if self.path else np.concatenate([np.zeros(0, dtype=np.uint32), *self._codes])
         start = 0
         while start < len(offsets) - 1:
-            stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + BLOCK_WORDS, side="right")) - 1)
+            stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + most, side="right")) - 1)
             words = slice(int(offsets[start]), int(offsets[stop]))
             if whole is not None:
                 codes = whole[words]
@@ -78,14 +82,12 @@ class Spool:
 @dataclass(frozen=True)
 class Indexed:
     """Every document read: the words, the table code → id; each final split as the number of a source, a spool and a
-    mask (n,) of it, source by source; how many documents of each source had no words, and how many of its training
-    documents overlapped with held-out ones: both are left out."""
+    mask (n,) of it, source by source; and how many documents of each source were left out, by reason."""
 
     vocab: Vocab
     table: np.ndarray
     parts: Mapping[str, list[tuple[int, Spool, np.ndarray]]]
-    wordless: list[int]
-    overlaps: list[int]
+    dropped: list[dict[str, int]]
 
 
 def index_texts(
@@ -93,35 +95,52 @@ def index_texts(
     chunks: Iterable[tuple[Place, pl.Series]],
     config: PrepareConfig,
     rng: np.random.Generator,
+    names: Sequence[str] = (),
 ) -> Indexed:
     """Split chunks of texts into the spools of each source, deal the documents of each to the final splits, and count
-    the words of train. Of several sources, training documents that overlap with held-out ones are left out."""
-    dictionary, wordless, overlaps = Dictionary(), [0] * len(sources), [0] * len(sources)
+    the words of train. Of several sources, which have `names`, overlapping documents are left out."""
+    dictionary, dropped = Dictionary(), [{"no words": 0} for _ in sources]
 
     def spool(place: Place, chunk: Codes) -> None:
         number, split, labels = place
         codes, lengths = _last_words(chunk.codes, chunk.lengths, config.max_words)
         kept = lengths > 0
-        wordless[number] += int(np.count_nonzero(~kept))
+        dropped[number]["no words"] += int(np.count_nonzero(~kept))
         sources[number][split].append(codes, lengths[kept], labels[kept])
 
     spool_texts(dictionary, chunks, spool)
     shares = {"test": config.test, "validation": config.validation}
-    dealt = [deal(spools, shares, rng, config.neighbours) for spools in sources]
+    whose = [f" of {quoted(name, 200)}" for name in names] or [""]
+    dealt = [deal(spools, shares, rng, config.neighbours, of) for spools, of in zip(sources, whose, strict=True)]
     parts = {
         part: [(number, *found[part]) for number, found in enumerate(dealt) if part in found]
         for part in PARTS
         if any(part in found for found in dealt)
     }
     if len(sources) > 1:
-        held_out = [place[1:] for part in PARTS[1:] for place in parts.get(part, ())]
-        train = parts["train"]
-        masks = overlapping([place[1:] for place in train], held_out)
-        overlaps = [int((chosen & mask).sum()) for (_, _, chosen), mask in zip(train, masks, strict=True)]
-        parts["train"] = [(*place[:2], place[2] & ~mask) for place, mask in zip(train, masks, strict=True)]
+        drop_overlaps(parts, dropped)
+        for (_, spool_, chosen), of, reasons in zip(parts["train"], whose, dropped, strict=True):
+            _check_both_classes(
+                spool_.labels[chosen], of, f"{reasons[OVERLAP]:,} overlap with validation or test reviews"
+            )
     counts = np.sum([count_words(*place[1:], dictionary.size) for place in parts["train"]], axis=0)
     found = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
-    return Indexed(*found, parts, wordless, overlaps)
+    return Indexed(*found, parts, dropped)
+
+
+def drop_overlaps(parts: dict[str, list[tuple[int, Spool, np.ndarray]]], dropped: Sequence[dict[str, int]]) -> None:
+    """Leave out the training documents that overlap with validation or test documents of any source, and the validation
+    documents that overlap with test documents: `Corpus.refit` trains on them. Counts them in `dropped`."""
+    for part, others, reason in (("train", ("validation", "test"), OVERLAP), ("validation", ("test",), HELD_OVERLAP)):
+        for counts in dropped:
+            counts[reason] = 0
+        places, held_out = parts.get(part, []), [place[1:] for other in others for place in parts.get(other, ())]
+        masks = overlapping([place[1:] for place in places], held_out)
+        parts[part] = [(*place[:2], place[2] & ~mask) for place, mask in zip(places, masks, strict=True)]
+        for (number, _, chosen), mask in zip(places, masks, strict=True):
+            dropped[number][reason] = int((chosen & mask).sum())
+    if not any(chosen.any() for _, _, chosen in parts["validation"]):
+        del parts["validation"]
 
 
 def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -172,12 +191,12 @@ def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_co
 
 
 def deal(
-    spools: Mapping[str, Spool], shares: Mapping[str, float], rng: np.random.Generator, run: int = 1
+    spools: Mapping[str, Spool], shares: Mapping[str, float], rng: np.random.Generator, run: int = 1, of: str = ""
 ) -> dict[str, tuple[Spool, np.ndarray]]:
     """The final splits, each as a spool and a mask (n,) of its documents.
 
     `shares` says what part of train each split that the source lacks takes out of it, class by class, in runs of
-    so many neighbours.
+    so many neighbours. `of` names the source in errors.
     """
     parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
     spool, train = parts["train"]
@@ -192,9 +211,13 @@ def deal(
     for split, (held, _) in parts.items():
         if not len(held.labels):
             raise RnnlensError(
-                f"no review of the {split} split has words: expected reviews with words, or no such split"
+                f"no review of the {split} split{of} has words: expected reviews with words, or no such split"
             )
-    for code, name in enumerate(("negative", "positive")):
-        if not np.any(spool.labels[train] == code):
-            raise RnnlensError(f"no {name} review is left to train on: expected reviews of both classes, with words")
+    _check_both_classes(spool.labels[train], of, "expected reviews of both classes, with words")
     return {part: parts[part] for part in PARTS if part in parts}
+
+
+def _check_both_classes(labels: np.ndarray, of: str, why: str) -> None:
+    for code, name in enumerate(("negative", "positive")):
+        if not np.any(labels == code):
+            raise RnnlensError(f"no {name} review{of} is left to train on: {why}")

@@ -71,8 +71,14 @@ class Vocab:
         """The words of a text as this vocabulary spells them."""
         if not self.cased:
             return split_words(text)
-        words = split_words(text, cased=True)
-        return [word if word in self or word.lower() not in self else word.lower() for word in words]
+        return [self.spelled(word) for word in split_words(text, cased=True)]
+
+    def spelled(self, word: str) -> str:
+        """A word as this vocabulary spells it: in lower case, unless it is `cased` and knows the word as written or not
+        at all."""
+        if word in self or (self.cased and word.lower() not in self):
+            return word
+        return word.lower()
 
     def unknown(self, words: Iterable[str]) -> list[str]:
         """Those of the words that the vocabulary does not have; `<pad>` is known."""
@@ -84,6 +90,25 @@ class Vocab:
         words = self.split(text) if isinstance(text, str) else text
         none = {PAD_WORD: PAD}
         return np.array([self.index.get(word, none.get(word, self.unk)) for word in words], dtype=np.int64)
+
+    def ids_of(self, other: Vocab) -> np.ndarray:
+        """The id here of each word of another vocabulary, (W_other,) int64. Words that are unknown here have the id of
+        `<unk>`, or PAD where there is none."""
+        return self.encode([self.spelled(word) for word in other.words])
+
+    def extended(self, other: Vocab) -> Vocab:
+        """These words, with their ids, followed by the new words of another vocabulary in its order.
+
+        `<pad>` is no word, and the other's `<unk>` is this one's, whatever its spelling. Counts are those of both
+        together, None if either has none."""
+        spelled = dict.fromkeys(self.spelled(word) for i, word in enumerate(other.words)
+                                if word != PAD_WORD and not (i == other.unk and self.unk != PAD))  # fmt: skip
+        words = Vocab([*self.words, *(word for word in spelled if word not in self)])
+        if self.counts is None or other.counts is None:
+            return words
+        counts, ids = np.concatenate([self.counts, np.zeros(len(words) - len(self), np.int64)]), words.ids_of(other)
+        np.add.at(counts, ids[ids != PAD], other.counts[ids != PAD])
+        return Vocab(words.words, counts)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Words of ids; PAD reads as `<pad>`."""

@@ -28,12 +28,11 @@ def write_corpus(
         {split: Spool(folder / f"{number}.{split}.codes") for split in source.labels}
         for number, source in enumerate(sources)
     ]
-    dropped: list[dict[str, int]] = [{"no class": 0, "no text": 0, "no words": 0} for _ in sources]
+    dropped: list[dict[str, int]] = [{"no class": 0, "no text": 0} for _ in sources]
     wanted = [_wanted(source, config.limit, rng, config.neighbours) for source in sources]
     texts = _kept_texts(sources, wanted, dropped, progress)
-    found = index_texts(spools, texts, config, rng)
-    for missing, wordless in zip(dropped, found.wordless, strict=True):
-        missing["no words"] = wordless
+    named = about["about"].get("sources", [])
+    found = index_texts(spools, texts, config, rng, [part["name"] for part in named])
     for part, places in found.parts.items():
         _write_split(folder, part, places, found.table, several=len(sources) > 1)
     for spool in (spool for of_source in spools for spool in of_source.values()):
@@ -45,16 +44,13 @@ def write_corpus(
             "classes": dict(source.classes),
             "columns": dict(source.columns),
             "rows": {split: len(codes) for split, codes in source.labels.items()},
-            "dropped": missing,
+            "dropped": {**unread, **unused},
         }
-        for source, missing in zip(sources, dropped, strict=True)
+        for source, unread, unused in zip(sources, dropped, found.dropped, strict=True)
     ]
     if len(sources) == 1:
         facts = {**about["about"], **read[0]}
     else:
-        for missing, overlap in zip(dropped, found.overlaps, strict=True):
-            missing["overlap with validation or test"] = overlap
-        named = about["about"]["sources"]
         facts = {**about["about"], "sources": [{**n, **r} for n, r in zip(named, read, strict=True)]}
     write_about(folder, found.vocab, list(found.parts), {**about, "about": facts})
 
@@ -105,8 +101,8 @@ def _write_split(
     labels = np.concatenate([spool.labels[chosen] for _, spool, chosen in places])
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     ids = (
-        table[codes[np.repeat(chosen[rows], spool.lengths[rows])]]
-        for _, spool, chosen in places
+        table[codes[np.repeat(chosen[rows], n[rows])]]
+        for n, spool, chosen in [(spool.lengths, spool, chosen) for _, spool, chosen in places]
         for rows, codes in spool.blocks()
     )
     write_npy(folder / f"{part}.offsets.npy", offsets.dtype, len(offsets), [offsets])

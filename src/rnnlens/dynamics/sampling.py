@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.errors import RnnlensError
-from rnnlens.networks import Network
+from rnnlens.networks import Network, check_words
 from rnnlens.training.batches import token_batches
 
 
@@ -24,6 +24,7 @@ def visited_states(
     drawn first, evenly over all words and each at most once; then only those reviews are read, a batch at a time.
     Random words: sequences of `length`, drawn by their counts where the vocabulary has them.
     """
+    check_words(network, corpus)
     generator = np.random.default_rng(seed)
     split = getattr(corpus, "test", None)
     split = getattr(corpus, "train", corpus) if split is None else split

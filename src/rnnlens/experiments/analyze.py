@@ -42,7 +42,7 @@ from rnnlens.experiments.accuracy import (
     reviews_to_read,
 )
 from rnnlens.experiments.claims import analysis_claims
-from rnnlens.networks import Network
+from rnnlens.networks import Network, check_words
 from rnnlens.progress import progress_bar
 from rnnlens.provenance import KEY
 from rnnlens.ranges import check_options
@@ -215,11 +215,7 @@ def analyze(
         if states.shape[-1:] != (network.size,):
             raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
         states = states.reshape(-1, network.size)
-    if corpus is not None and corpus.vocab != vocab:
-        raise RnnlensError(
-            f"the corpus knows other words ({len(corpus.vocab)}) than the network ({len(vocab)}): "
-            "pass the corpus that it was trained on"
-        )
+    check_words(network, corpus)
     if corpus is not None and folder is not None:
         folder.check_corpus(corpus)
     network = copy.deepcopy(network).to(device) if device else network
@@ -328,7 +324,7 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
         from rnnlens.corpora import load_corpus
 
         corpus = load_corpus(corpus)
-    return run, corpus
+    return run, run.in_own_words(corpus) if isinstance(run, Run) else corpus
 
 
 def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
     facts = [("status", about["status"])]
     facts += [(name, str(value)) for name, value in about["network"].items()]
     facts += [("corpus", f"{about['corpus'].get('source')} ({about['corpus']['fingerprint'][:12]})")]
+    if start := about.get("start"):
+        facts += [("started from", f"{start['name']} ({start['words']:,} words, weights {start['weights'][:12]})")]
     facts += [("written by", f"rnnlens {about['version']}")]
     if about["status"] != "finished":
         return facts
@@ -44,6 +47,11 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
     facts += [(f"{name} fingerprint", run.provenance[name][:12]) for name in ("weights", "vocabulary")]
     facts += [(f"{name} accuracy", f"{100 * value:.2f} %") for name, value in accuracy.items()
               if isinstance(value, float)]  # fmt: skip
+    facts += [
+        (f"{split} accuracy, {name}", f"{100 * part['accuracy']:.2f} % of {part['n']:,} reviews")
+        for split in ("validation", "test")
+        for name, part in accuracy.get(f"{split}_sources", {}).items()
+    ]
     if run.history:
         facts += [("epochs", str(len(run.history))), ("training time", f"{run.history[-1]['seconds']:.0f} s")]
     facts += [("config", ", ".join(f"{k}={v}" for k, v in about["config"].items()))]
@@ -51,16 +59,47 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
 
 
 def _corpus(path: Path) -> tuple[str, Facts]:
-    from rnnlens.corpora import load_corpus, statistics
+    from rnnlens.corpora import load_corpus, source_statistics, statistics
 
     corpus = load_corpus(path)
     facts = [("source", str(corpus.about.get("source"))), ("fingerprint", corpus.fingerprint[:8])]
     facts += [("words known", f"{len(corpus.vocab):,}")]
-    for name, part in statistics(corpus).items():
+    facts += _split_facts(statistics(corpus))
+    by_source = source_statistics(corpus)
+    for name, about in _sources(corpus.about):
+        facts += [*_source_facts(name, about), *_split_facts(by_source.get(name, {}), "  ")]
+    return f"corpus {path}", facts
+
+
+def source_facts(about: Mapping[str, Any]) -> Facts:
+    """What `prepare` read from each source of a corpus: `about` is the corpus's."""
+    return [fact for name, part in _sources(about) for fact in _source_facts(name, part)]
+
+
+def _sources(about: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Name and facts of each source; a single one has no name of its own."""
+    return [(part["name"], part) for part in about.get("sources", ())] or [("", about)]
+
+
+def _source_facts(name: str, about: Mapping[str, Any]) -> Facts:
+    facts = [("source", f"{name} (weight {about['weight']:g}): {about['source']}")] if name else []
+    if columns := about.get("columns"):
+        facts.append(("columns", f"text from {quoted(columns['text'])}, label from {quoted(columns['label'])}"))
+    if classes := about.get("classes"):
+        sides = [f"{classes[side]} → {side}" for side in ("negative", "positive") if side in classes]
+        sides += [f"{classes['dropped']} dropped"] if "dropped" in classes else []
+        facts.append(("labels", f"{about['labels']}: {'; '.join(sides)}"))
+    if rows := about.get("rows"):
+        facts.append(("rows", ", ".join(f"{split} {n:,}" for split, n in rows.items())))
+    dropped = about.get("dropped", {})
+    return [*facts, ("dropped", ", ".join(f"{n:,} ({why})" for why, n in dropped.items() if n) or "none")]
+
+
+def _split_facts(splits: Mapping[str, Mapping[str, Any]], indent: str = "") -> Facts:
+    facts = []
+    for name, part in splits.items():
         words = part["words per review"]
-        facts.append((name, f"{part['reviews']:,} reviews, {100 * part['positive']:.1f} % positive"))
+        facts.append((indent + name, f"{part['reviews']:,} reviews, {100 * part['positive']:.1f} % positive"))
         facts.append(("", f"{words['median']} words at the median, {words['95%']} at 95 %, {words['max']} at most"))
         facts.append(("", f"{100 * part['unknown']:.2f} % of words unknown"))
-    dropped = corpus.about.get("dropped", {})
-    facts += [("dropped", ", ".join(f"{n} with {why}" for why, n in dropped.items() if n) or "none")]
-    return f"corpus {path}", facts
+    return facts

@@ -2,7 +2,22 @@
 
 from rnnlens.networks.adapters import adapt, from_torch
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
-from rnnlens.networks.network import Network
+from rnnlens.networks.extending import extend
+from rnnlens.networks.network import Network, check_words
 from rnnlens.networks.scan import scan, step_by_step
 
-__all__ = ["Network", "from_torch", "adapt", "CELLS", "Cell", "GRU", "LSTM", "UGRNN", "Vanilla", "scan", "step_by_step"]
+__all__ = [
+    "Network",
+    "from_torch",
+    "adapt",
+    "extend",
+    "check_words",
+    "CELLS",
+    "Cell",
+    "GRU",
+    "LSTM",
+    "UGRNN",
+    "Vanilla",
+    "scan",
+    "step_by_step",
+]

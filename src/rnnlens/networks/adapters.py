@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
 from rnnlens.networks.given import check_step, evaluated, module_of, own, plain
 from rnnlens.networks.network import Network
@@ -287,6 +287,7 @@ def _readout(readout: Readout, target: Target, output: int | None, words: bool) 
         warnings.warn(
             "the readout has 2 outputs, read as two classes: output 1 minus output 0. Pass target=1 to confirm this, "
             "or output=0 or output=1 to read one output as it is",
+            RnnlensWarning,
             stacklevel=3,
         )
         target = 1

@@ -285,6 +285,17 @@ class Network(nn.Module):
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads})"
 
 
+def check_words(network: Network, corpus: Any) -> None:
+    """Refuse a corpus whose words are not the network's: its ids would stand for other words. A network or corpus
+    without a vocabulary is not checked."""
+    words = getattr(corpus, "vocab", None)
+    if words is not None and network.vocab is not None and words != network.vocab:
+        raise RnnlensError(
+            f"network and corpus have different words ({len(network.vocab)} and {len(words)}): make the network with "
+            "Network(corpus.vocab, …), or pass corpus.with_vocab(network.vocab)"
+        )
+
+
 def _check_tensor(value: Any, name: str) -> None:
     if not isinstance(value, Tensor):
         raise RnnlensError(f"{name} is {quoted(type(value).__name__)}: expected a tensor; pass torch.as_tensor({name})")

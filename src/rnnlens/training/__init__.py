@@ -8,9 +8,10 @@ from rnnlens.training.config import TrainConfig
 
 if TYPE_CHECKING:
     from rnnlens.training.evaluation import Evaluation, evaluate
+    from rnnlens.training.fine_tuning import start_config
     from rnnlens.training.loop import train
 
-__all__ = ["TrainConfig", "train", "evaluate", "Evaluation"]
+__all__ = ["TrainConfig", "train", "evaluate", "Evaluation", "start_config"]
 
 
 def __getattr__(name: str) -> Any:  # the command line reads TrainConfig for its flags: that must not import torch
@@ -18,6 +19,10 @@ def __getattr__(name: str) -> Any:  # the command line reads TrainConfig for its
         from rnnlens.training.loop import train
 
         return train
+    if name == "start_config":
+        from rnnlens.training.fine_tuning import start_config
+
+        return start_config
     if name in ("evaluate", "Evaluation"):
         from rnnlens.training import evaluation
 

@@ -18,7 +18,9 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m rnnlens.training", description="Train a network on a corpus.")
     parser.add_argument("corpus", help="a prepared folder, a file, hf:owner/name, or toy")
     parser.add_argument("--out", type=Path, required=True, help="the run folder to write")
-    parser.add_argument("--arch", default="gru", choices=["gru", "lstm", "ugrnn", "vanilla"])
+    arch = "architecture (default: gru, or that of --start)"
+    parser.add_argument("--arch", choices=["gru", "lstm", "ugrnn", "vanilla"], help=arch)
+    parser.add_argument("--start", help="a run folder or zoo:NAME: go on from its network, with the corpus's new words")
     shape = parser.add_argument_group("shape", argument_default=argparse.SUPPRESS)
     shape.add_argument("--hidden", type=int, help="units of the network (default: 256)")
     shape.add_argument("--embedding", type=int, help="length of a word's embedding (default: 128)")

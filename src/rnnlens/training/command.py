@@ -45,7 +45,8 @@ def train_command(
     out: Path,
     given: Mapping[str, Any],
     *,
-    arch: str = "gru",
+    arch: str | None = None,
+    start: str | None = None,
     tuned: bool = False,
     settings: Path | None = None,
     sources: str | None = None,
@@ -55,11 +56,13 @@ def train_command(
     device: str | None = None,
     threads: int | None = None,
 ) -> Run:
-    """Train a fresh network on a corpus (a source, a prepared folder, or `toy`).
+    """Train a network on a corpus (a source, a prepared folder, or `toy`).
 
     given      the flags that were given, by name: the network's shape and fields of TrainConfig; they win over
     settings   what a sweep chose, by its settings.json, and
     tuned      the settings that come along
+    arch       of a fresh network, by default a GRU
+    start      a run folder or `zoo:NAME`: go on from its network, with the corpus's new words added
     sources    train on these sources of the corpus only, with commas between them
     refit      train on training and validation reviews together
     """
@@ -69,10 +72,18 @@ def train_command(
     _, config = resolve(given)
     if settings is not None and tuned:
         raise RnnlensError(f"tuned settings come along, {quoted(str(settings))} is another choice: give one of the two")
+    if sources is not None and corpus == "toy":
+        raise RnnlensError(f"sources are {quoted(sources)}: the toy language has no sources, expected none")
     if refit and corpus == "toy":
         raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
+    begun = None if start is None else _open_start(start, arch, given, corpus, tuned or settings is not None)
     # The corpus first: a source that is not there is told before torch is imported.
     data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
+    if begun is not None:
+        from rnnlens.networks import extend
+
+        network = extend(begun.network, data.vocab, seed=config.seed)
+        data = data.with_vocab(network.vocab)
     if sources is not None:
         data = data.only([name.strip() for name in sources.split(",")])
     chosen = None
@@ -80,23 +91,57 @@ def train_command(
         from rnnlens.experiments.settings import PACKAGED, read_choice
 
         known = None if corpus == "toy" else data
-        chosen = read_choice(settings or PACKAGED, arch, known)["parameters"]
+        chosen = read_choice(settings or PACKAGED, arch or "gru", known)["parameters"]
     shape, config = resolve(given, chosen)
     data = data.refit() if refit else data
 
-    from rnnlens.networks import Network
     from rnnlens.training.loop import train
 
-    network = Network(data.vocab, arch=arch, seed=config.seed, **shape)
-    run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads)
+    if begun is None:
+        from rnnlens.networks import Network
+
+        network = Network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
+    else:
+        from rnnlens.training.fine_tuning import start_config
+
+        config = start_config(begun, **given_fields(given))
+    run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads, start=begun)
     if int(os.environ.get("RANK", 0)) == 0:
         for record in run.history:
             told = "  ".join(f"{key} {value:.4g}" for key, value in record.items())
             say(told)
         say(repr(run))
+        for line in accuracy_by_source(run.accuracy):
+            say(line)
         if hint := _hint(run, data):
             say(hint)
     return run
+
+
+def accuracy_by_source(accuracy: Mapping[str, Any]) -> list[str]:
+    """A line for each split with the accuracy on each of several sources."""
+    return [
+        f"{split} accuracy by source: "
+        + ", ".join(f"{name} {100 * part['accuracy']:.2f} %" for name, part in found.items())
+        for split in ("validation", "test")
+        if (found := accuracy.get(f"{split}_sources"))
+    ]
+
+
+def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: str, settings: bool) -> Run:
+    """The run to start from; refused with options that are for fresh networks."""
+    from rnnlens.training.fine_tuning import open_start
+
+    if settings:
+        raise RnnlensError(
+            f"start is {quoted(start)}, but --tuned and --settings are for fresh networks: leave them out, or leave "
+            "--start out"
+        )
+    if corpus == "toy":
+        raise RnnlensError(
+            f"start is {quoted(start)}, and the toy language has its own words: train it without --start"
+        )
+    return open_start(start, arch, {name: given[name] for name in SHAPE if name in given})
 
 
 def _hint(run: Run, corpus: Any) -> str | None:
@@ -108,8 +153,10 @@ def _hint(run: Run, corpus: Any) -> str | None:
     same = max(positive, 1 - positive)
     if accuracy > same + 0.1 * (1 - same):
         return None
-    return (
-        f"hint: {100 * accuracy:.1f} % is hardly better than always saying the same ({100 * same:.1f} %): train for "
-        "more epochs, with the settings that come along (--tuned), or begin so that few reviews suffice: "
-        "--scale 0.1 --memory 100 --learning-rate 0.01"
+    hint = f"hint: {100 * accuracy:.1f} % is hardly better than always saying the same ({100 * same:.1f} %): train for "
+    if "start" in run.about:
+        return hint + "more epochs, or with a higher learning rate"
+    return hint + (
+        "more epochs, with the settings that come along (--tuned), begin so that few reviews suffice: "
+        "--scale 0.1 --memory 100 --learning-rate 0.01, or go on from a packaged network: --start zoo:NAME"
     )

@@ -26,7 +26,7 @@ from rnnlens import __version__
 from rnnlens.artifacts import append_line, exclusive, fingerprint, read_lines, rewrite_lines, understood, write_json
 from rnnlens.corpora.vocab import PAD
 from rnnlens.errors import Diverged, RnnlensError, quoted
-from rnnlens.networks import Network
+from rnnlens.networks import Network, check_words
 from rnnlens.progress import Advance, progress_bar
 from rnnlens.provenance import KEY, RUN_SCHEMA
 from rnnlens.ranges import check_options
@@ -72,26 +72,28 @@ def train(
     test: bool = False,
     threads: int | None = None,
     progress: bool = True,
+    start: Run | None = None,
 ) -> Run:
     """Train a network on a corpus and write its run folder.
 
     Reviews with labels (n,) are learnt by cross-entropy of the final logit, targets at every word (n, T), as the toy
     language has, by squared error. With `resume`, a run that was killed continues exactly where its last checkpoint
     stands, and a finished one is only opened. With `test`, the finished network is evaluated, once, on the test split.
+    start: the run whose network was given more words (`rnnlens.extend`) to make this one; run.json names it.
     """
     check_options("train", threads=threads)
     config, out = config or TrainConfig(), Path(out).absolute()
     check_device(device)
     if isinstance(corpus, Path | str):
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
-    if network.vocab != corpus.vocab:
-        raise RnnlensError("network and corpus have different words: make the network with Network(corpus.vocab, …)")
+    check_words(network, corpus)
     about: dict[str, Any] = {
         "schema": RUN_SCHEMA,
         "version": __version__,
         "network": network.config,
         "config": dataclasses.asdict(config),
         "corpus": {"fingerprint": corpus.fingerprint, **corpus.about},
+        **({} if start is None else {"start": _start(start, network)}),
     }
     accelerator = _accelerator(config, device)
     main = accelerator.is_main_process
@@ -386,8 +388,8 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     with understood(out / "run.json", "run of rnnlens"):
         before = _deciding(read_about(out))
     # What an older version did not ask for was as it is by default.
-    for part, usual in (("network", {}), ("config", dataclasses.asdict(TrainConfig())), ("corpus", {})):
-        old, new = {**usual, **before[part]}, _deciding(about)[part]
+    for part, usual in (("network", {}), ("config", dataclasses.asdict(TrainConfig())), ("corpus", {}), ("start", {})):
+        old, new = {**usual, **before.get(part, {})}, _deciding(about).get(part, {})
         for key in sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
                 raise RnnlensError(
@@ -398,11 +400,23 @@ def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
 
 def _deciding(about: dict[str, Any]) -> dict[str, Any]:
     """The parts of run.json that decide what is trained: of the corpus its content and how much each source counts, not
-    where it lay."""
+    where it lay; of the run it started from the weights, not its name."""
     corpus = about["corpus"]
     weights = {f"weight of {part['name']}": part["weight"] for part in corpus.get("sources", ())}
     told = {"fingerprint": corpus.get("fingerprint"), **weights}
-    return {"network": about["network"], "config": about["config"], "corpus": told}
+    start = {"start": {"weights": about["start"].get("weights")}} if "start" in about else {}
+    return {"network": about["network"], "config": about["config"], "corpus": told, **start}
+
+
+def _start(start: Run, network: Network) -> dict[str, Any]:
+    """What run.json says about the run that a network started from; a network of other words or shape is refused."""
+    words = len(start.vocab)
+    if network.config != start.network.config or network.vocab.words[:words] != start.vocab.words:  # type: ignore[union-attr]
+        raise RnnlensError(
+            f"the network was not made from the run {quoted(start.name)}: its words or its shape differ; make it with "
+            "rnnlens.extend(start.network, corpus.vocab)"
+        )
+    return {"name": start.name, "weights": start.provenance["weights"], "words": words}
 
 
 def _provenance(out: Path, about: dict[str, Any], network: Network, vocabulary: str) -> dict[str, str]:
@@ -428,8 +442,9 @@ def _sources(corpus: Any) -> tuple[str, ...]:
 
 
 def document_weights(corpus: Any, config: TrainConfig) -> np.ndarray | None:
-    """How much each training document counts (n,), 1 on average within a source of weight 1: classes equally, where
-    that is asked for or there are several sources; None where all count the same."""
+    """How much each training document counts (n,), 1 on average. Where that is asked for, or there are several sources,
+    the two classes of a source count equally, and the documents of a source by its weight on average; None where all
+    count the same."""
     labels, names = np.asarray(corpus.train.labels), _sources(corpus)
     if labels.ndim == 2 or not (config.balance or names):
         return None
@@ -438,7 +453,8 @@ def document_weights(corpus: Any, config: TrainConfig) -> np.ndarray | None:
     n_class = np.bincount(groups, minlength=2 * max(1, len(names)))
     n_source = np.bincount(numbers, minlength=max(1, len(names)))
     given = np.array([part["weight"] for part in corpus.about["sources"]] if names else [1.0])
-    return (given[numbers] * n_source[numbers] / (2 * n_class[groups])).astype(np.float32)
+    counts = given[numbers] * n_source[numbers] / (2 * n_class[groups])
+    return (counts / counts.mean()).astype(np.float32)
 
 
 def _adopt(network: Network, weights: Weights | None) -> None:

@@ -1,0 +1,148 @@
+"""The sources that one corpus is prepared from: each given once, with a short name and a weight."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rnnlens.errors import RnnlensError, UsageError, quoted
+from rnnlens.ranges import SOURCE_WEIGHT, shown
+
+Sources = str | Path | Sequence[str | Path]
+
+_MOST = 255  # sources: a document's is stored as one byte
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The sources asked for, with a name and a weight for each.
+
+    states: the local files of each with fingerprints of their content, as they were when it was asked for
+    """
+
+    sources: tuple[str | Path, ...]
+    states: tuple[list[tuple[str, str]], ...]
+    names: tuple[str, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def of(cls, source: Sources, weights: Mapping[str, float] | None) -> Asked:
+        """Sources and weights as they were given, checked; a file that two sources share is an error."""
+        sources = (source,) if isinstance(source, str | Path) else tuple(source)
+        if not sources or not all(isinstance(one, str | Path) for one in sources):
+            raise RnnlensError(f"source is {quoted(source)}: expected the name of a source, or a list of names")
+        if len(sources) > _MOST:
+            raise RnnlensError(f"got {len(sources)} sources: expected at most {_MOST}")
+        if weights is not None and not isinstance(weights, Mapping):
+            raise RnnlensError(f"weights is {quoted(weights)}: expected numbers by the names of sources")
+        if weights and len(sources) == 1:
+            raise RnnlensError("a weight was given, and a single source: expected weights with several sources only")
+        states = file_states(sources)
+        _check_once(sources, states)
+        names, given = source_names(sources), dict(weights or {})
+        for name, weight in given.items():
+            if name not in names:
+                known = ", ".join(map(quoted, names))
+                raise RnnlensError(f"weight of {quoted(name)}: there is no such source, expected one of {known}")
+            if weight not in SOURCE_WEIGHT:
+                raise RnnlensError(f"weight of {quoted(name)} is {shown(weight)}: expected {SOURCE_WEIGHT.what}")
+        return cls(sources, states, tuple(names), tuple(float(given.get(name, 1.0)) for name in names))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What corpus.json says of them before they are read."""
+        if len(self.sources) == 1:
+            return {"source": str(self.sources[0])}
+        rows = zip(self.names, self.sources, self.weights, strict=True)
+        parts = [{"name": name, "source": str(source), "weight": weight} for name, source, weight in rows]
+        return {"source": " + ".join(self.names), "sources": parts}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the key of a corpus names: the files with their content, and names and weights of several sources."""
+        found = [state or str(source) for source, state in zip(self.sources, self.states, strict=True)]
+        return {"source": found, **({} if len(found) == 1 else {"names": self.names, "weights": self.weights})}
+
+    def check_unchanged(self) -> None:
+        """Refuse files that changed since: the cache must not keep new content under the old content's key."""
+        for source, before, now in zip(self.sources, self.states, file_states(self.sources), strict=True):
+            if before != now:
+                raise RnnlensError(f"{quoted(str(source), 200)} changed while it was read: prepare it again")
+
+
+def file_states(sources: Sequence[str | Path]) -> tuple[list[tuple[str, str]], ...]:
+    """The local files of each source, with fingerprints of their content; none for the hub."""
+    from rnnlens.corpora.sources import file_state, local_files
+
+    return tuple([file_state(file) for file in local_files(source)] for source in sources)
+
+
+def parse_weights(texts: Sequence[str]) -> dict[str, float]:
+    """Weights as the command line takes them, NAME=NUMBER."""
+    weights: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = None
+        if not name or value is None:
+            raise UsageError(f"--weight is {quoted(text)}: expected NAME=NUMBER, such as imdb=2")
+        if name in weights:
+            raise UsageError(f"--weight gives {quoted(name)} twice: expected each source once")
+        weights[name] = value
+    return weights
+
+
+def source_names(sources: Sequence[str | Path]) -> list[str]:
+    """A short name for each source: the last part of its path without a suffix; where several are called the same, with
+    the suffix, or with as many folders before it as tell them apart. Commas, = and spaces become -."""
+    parts = [_parts(source) for source in sources]
+    forms: list[Callable[[tuple[str, ...]], str]] = [lambda part: _stem(part[-1]), lambda part: part[-1]]
+    for depth in range(2, max(map(len, parts)) + 1):
+        forms.append(lambda part, depth=depth: "/".join((*part[-depth:-1], _stem(part[-1]))))  # type: ignore[misc]
+    names: dict[int, str] = {}
+    for form in forms:
+        found = [form(part) for part in parts]
+        for i, name in enumerate(found):
+            if i not in names and found.count(name) == 1 and name not in names.values():
+                names[i] = name
+    for i, source in enumerate(sources):
+        if i not in names:
+            told = f"the name of {quoted(str(source), 200)} is that of another source"
+            raise RnnlensError(f"{told}: rename one of them")
+    return [names[i] for i in range(len(sources))]
+
+
+def _parts(source: str | Path) -> tuple[str, ...]:
+    from rnnlens.corpora.sources import hub_name
+
+    local = hub_name(source) is None
+    path = Path(os.path.abspath(Path(source).expanduser())) if local else Path(str(source))
+    return tuple(re.sub(r"[\s,=]+", "-", part) for part in path.parts if part != path.anchor) or ("corpus",)
+
+
+def _stem(name: str) -> str:
+    return name.strip(".").split(".")[0] or "corpus"
+
+
+def _check_once(sources: Sequence[str | Path], states: Sequence[list[tuple[str, str]]]) -> None:
+    """Refuse a source that is given twice: by another path or name, as a part of another, or as a copy."""
+    from rnnlens.corpora.sources import hub_name
+
+    seen: dict[str, int] = {}
+    for number, (source, files) in enumerate(zip(sources, states, strict=True)):
+        marks = [f"hub {hub_name(source)}"] if hub_name(source) is not None else []
+        for place, content in files:
+            marks.append(place)
+            if os.path.isfile(place) and os.path.getsize(place):
+                marks.append(f"content {content}")
+        for mark in marks:
+            if seen.setdefault(mark, number) != number:
+                first, again = (quoted(str(one), 200) for one in (sources[seen[mark]], source))
+                told = f"{again} is given twice" if first == again else f"{again} holds the same file as {first}"
+                raise RnnlensError(f"{told}: expected each source once")

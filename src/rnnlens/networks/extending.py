@@ -1,0 +1,35 @@
+"""A trained network that knows more words: where training on other reviews begins."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+
+from rnnlens.corpora.vocab import Vocab
+from rnnlens.errors import RnnlensError
+from rnnlens.networks.network import Network
+from rnnlens.ranges import check_options
+
+SMALL = 0.1  # norm of a new word, as a share of the median norm of the known ones
+
+
+@torch.no_grad()
+def extend(network: Network, vocab: Vocab, seed: int = 0) -> Network:
+    """A copy of a network whose vocabulary is its own words, in their order, followed by the new words of `vocab`.
+
+    Known words, `<unk>` among them, keep their embeddings exactly, so texts of known words are read as before. New
+    words begin small: in random directions, a tenth as long as the median known word. Train it on the corpus in its
+    words: `train(network, corpus.with_vocab(network.vocab), …)`.
+    """
+    check_options("network", seed=seed)
+    if network.vocab is None or network.E is None:
+        raise RnnlensError("this network has no words: `extend` needs a network with a vocabulary")
+    words, E = network.vocab.extended(vocab), network.E
+    directions = torch.randn(len(words) - len(E), E.shape[1], generator=torch.Generator().manual_seed(seed)).to(E)
+    length = SMALL * E.norm(dim=1).median()
+    new = length * directions / directions.norm(dim=1, keepdim=True)
+    extended = copy.deepcopy(network)
+    extended.vocab, extended.E = words, nn.Parameter(torch.cat([E, new]))
+    return extended

@@ -1,0 +1,44 @@
+"""Going on from a trained network: its words and the corpus's new ones, and settings for few reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.ranges import shown
+from rnnlens.training.config import TrainConfig
+
+if TYPE_CHECKING:
+    from rnnlens.runs import Run
+
+CHOSEN = {
+    "epochs": 2, "batch": 32, "learning_rate": 1e-3, "word_epsilon": 1e-3, "average": 0.99, "balance": True,
+    "keep": "last",
+}  # fmt: skip
+"""Settings that suit a few thousand reviews."""
+KEPT = ("word_dropout", "dropout_run", "blanks", "embedding_dropout", "max_words")
+"""Settings of the first training that stay: what the network is used to reading, blank inputs among it."""
+
+
+def start_config(run: Run, **changes: Any) -> TrainConfig:
+    """How to train on from a run's network: few epochs at a low rate, words dropped as in the first training."""
+    kept = {name: value for name, value in asdict(run.config).items() if name in KEPT}
+    return TrainConfig(**{**CHOSEN, **kept, **changes})
+
+
+def open_start(start: str, arch: str | None, shape: Mapping[str, Any]) -> Run:
+    """The run to start from; refused if another architecture or shape than its own is asked for."""
+    from rnnlens.runs import load
+
+    run = load(start)
+    network = run.network
+    own = {"scale": network.scale, "memory": network.memory, **network.config}
+    for name, value in {**({} if arch is None else {"arch": arch}), **shape}.items():
+        if value != own[name]:
+            raise RnnlensError(
+                f"{name} is {shown(value)}, but it is {shown(own[name])} in {quoted(start)}: leave --{name} out, or "
+                "start from another network"
+            )
+    return run
