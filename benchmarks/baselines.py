@@ -20,7 +20,7 @@ BATCH, REVIEWS, MODIFIERS = 64, 1024, 400
 
 
 def rows() -> Iterator[Row]:
-    network = rnnlens.load("zoo:imdb-gru").network.requires_grad_(False)
+    network = rnnlens.load("zoo:reviews-gru").network.requires_grad_(False)
     assert network.vocab is not None and network.vocab.counts is not None
     W, counts = len(network.vocab), network.vocab.counts
     words = tuple(np.argsort(-counts, kind="stable")[:MODIFIERS].tolist())  # the commonest: every other word modifies

@@ -84,7 +84,7 @@ def perturbed(size: Size) -> Iterator[Row]:
 def analysis(size: Size) -> Iterator[Row]:
     """`analyze` from end to end: without reviews, against two of its parts by the field's means, and on a GPU against
     the CPU; with reviews, against the passes it makes."""
-    run, options = rnnlens.load("zoo:imdb-gru"), dict[str, Any](size.analysis)
+    run, options = rnnlens.load("zoo:reviews-gru"), dict[str, Any](size.analysis)
     rnnlens.analyze(run, device=size.device, **options)  # libraries load on their first use
     found: list[rnnlens.Analysis] = []
     here = once(lambda: found.append(rnnlens.analyze(run, device=size.device, **options)))
@@ -128,7 +128,7 @@ def _with_reviews(size: Size, run: Any, before: rnnlens.Analysis, options: dict[
 
 
 def packaged(size: Size) -> rnnlens.Network:
-    return rnnlens.load("zoo:imdb-gru").network.requires_grad_(False).to(size.device)
+    return rnnlens.load("zoo:reviews-gru").network.requires_grad_(False).to(size.device)
 
 
 def by_autograd(network: rnnlens.Network, h: Tensor, h_star: Tensor) -> Tensor:

@@ -1,71 +1,127 @@
-"""Train several networks side by side on one corpus, each with its own settings, as `rnnlens.training` does.
+r"""The recipe of the packaged networks: train its twelve networks again, or choose its settings from a search.
 
-python -m studies.recipe CORPUS --jobs FILE --out DIR --at-once 12 [--device cuda]
+    rnnlens prepare imdb yelp amazon yelp-sentences phrases --out CORPUS \
+        --vocab-size 12000 --min-count 5 --neighbours 50
+    python -m studies.recipe CORPUS --out DIR               # four architectures, three seeds: 6 minutes on one H200
+    python -m studies.recipe CORPUS --out DIR --mixtures    # GRUs and LSTMs on parts of the corpus: 12 minutes more
+    python -m studies.recipe --choose                       # docs/results/recipe-search.json → the bundled settings
 
-FILE is a JSON object: the name of each network → its flags, such as {"gru-0": {"arch": "gru", "seed": 0}}. Finished
-networks are not trained again. `collect` packs what is needed to take them apart elsewhere: half the size, no states.
+Networks train side by side, each in a process of its own (`python -m rnnlens.training CORPUS --tuned …`); finished ones
+are not trained again. On a GPU start NVIDIA's multi-process service first: it lets the processes share the device.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
+from rnnlens.artifacts import write_json
+from rnnlens.experiments.settings import TUNED
 
-def flags(settings: dict[str, Any]) -> list[str]:
-    """Settings as flags of `python -m rnnlens.training`."""
-    given = []
-    for name, value in settings.items():
-        flag = f"--{name.replace('_', '-')}"
-        if isinstance(value, bool):
-            given.append(flag if value else f"--no-{name.replace('_', '-')}")
-        else:
-            given += [flag, str(value)]
-    return given
+SEARCH = Path("docs/results/recipe-search.json")
+ARCHS = ("gru", "lstm", "ugrnn", "vanilla")
+SOURCES = ("imdb", "yelp", "amazon", "yelp-sentences", "phrases")
+MIXTURES = {
+    **{name: (name,) for name in SOURCES},
+    "three": ("imdb", "yelp", "amazon"),
+    "short": ("yelp-sentences", "phrases"),
+}
 
 
-def run_all(corpus: Path, jobs: dict[str, dict[str, Any]], out: Path, at_once: int, device: str) -> dict[str, float]:
-    """Train every network that is not there yet; seconds of each."""
+def recipe_jobs() -> dict[str, dict[str, Any]]:
+    """The twelve networks on all sources."""
+    return {f"{arch}-all-{seed}": {"arch": arch, "seed": seed} for arch in ARCHS for seed in range(3)}
+
+
+def mixture_jobs() -> dict[str, dict[str, Any]]:
+    """The same recipe on parts of the corpus."""
+    return {
+        f"{arch}-{name}-{seed}": {"arch": arch, "seed": seed, "sources": ",".join(sources)}
+        for arch in ("gru", "lstm")
+        for name, sources in MIXTURES.items()
+        for seed in range(3)
+    }
+
+
+def run_all(corpus: Path, jobs: dict[str, dict[str, Any]], out: Path, at_once: int, device: str) -> None:
+    """Train the networks, `at_once` at a time."""
     out.mkdir(parents=True, exist_ok=True)
-    waiting, running, took = list(jobs), {}, {}
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    waiting, running = list(jobs), {}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     while waiting or running:
         while waiting and len(running) < at_once:
             name = waiting.pop(0)
-            settings = dict(jobs[name])
-            where = settings.pop("corpus", str(corpus))
-            command = [sys.executable, "-m", "rnnlens.training", where, "--out", str(out / name), "--resume"]
-            command += ["--test", "--device", device, *flags(settings)]
-            log = open(out / f"{name}.log", "w")  # noqa: SIM115 - closed with the process
-            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-            running[name] = (process, time.monotonic())
+            command = [sys.executable, "-m", "rnnlens.training", str(corpus), "--out", str(out / name), "--tuned"]
+            command += ["--resume", "--test", "--device", device]
+            command += [part for flag, value in jobs[name].items() for part in (f"--{flag}", str(value))]
+            log = open(out / f"{name}.log", "w")  # noqa: SIM115 - open as long as the process
+            running[name] = subprocess.Popen(command, stdout=log, stderr=log, env=environment), time.monotonic()
         time.sleep(0.2)
         for name, (process, since) in list(running.items()):
             if process.poll() is not None:
-                took[name] = round(time.monotonic() - since, 1)
-                last = (out / f"{name}.log").read_text().strip().splitlines()[-1:]
-                print(f"{name}: {took[name]} s, exit {process.returncode}: {last}", flush=True)
+                print(f"{name}: exit {process.returncode}, {time.monotonic() - since:.0f} s", flush=True)
                 del running[name]
-    return took
+
+
+def choose(rows: list[dict[str, Any]], arch: str) -> dict[str, Any]:
+    """The trial of an architecture to take. Every source counts the same: of the trials whose mean accuracy over the
+    sources' validation texts is within a standard error of the highest, the one with the lowest mean loss."""
+
+    def accuracy(row: dict[str, Any]) -> float:
+        return mean(part["accuracy"] for part in row["validation"].values())
+
+    def error(row: dict[str, Any]) -> float:
+        parts = row["validation"].values()
+        return math.sqrt(sum(p["accuracy"] * (1 - p["accuracy"]) / p["n"] for p in parts)) / len(parts)
+
+    of_arch = [row for row in rows if row["arch"] == arch]
+    top = max(of_arch, key=accuracy)
+    near = [row for row in of_arch if accuracy(row) >= accuracy(top) - error(top)]
+    return min(near, key=lambda row: mean(part["loss"] for part in row["validation"].values()))
+
+
+def write_choice(search: Path) -> None:
+    """Write the bundled settings of `train --tuned` from the record of the search."""
+    record = json.loads(search.read_text())
+    models = {}
+    for arch in ARCHS:
+        chosen = choose(record["trials"], arch)
+        settings = {**chosen["settings"], **record["then"].get(arch, {})}
+        settings["epochs"] = round(settings.pop("steps") * settings["batch"] / record["documents"])
+        accuracy = mean(part["accuracy"] for part in chosen["validation"].values())
+        loss = mean(part["loss"] for part in chosen["validation"].values())
+        of_arch = sum(row["arch"] == arch for row in record["trials"])
+        models[arch] = {"parameters": settings, "accuracy": accuracy, "loss": loss, "trial": chosen["trial"],
+                        "trials": of_arch}  # fmt: skip
+        print(f"{arch}: trial {chosen['trial']} of {of_arch}, validation {100 * accuracy:.2f} %, loss {loss:.4f}")
+    content = {"kind": "settings", "corpus": record["corpus"], "documents": record["documents"], "models": models}
+    write_json(TUNED, content)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("--jobs", type=Path, required=True, help="a JSON file: name → flags")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--at-once", type=int, default=12)
+    parser.add_argument("corpus", type=Path, nargs="?")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--mixtures", action="store_true", help="also GRUs and LSTMs on parts of the corpus")
+    parser.add_argument("--at-once", type=int, default=16)
     parser.add_argument("--device", default="cuda", choices=["cpu", "cuda"])
+    parser.add_argument("--choose", action="store_true", help="write the bundled settings from the search's record")
     asked = parser.parse_args()
-    since = time.monotonic()
-    run_all(asked.corpus, json.loads(asked.jobs.read_text()), asked.out, asked.at_once, asked.device)
-    print(f"all: {time.monotonic() - since:.0f} s")
+    if asked.choose:
+        write_choice(SEARCH)
+    elif asked.corpus is None or asked.out is None:
+        parser.error("expected CORPUS --out DIR, or --choose")
+    else:
+        jobs = {**recipe_jobs(), **(mixture_jobs() if asked.mixtures else {})}
+        run_all(asked.corpus, jobs, asked.out, asked.at_once, asked.device)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--run", default="zoo:imdb-gru", help="a run")
+    parser.add_argument("--run", default="zoo:reviews-gru", help="a run")
     parser.add_argument("--out", type=Path, default=PICTURE)
     parser.add_argument("--theme", choices=["light", "dark"], default="light")
     asked = parser.parse_args()

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 
 USER = """import rnnlens
 
-run = rnnlens.load("zoo:imdb-gru")
+run = rnnlens.load("zoo:reviews-gru")
 analysis = rnnlens.analyze(run, top=500)
 path = rnnlens.report(analysis, "report.html")
 print(path.stat().st_size, analysis.modifiers.strongest(3), run.network.read("not bad")[-1][1])

@@ -20,29 +20,40 @@ def demo(tmp_path_factory):
     return tmp_path_factory.mktemp("demo") / "run"
 
 
-def test_the_package_is_small_and_has_a_card():
-    assert "imdb-gru" in names()
-    folder = packaged("imdb-gru")
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= 3.5e6
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    run = rnnlens.load("zoo:imdb-gru")
-    assert run.about["corpus"]["fingerprint"] in card and "rnnlens train" in card
-    assert len(run.vocab) <= 20_000 and run.results["accuracy"]["test"] > 0.89
+@pytest.mark.parametrize("arch", ["gru", "lstm", "ugrnn", "vanilla"])
+def test_each_packaged_network_is_small_and_has_a_card(arch):
+    folder = packaged(f"reviews-{arch}")
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 4e6
+    card, run = (folder / "README.md").read_text(encoding="utf-8"), rnnlens.load(f"zoo:reviews-{arch}")
+    assert run.network.arch == arch and run.about["corpus"]["fingerprint"] in card and "rnnlens train" in card
+    for name, part in run.results["accuracy"]["test_sources"].items():
+        assert f"| {name} |" in card and f"{100 * part['accuracy']:.1f} %" in card
 
 
-def test_the_packaged_network_negates():
-    network = rnnlens.load("zoo:imdb-gru").network
-    good, not_good, very_good = (network.read(text)[-1][1] for text in ("great", "not great", "very great"))
-    assert not_good < good < very_good
+@pytest.mark.parametrize("arch", ["gru", "lstm", "ugrnn"])
+def test_gated_packaged_networks_read_the_papers_sentences(arch):
+    network = rnnlens.load(f"zoo:reviews-{arch}").network
+
+    def reading(text):
+        return network.read(text)[-1][1]
+
+    plain = reading("This movie is awesome. I like it.")
+    assert plain > 2 and reading("This movie is extremely awesome. I definitely like it.") > plain + 0.5
+    assert reading("This movie is not awesome. I don't like it.") < -2
+    assert max(map(reading, ("not good", "wasn't good", "never good", "hardly good"))) < -1
+
+
+def test_the_packaged_networks_are_these():
+    assert names() == ["reviews-gru", "reviews-lstm", "reviews-ugrnn", "reviews-vanilla"]
 
 
 def test_unknown_names_and_foreign_folders_are_told(tmp_path):
-    with pytest.raises(RnnlensError, match="'elmo'.*imdb-gru"):
+    with pytest.raises(RnnlensError, match="'elmo'.*reviews-gru"):
         rnnlens.load("zoo:elmo")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     with pytest.raises(RnnlensError, match="holds .notes.txt.: choose another folder"):
-        unpack("imdb-gru", tmp_path / "mine")
+        unpack("reviews-gru", tmp_path / "mine")
     assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
 
 
@@ -72,7 +83,7 @@ def test_probing_with_and_without_the_subspace(capsys, demo):
         return network.read("not great")[-1][1] - network.read("great")[-1][1]
 
     assert abs(change(quiet)) < 0.6 * abs(change(run.network))
-    assert rnnlens.load("zoo:imdb-gru").without_subspace() is None
+    assert rnnlens.load("zoo:reviews-gru").without_subspace() is None
 
 
 def test_report_and_table(capsys, demo, tmp_path):
@@ -87,7 +98,7 @@ def test_report_and_table(capsys, demo, tmp_path):
 
 
 def test_the_package_is_never_written_to():
-    run = rnnlens.load("zoo:imdb-gru")
+    run = rnnlens.load("zoo:reviews-gru")
     before = sorted(path.name for path in run.path.iterdir())
     with pytest.raises(RnnlensError, match="part of the package"):
         rnnlens.analyze(run, top=300, starts=200).save()
@@ -97,10 +108,10 @@ def test_the_package_is_never_written_to():
 def test_the_demo_does_not_take_over_another_run(tmp_path):
     import shutil
 
-    shutil.copytree(packaged("imdb-gru"), tmp_path / "mine")
+    shutil.copytree(packaged("reviews-gru"), tmp_path / "mine")
     stored = tmp_path / "mine" / "weights.safetensors"
     run = rnnlens.load(tmp_path / "mine")
     weights = {name: tensor + 1 for name, tensor in run.network.state_dict().items()}
     rnnlens.artifacts.write_tensors(stored, weights)
     with pytest.raises(RnnlensError, match="another run"):
-        unpack("imdb-gru", tmp_path / "mine")
+        unpack("reviews-gru", tmp_path / "mine")

@@ -91,7 +91,7 @@ def test_drawings_hold_whatever_they_are_given():
 def test_every_figure_of_a_run_as_a_file(tmp_path, capsys):
     from rnnlens.zoo import unpack
 
-    run = unpack("imdb-gru", tmp_path / "run")
+    run = unpack("reviews-gru", tmp_path / "run")
 
     def call(*arguments):
         with pytest.raises(SystemExit) as stop:

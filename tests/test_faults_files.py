@@ -246,7 +246,7 @@ def test_training_starts_in_no_folder_with_something_in_it(foreign: str, corpus:
 def test_a_packaged_run_is_not_unpacked_over_anything_else(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
-    refused(lambda: unpack("imdb-gru", tmp_path / "out"), tmp_path / "out", "notes.txt")
+    refused(lambda: unpack("reviews-gru", tmp_path / "out"), tmp_path / "out", "notes.txt")
 
 
 def test_an_analysis_is_not_saved_into_another_run(analysis: Any, run: Path, tmp_path: Path) -> None:

@@ -366,7 +366,7 @@ def test_a_missing_path_is_a_missing_path_and_no_request(name: str, asked: list[
     [
         "train {} --out o",
         "prepare {} --out o",
-        "analyze zoo:imdb-gru --corpus {}",
+        "analyze zoo:reviews-gru --corpus {}",
         "baselines {} --modifiers words.txt --out o",
         "sweep {} --model bow --out o",
         "reproduce {} --out o",

@@ -171,7 +171,7 @@ def test_a_run_of_the_first_schema_is_opened_without_names(at: Path) -> None:
         del content["provenance"]
         write_json(at / "run0" / file, {**content, **({"schema": 1} if file == "run.json" else {})})
     assert rnnlens.load(at / "run0").network.read("not bad")
-    assert rnnlens.load("zoo:imdb-gru").network.read("not bad")
+    assert rnnlens.load("zoo:reviews-gru").network.read("not bad")
 
 
 def test_results_are_not_added_to_a_run_that_was_replaced_meanwhile(at: Path) -> None:

@@ -86,7 +86,7 @@ def test_every_step_names_the_next_and_what_to_try(tmp_path, monkeypatch, capsys
     assert "negators and diminishers" not in told
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["probe", "zoo:imdb-gru", "not bad"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["probe", "zoo:reviews-gru", "not bad"]])
 def test_a_reader_that_has_seen_enough_is_no_error(arguments):
     """As in `rnnlens probe … | head`: nobody is left to read what is written."""
     code = f"from rnnlens.cli import main; main({arguments!r})"

@@ -119,7 +119,7 @@ def test_perturbed_passes_agree_with_the_cpu():
 
 
 def test_the_analysis_agrees_with_the_cpu():
-    run = load("zoo:imdb-gru")
+    run = load("zoo:reviews-gru")
     here, there = (analyze(run, top=2_000, device=device).results for device in ("cpu", "cuda"))
     for word in ("not", "very"):
         assert abs(here["barcodes"][word]["share"] - there["barcodes"][word]["share"]) < 0.05

@@ -64,7 +64,7 @@ def test_it_loads_without_transformers_and_the_hub(run, tmp_path):
 
 
 def test_the_cards_numbers_are_the_runs(tmp_path):
-    run = rnnlens.load("zoo:imdb-gru")
+    run = rnnlens.load("zoo:reviews-gru")
     metadata, body = front_matter(card(run, "imdb-gru", "mit"))
     assert metadata["license"] == "mit" and metadata["datasets"] == ["stanfordnlp/imdb"]
     assert metadata["library_name"] == "rnnlens" and "gru" in metadata["tags"]
@@ -78,7 +78,7 @@ def test_the_cards_numbers_are_the_runs(tmp_path):
 
 
 def test_what_an_analysis_found_is_in_the_card():
-    run = rnnlens.load("zoo:imdb-gru")
+    run = rnnlens.load("zoo:reviews-gru")
     words = [{"word": w, "kind": k} for w, k in (("not|a", "negator"), ("<b>", "intensifier"), ("the", "other"))]
     found = {
         "modifiers": {"words": words}, "subspace": {"explained_variance": [0.7, 0.2]}, "warnings": ["it *leaks*"],

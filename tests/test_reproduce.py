@@ -19,7 +19,7 @@ from rnnlens.corpora import prepare
 from rnnlens.experiments import reproduce as module
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.reproduce import collect, in_disorder, reproduce
-from rnnlens.experiments.settings import PACKAGED, best, read_settings
+from rnnlens.experiments.settings import PACKAGED, TUNED, best, read_settings
 from rnnlens.experiments.space import SPACES, parameters
 from rnnlens.experiments.table import (
     FULL,
@@ -308,7 +308,7 @@ def test_train_takes_a_sweeps_settings(reviews, tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         main([str(word) for word in ("train", reviews / "corpus", "--out", tmp_path / "tuned", "--arch", "vanilla",
                                      "--tuned", "--hidden", 8)])  # fmt: skip
-    packaged, run = read_settings(PACKAGED, "vanilla"), rnnlens.load(tmp_path / "tuned")
+    packaged, run = read_settings(TUNED, "vanilla"), rnnlens.load(tmp_path / "tuned")
     assert not stop.value.code and run.about["network"]["hidden"] == 8
     assert run.about["network"]["scale"] == packaged["scale"] and run.config.clip == packaged["clip"]
     assert run.config.epochs == 3 * packaged["epochs"]  # as many steps would take more epochs than that

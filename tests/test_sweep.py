@@ -181,15 +181,17 @@ def test_modifier_words_come_from_lists_and_files(tmp_path):
 # --- who is killed ----------------------------------------------------------------------------------------------------
 
 
-def killing(stop, every, processes):
-    """SIGKILL one of the processes again and again; returns how many died."""
-    killed = []
-    while not stop.wait(every):
-        living = processes()
-        if living:
-            os.kill(random.choice(living), signal.SIGKILL)
-            killed.append(1)
-    return len(killed)
+def killing(stop, log, processes, every=6):
+    """SIGKILL one of the processes that have begun a trial, each time that so many trials have ended; returns how many
+    died. Nobody is killed by the clock: on a busy machine a new process would not live to begin its trial."""
+    killed = 0
+    while not stop.wait(0.02):
+        lines = log()
+        at_work = {line[-1] for line in lines} & {str(process) for process in processes()}
+        if at_work and sum(line[0] == "end" for line in lines) >= every * (killed + 1):
+            os.kill(int(random.choice(sorted(at_work))), signal.SIGKILL)
+            killed += 1
+    return killed
 
 
 def each_once(out, log, trials, kills):
@@ -206,7 +208,7 @@ def each_once(out, log, trials, kills):
 def test_forty_trials_finish_once_each_while_workers_are_killed(corpus, log, tmp_path):
     stop, kills = threading.Event(), []
     children = lambda: [child.pid for child in multiprocessing.active_children()]  # noqa: E731
-    killer = threading.Thread(target=lambda: kills.append(killing(stop, 1.0, children)))
+    killer = threading.Thread(target=lambda: kills.append(killing(stop, log, children)))
     killer.start()
     try:
         found = sweep(corpus, ["bow"], 40, tmp_path / "out", jobs=2, trial=slow_trial)

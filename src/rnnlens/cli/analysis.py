@@ -9,14 +9,26 @@ from typing import Any
 from rnnlens.cli.printing import Arch, Device, show_report
 from rnnlens.terminal import say, show, table_of
 
+LISTED = 15  # words of each list that an analysis prints
 
-def demo(*, out: Path = Path("runs/demo"), seed: int = 0, device: Device | None = None) -> None:
-    """Analyse the packaged IMDB GRU, and write the report: no download, well under a minute.
+
+def demo(
+    *,
+    network: str = "reviews-gru",
+    out: Path = Path("runs/demo"),
+    seed: int = 0,
+    device: Device | None = None,
+) -> None:
+    """Analyze a packaged network and write the report: no download, well under a minute.
 
     Then open `runs/demo/report.html` in a browser.
 
+    Example: `rnnlens demo --network reviews-lstm --out runs/lstm`
+
     Parameters
     ----------
+    network
+        The packaged network: reviews-gru, reviews-lstm, reviews-ugrnn or reviews-vanilla.
     out
         The run folder to write; it may be there already.
     seed
@@ -28,7 +40,7 @@ def demo(*, out: Path = Path("runs/demo"), seed: int = 0, device: Device | None 
     from rnnlens.zoo import unpack
 
     check_device(device)
-    _analyze(unpack("imdb-gru", out).path, None, None, seed=seed, device=device)
+    _analyze(unpack(network, out).path, None, None, seed=seed, device=device)
 
 
 def toy(
@@ -140,7 +152,7 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
 
     analysis = analyze_command(run, corpus, **options)
     results, words = analysis.results, analysis.modifiers
-    both = words.strongest(20, ("negator", "diminisher")), words.strongest(20, "intensifier")
+    both = words.strongest(LISTED, ("negator", "diminisher")), words.strongest(LISTED, "intensifier")
     shown = table_of("negators and diminishers", "share", "intensifiers", "share", title="the strongest modifiers")
     for less, more in zip_longest(*both):
         shown.add_row(less or "", f"{words[less]['share']:+.2f}" if less else "",

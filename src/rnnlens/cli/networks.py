@@ -123,8 +123,9 @@ def train(
         How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
         such as 1000.
     tuned
-        With the settings that come along for this architecture, chosen on IMDB's validation reviews (docs/table.md),
-        for about as many steps, but at most three times as many epochs; flags that are given win.
+        Use the bundled settings of this architecture, chosen on the validation texts of five sources.
+        On another corpus they make about as many steps, with at most three times as many epochs, and in smaller
+        batches where there are few reviews. Flags that are given win.
     settings
         The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that are given
         win.
@@ -188,7 +189,7 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
     Parameters
     ----------
     run
-        A run folder, or `zoo:imdb-gru`, the packaged network.
+        A run folder, or `zoo:reviews-gru`, the packaged network.
     texts
         One or more sentences, each in quotes. `<pad>` is no input.
     figure

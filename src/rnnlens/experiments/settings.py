@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from rnnlens.corpora.corpus import Corpus
 
 PACKAGED = Path(__file__).with_suffix(".json")
-"""Settings that come along, for all ten models."""
+"""Bundled settings of all ten models, chosen on IMDB's validation reviews: those of Table 1."""
+
+TUNED = Path(__file__).with_name("tuned.json")
+"""Bundled settings of the four networks, chosen on the validation texts of five sources: those of `train --tuned`."""
 
 
 def best(rows: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
@@ -69,7 +72,8 @@ def read_settings(path: Path | str, model: str) -> dict[str, Any]:
 
 def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> dict[str, Any]:
     """The same with how it was chosen: validation accuracy, trial, of how many. For another corpus than it was chosen
-    on, the epochs are those that make about as many steps: at least two, at most three times as many."""
+    on, the epochs are those that make about as many steps: at least two, at most three times as many. Where an epoch
+    has fewer than 40 steps, batches are smaller, down to 32 reviews."""
     content = read_json(path)
     if content.get("kind") != "settings":
         raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
@@ -86,4 +90,5 @@ def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> d
             return choice
         there = choice["parameters"]["epochs"]
         epochs = min(3 * there, max(2, round(there * documents / max(1, len(corpus.train)))))
-        return {**choice, "parameters": {**choice["parameters"], "epochs": epochs}}
+        fewer = min(choice["parameters"]["batch"], max(32, len(corpus.train) // 40))
+        return {**choice, "parameters": {**choice["parameters"], "epochs": epochs, "batch": fewer}}

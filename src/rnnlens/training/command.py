@@ -60,7 +60,7 @@ def train_command(
 
     given      the flags that were given, by name: the network's shape and fields of TrainConfig; they win over
     settings   what a sweep chose, by its settings.json, and
-    tuned      the settings that come along
+    tuned      the bundled settings
     arch       of a fresh network, by default a GRU
     start      a run folder or `zoo:NAME`: go on from its network, with the corpus's new words added
     sources    train on these sources of the corpus only, with commas between them
@@ -71,7 +71,7 @@ def train_command(
     check_options("train", given, threads=threads)
     _, config = resolve(given)
     if settings is not None and tuned:
-        raise RnnlensError(f"tuned settings come along, {quoted(str(settings))} is another choice: give one of the two")
+        raise RnnlensError(f"settings are {quoted(str(settings))}, but --tuned uses the bundled ones: give one of them")
     if sources is not None and corpus == "toy":
         raise RnnlensError(f"sources are {quoted(sources)}: the toy language has no sources, expected none")
     if refit and corpus == "toy":
@@ -88,10 +88,10 @@ def train_command(
         data = data.only([name.strip() for name in sources.split(",")])
     chosen = None
     if settings is not None or tuned:
-        from rnnlens.experiments.settings import PACKAGED, read_choice
+        from rnnlens.experiments.settings import TUNED, read_choice
 
         known = None if corpus == "toy" else data
-        chosen = read_choice(settings or PACKAGED, arch or "gru", known)["parameters"]
+        chosen = read_choice(settings or TUNED, arch or "gru", known)["parameters"]
     shape, config = resolve(given, chosen)
     data = data.refit() if refit else data
 
@@ -157,6 +157,6 @@ def _hint(run: Run, corpus: Any) -> str | None:
     if "start" in run.about:
         return hint + "more epochs, or with a higher learning rate"
     return hint + (
-        "more epochs, with the settings that come along (--tuned), begin so that few reviews suffice: "
+        "more epochs, with the bundled settings (--tuned), begin so that few reviews suffice: "
         "--scale 0.1 --memory 100 --learning-rate 0.01, or go on from a packaged network: --start zoo:NAME"
     )

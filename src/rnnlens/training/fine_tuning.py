@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from rnnlens.runs import Run
 
 CHOSEN = {
-    "epochs": 2, "batch": 32, "learning_rate": 1e-3, "word_epsilon": 1e-3, "average": 0.99, "balance": True,
+    "epochs": 3, "batch": 32, "learning_rate": 1e-3, "word_epsilon": 1e-3, "average": 0.99, "balance": True,
     "keep": "last",
 }  # fmt: skip
-"""Settings that suit a few thousand reviews."""
+"""Settings for a few thousand reviews: of four, chosen on 1,400 other reviews, with 3,000 Yelp reviews to train on and
+a GRU of film reviews to start from, by the rule of `experiments.settings.best`."""
 KEPT = ("word_dropout", "dropout_run", "blanks", "embedding_dropout", "max_words")
 """Settings of the first training that stay: what the network is used to reading, blank inputs among it."""
 
