@@ -3,6 +3,7 @@
 python -m studies.faults                               # an hour or two; writes docs/results/faults.json, docs/faults.md
 python -m studies.faults train fuzz --every 10 --seconds 5 --out somewhere              # some of it, quickly
 python -m studies.faults reproduce validate foreign --every 15 --out somewhere      # a few strikes each, in minutes
+python -m studies.faults --page                                                     # the page alone, from the record
 
 Real full and read-only disks need root, clock jumps libfaketime (Debian's faketime), fuzzing atheris; what is missing
 is left out, and said.
@@ -37,7 +38,7 @@ from studies.forks import FULL, Done, Forks
 from studies.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk
 
 ROOT = Path(__file__).parents[1]
-DOCS, TEMPLATE = ROOT / "docs", Path(__file__).with_suffix(".md.jinja")
+DOCS, TEMPLATE = ROOT / "docs", Path(__file__).with_name("faults.md")
 FAKETIME = f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1"
 JUMPS = ("-3650d", "+3650d", "-1h", "+0", "+1h", "-30d")
 ROOM = (0, *(1 << k for k in range(12, 22)))  # bytes left on a full disk
@@ -216,8 +217,8 @@ def page(found: dict[str, Any]) -> str:
     struck = [name for name in (*COMMANDS, *POOLS) if any(row["command"] == name for row in strikes)]
     missing = [*(() if found.get("disk") else ("real disks, which need root",)),
                *(() if found.get("faketime") else ("clock jumps, which need libfaketime",))]  # fmt: skip
-    template = Environment(undefined=StrictUndefined, keep_trailing_newline=True).from_string(TEMPLATE.read_text())
-    return template.render(
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         date=found["date"], cores=found["cores"], python=found["python"], every=found.get("every", 1),
         strikes=total(strikes, "strikes"), folders=total(foreign, "folders"), inputs=total(fuzz, "inputs"),
         wrong=total(strikes, "wrong") + total(foreign, "wrong") + total(fuzz, "crashed"),
