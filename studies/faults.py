@@ -3,6 +3,7 @@
 python -m studies.faults                               # an hour or two; writes docs/results/faults.json, docs/faults.md
 python -m studies.faults train fuzz --every 10 --seconds 5 --out somewhere              # some of it, quickly
 python -m studies.faults reproduce validate foreign --every 15 --out somewhere      # a few strikes each, in minutes
+python -m studies.faults --page                                                     # the page alone, from the record
 
 Real full and read-only disks need root, clock jumps libfaketime (Debian's faketime), fuzzing atheris; what is missing
 is left out, and said.
@@ -29,16 +30,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+
 from rnnlens.artifacts import atomic_file
 from studies.foreign import CASES, strike_foreign
 from studies.forks import FULL, Done, Forks
 from studies.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS, TEMPLATE = ROOT / "docs", Path(__file__).with_name("faults.md")
 FAKETIME = f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1"
 JUMPS = ("-3650d", "+3650d", "-1h", "+0", "+1h", "-30d")
 ROOM = (0, *(1 << k for k in range(12, 22)))  # bytes left on a full disk
-PARTS = (*COMMANDS, *POOLS, "foreign", "fuzz")
+PARTS = (*COMMANDS, *POOLS, "foreign", "fuzz", "cases")
 ENDS = (0, 1, -signal.SIGKILL, -signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGTERM)
 Row = dict[str, Any]
 Strike = Callable[[Path], Done]
@@ -185,87 +189,57 @@ def fuzzed(seconds: int) -> list[Row]:
         return json.loads(out.read_text())
 
 
+def cases() -> list[Row]:
+    """Run the suite's cases of faults, file by file; how many passed and failed."""
+    rows = []
+    for file in sorted((ROOT / "tests").glob("test_faults*.py")):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        counts = {name: int(n) for n, name in re.findall(r"(\d+) (passed|failed|error)", done.stdout[-500:])}
+        row = {"file": file.relative_to(ROOT).as_posix(), "passed": counts.get("passed", 0),
+               "failed": counts.get("failed", 0) + counts.get("error", 0)}  # fmt: skip
+        print(f"{row['file']}: {row['passed']} passed, {row['failed']} failed", flush=True)
+        rows.append(row)
+    return rows
+
+
 # --- written down -----------------------------------------------------------------------------------------------------
-
-PAGE = """# Faults: what strikes a command, and what is left
-
-Written by `python -m studies.faults` on {date}, on {machine}, which others were using too. The data:
-[results/faults.json](results/faults.json). A smaller part of this runs with every test (`tests/test_faults.py`,
-`tests/test_fuzz.py`).
-
-The commands of the table ran on a small corpus, each in a process of its own, and were interrupted on the way. After
-every strike, four things were checked: the command said so in one line (if it could say anything); every file that was
-there before it was the old one or the new one, whole; none of the command's worker processes was left (`reproduce` and
-`validate` ran with `--jobs 2`); the same command, run again, ended well and left exactly the files, times aside, that
-an undisturbed run leaves.
-
-A *touch* is whenever Python opens, renames, removes or makes a file or folder of the command's folder: a strike at
-every one of them leaves no order of writing untried; here it was {every} (for `reproduce` and `validate`, a quarter of
-those). By the clock, moments are drawn at random from the command's time.
-
-| fault | {heads} | wrong |
-|---|{lines}---|
-{rows}
-
-Strikes are given with how many of them ended the command; the others came too late, or did no harm.
-{left_out}
-## Foreign files
-
-Every command that writes a folder ran in folders that held somebody else's files as well: alone, beside what the
-command itself had written before, and in the folders inside. It may refuse, in one line, or go on; the foreign files
-must survive.
-
-| command | folders | refused | wrong |
-|---|---|---|---|
-{foreign}
-
-## Fuzzing
-
-Every loader was given {seconds} seconds of inputs that [atheris](https://github.com/google/atheris) made, led by the
-coverage of rnnlens' own code (`python -m studies.fuzz`), from a genuine file on. Files of rnnlens carry a fingerprint,
-which stops all but a forger: here it is made to fit. An input that raises anything but a one-line `RnnlensError`, takes
-over 20 seconds, or over 4 GB, would be a crash.
-
-| loader | inputs | taken | refused | longest, s | MB | crashes |
-|---|---|---|---|---|---|---|
-{fuzzed}
-
-What a loader must stand, as tests of their own: compressed tables (polars would unpack them at any size), parquet files
-with more rows than bytes, tars with entries that claim terabytes, are sparse, point out of the folder or are links,
-JSON a hundred thousand levels deep, headers of safetensors and .npy files that lie about their size, runs that claim
-vast networks, pickles in place of any file. One thing is not stopped: a parquet page may unpack to 2 GB before its
-length is known.
-
-## Tests of the tests
-
-`python -m studies.mutations` breaks twenty lines of `dynamics`, `context` and `baselines`, one at a time, and runs the
-tests named beside each: [results/mutations.json](results/mutations.json). `make coverage` fails where branches of
-`src/` are covered below 90 %. `make audit` asks pip-audit about every pin of `constraints.txt`.
-"""
 
 
 def page(found: dict[str, Any]) -> str:
-    faults = list(dict.fromkeys(row["fault"] for row in found["strikes"]))
-    rows = []
-    for fault in faults:
-        of = {row["command"]: row for row in found["strikes"] if row["fault"] == fault}
-        cells = [f"{of[name]['strikes']} ({of[name]['ended']})" if name in of else "" for name in (*COMMANDS, *POOLS)]
-        rows.append(f"| {fault} | {' | '.join(cells)} | {sum(len(row['wrong']) for row in of.values())} |")
-    fuzzed = [f"| `{row['loader']}` | {row['inputs']:,} | {row['taken']:,} | {row['refused']:,} | {row['longest']} | "
-              f"{row['megabytes']:,} | {int(row['crashed'])} |" for row in found["fuzz"]]  # fmt: skip
-    foreign = [f"| `{row['command']}` | {row['folders']} | {row['refused']} | {len(row['wrong'])} |"
-               for row in found.get("foreign", [])]  # fmt: skip
+    """The record as a page, by the template beside this file."""
+    strikes, foreign, fuzz = found["strikes"], found.get("foreign", []), found["fuzz"]
+    faults = []
+    for fault in dict.fromkeys(row["fault"] for row in strikes):
+        of = [row for row in strikes if row["fault"] == fault]
+        faults.append({"fault": fault, "strikes": total(of, "strikes"), "ended": total(of, "ended"),
+                       "wrong": total(of, "wrong")})  # fmt: skip
+    struck = [name for name in (*COMMANDS, *POOLS) if any(row["command"] == name for row in strikes)]
     missing = [*(() if found.get("disk") else ("real disks, which need root",)),
                *(() if found.get("faketime") else ("clock jumps, which need libfaketime",))]  # fmt: skip
-    left_out = f"\nLeft out: {'; '.join(missing)}.\n" if missing else ""
-    machine = f"{found['cores']} cores, Linux, Python {found['python']}"
-    return PAGE.format(
-        date=found["date"], machine=machine, heads=" | ".join((*COMMANDS, *POOLS)),
-        lines="---|" * len((*COMMANDS, *POOLS)), rows="\n".join(rows), foreign="\n".join(foreign) or "| none | | | |",
-        fuzzed="\n".join(fuzzed) or "| none | | | | | | |",
-        seconds=found.get("fuzz seconds", 0), left_out=left_out,
-        every="every one" if found.get("every", 1) == 1 else f"one of every {found['every']}",
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        date=found["date"], cores=found["cores"], python=found["python"], every=found.get("every", 1),
+        strikes=total(strikes, "strikes"), folders=total(foreign, "folders"), inputs=total(fuzz, "inputs"),
+        wrong=total(strikes, "wrong") + total(foreign, "wrong") + total(fuzz, "crashed"),
+        commands=[name for name in struck if name in COMMANDS], pools=[name for name in struck if name in POOLS],
+        faults=faults, missing=missing, foreign=[row["command"] for row in foreign],
+        refused=total(foreign, "refused"), lost=total(foreign, "wrong"), loaders=len(fuzz),
+        seconds=found.get("fuzz seconds", 0), taken=total(fuzz, "taken"), rejected=total(fuzz, "refused"),
+        crashes=total(fuzz, "crashed"), cases=found.get("cases", []), failed=total(found.get("cases", []), "failed"),
+        mutations=json.loads((DOCS / "results" / "mutations.json").read_text()), listed=listed,
     )  # fmt: skip
+
+
+def total(rows: list[Row], name: str) -> int:
+    """The sum of a column; of lists, their lengths."""
+    return sum(len(row[name]) if isinstance(row[name], list) else int(row[name]) for row in rows)
+
+
+def listed(names: list[str]) -> str:
+    """`a`, `b` and `c`."""
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def main() -> None:
@@ -276,14 +250,16 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="strike at every so many touches only")
     parser.add_argument("--seconds", type=int, default=60, help="of fuzzing, for each loader")
     parser.add_argument("--out", type=Path, default=DOCS, help="the folder for faults.md and results/faults.json")
+    parser.add_argument("--page", action="store_true", help="only write faults.md anew, from results/faults.json")
     asked = parser.parse_args()
     data = asked.out / "results" / "faults.json"
     found: dict[str, Any] = {"strikes": [], "fuzz": []}
     found = json.loads(data.read_text()) if data.exists() else found
-    found |= {"date": date.today().isoformat(), "python": platform.python_version(), "cores": os.cpu_count()}
-    for part in asked.parts or PARTS:
+    for part in () if asked.page else asked.parts or PARTS:
         if part == "fuzz":
             found |= {"fuzz": fuzzed(asked.seconds), "fuzz seconds": asked.seconds}
+        elif part == "cases":
+            found["cases"] = cases()
         elif part == "foreign":
             with studies(asked.every, COMMANDS, disk=False) as study:
                 found["foreign"] = struck_foreign(study)
@@ -294,13 +270,20 @@ def main() -> None:
             found |= {"every": asked.every, "faketime": Path(FAKETIME).exists()}
             found |= {"disk": study.world.disk} if part not in POOLS else {}
             found["strikes"] = [row for row in found["strikes"] if row["command"] != part] + study.rows
-        for path, text in ((data, json.dumps(found, indent=1) + "\n"), (asked.out / "faults.md", page(found))):
-            with atomic_file(path) as temporary:
-                temporary.write_text(text, encoding="utf-8")
-    if any(row["wrong"] for row in (*found["strikes"], *found.get("foreign", []))) or any(
-        row["crashed"] for row in found["fuzz"]
+        found |= {"date": date.today().isoformat(), "python": platform.python_version(), "cores": os.cpu_count()}
+        write(data, json.dumps(found, indent=1) + "\n")
+    write(asked.out / "faults.md", page(found))
+    if (
+        total(found["strikes"] + found.get("foreign", []), "wrong")
+        + total(found["fuzz"], "crashed")
+        + total(found.get("cases", []), "failed")
     ):
         raise SystemExit("something is wrong: see above")
+
+
+def write(path: Path, text: str) -> None:
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ command costs what it does, and a thousand of them can be killed.
 A fault is one of
   {"signal": 9, "event": n}     a signal at the n-th time the command touches a file of its folder
   {"signal": 9, "after": s}     a signal after s seconds
+  {"signal": 9, "workers": n}   a signal as soon as the command has n worker processes
   {"errno": 28, "event": n}     an error of the operating system at the n-th touch
   {"errno": 28, "event": n, "lasting": true}    and at every touch after it that writes
 Touches are Python's own (audit events of opening, renaming, removing, making folders); what C and Rust libraries write
@@ -99,7 +100,7 @@ def serve() -> None:
             child = os.fork()
             if not child:
                 _command(asked, out.fileno(), err.fileno(), count.fileno())
-            code, megabytes = _wait(child, asked["fault"] or {}, since, asked["limit"])
+            code, megabytes = _wait(child, asked["fault"] or {}, since, asked["limit"], asked["mark"])
             seconds = round(time.monotonic() - since, 3)
             for file in (out, err, count):
                 file.seek(0)
@@ -159,10 +160,10 @@ def _watch(folder: str, fault: dict[str, Any], count: int) -> None:
     sys.addaudithook(hook)
 
 
-def _wait(child: int, fault: dict[str, Any], since: float, limit: float) -> tuple[int, int]:
+def _wait(child: int, fault: dict[str, Any], since: float, limit: float, mark: str) -> tuple[int, int]:
     """Exit code of the child, and its megabytes. It gets its signal when it is time, and is killed when it takes longer
     than the limit: exit code −9999."""
-    strike = fault.get("after")
+    strike, workers = fault.get("after"), fault.get("workers")
     while True:
         found, status, used = os.wait4(child, os.WNOHANG)
         if found:
@@ -171,6 +172,9 @@ def _wait(child: int, fault: dict[str, Any], since: float, limit: float) -> tupl
         if strike is not None and passed >= strike:
             os.kill(child, fault["signal"])
             strike = None
+        if workers is not None and _workers(mark) >= workers:
+            os.kill(child, fault["signal"])
+            workers = None
         if passed > limit:
             os.kill(child, signal.SIGKILL)
             _, _, used = os.wait4(child, 0)
@@ -197,6 +201,15 @@ def _marked(mark: str) -> list[int]:
         with suppress(OSError):  # it has ended, or is another user's
             if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
                 found.append(int(folder.name))
+    return found
+
+
+def _workers(mark: str) -> int:
+    """How many worker processes of a command run."""
+    found = 0
+    for process in _marked(mark):
+        with suppress(OSError):
+            found += b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
     return found
 
 

@@ -1,5 +1,6 @@
 """What the README, the pages and `--help` show is true: Python and commands run, others parse, the tree is the tree."""
 
+import json
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ from contextlib import suppress
 import pytest
 from cyclopts import CycloptsError, MissingArgumentError
 from pages import PAGES, ROOT, blocks, command_lines, commands, name_of, write_reviews
+from studies import faults
 
 import rnnlens
 from rnnlens.cli import app, main
@@ -144,6 +146,12 @@ def test_the_tree_is_the_tree():
     few = {package / "figures", package / "experiments"}  # of which the tree names those to begin with
     assert {str(path) for path in there - told if path.parent not in few} == set()
     assert {path for path in package.iterdir() if path.is_dir() and not path.name.startswith("__")} <= told
+
+
+def test_the_page_about_faults_says_what_its_record_says():
+    """`python -m studies.faults --page` writes it."""
+    record = json.loads((faults.DOCS / "results" / "faults.json").read_text())
+    assert faults.page(record) == (faults.DOCS / "faults.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Whatever strikes a command on the way is told in one line, earlier files stay, and the same command completes with
-the same result. Five commands are struck in real processes (see `studies.forks`); `python -m studies.faults` strikes
-them at every moment there is."""
+the same result. Commands are struck in real processes (see `studies.forks`); `python -m studies.faults` strikes them at
+every moment there is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 from studies.forks import Forks
-from studies.world import COMMANDS, World, completes, damage, make_world, small_disk, write_reviews
+from studies.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk, write_reviews
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, train
@@ -70,6 +70,18 @@ def test_a_second_process_is_kept_out(world: World, forks: Forks) -> None:
         with exclusive(folder / out):
             told = forks.run(COMMANDS[name].split(), folder).told
         assert told and "in use by another rnnlens process; wait or choose another" in told and out in told
+
+
+MANY = "sweep corpus --model bow --trials 500 --jobs 2 --out many"
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("line", [MANY, *POOLS.values()], ids=["sweep", *POOLS])
+def test_no_worker_outlives_its_command(line: str, kind: signal.Signals, world: World, forks: Forks) -> None:
+    """Struck as soon as there is a worker, which then still imports torch."""
+    done = forks.run(line.split(), world.begin("sweep"), {"signal": kind, "workers": 1})
+    assert (done.code, done.left) == (143 if kind == signal.SIGTERM else -kind, 0), done.err
 
 
 # --- damaged files ----------------------------------------------------------------------------------------------------

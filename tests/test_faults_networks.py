@@ -184,6 +184,15 @@ def test_an_adapted_module_is_in_eval_mode_and_the_users_own_is_left_alone(layer
     torch.testing.assert_close(network.step(torch.zeros(2, H), e), module(torch.zeros(2, H), e))
 
 
+def test_an_adapted_module_with_dropout_is_analyzed_alike_twice() -> None:
+    module, words = Step(nn.Dropout(0.5)), [f"w{i}" for i in range(30)]
+    assert module.training
+    torch.manual_seed(1)
+    network = adapt(module, torch.randn(30, D), (torch.ones(H), 0.0), words, torch.zeros(H))
+    first, second = (rnnlens.analyze(network, starts=40).modifiers for _ in range(2))
+    assert first.score.tolist() == second.score.tolist() and first.strength.tolist() == second.strength.tolist()
+
+
 class Holder:
     def __init__(self, module: nn.Module):
         self.module = module

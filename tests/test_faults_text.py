@@ -201,6 +201,15 @@ def test_reviews_that_all_lack_words_are_refused(tmp_path):
             prepared(tmp_path, content)
 
 
+def test_reviews_without_words_are_not_trained_on(tmp_path):
+    """In a corpus made from ids, or prepared by an earlier version, they may be all there is."""
+    empty = ([[]] * 8, [0, 1] * 4)
+    corpus = Corpus.from_ids(Vocab(["good", "bad"]), empty, validation=empty)
+    with pytest.raises(RnnlensError, match="no training review has words"):
+        rnnlens.train(Network(corpus.vocab, hidden=2, embedding=2), corpus, TrainConfig(epochs=1), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("label", ["1_0", "0_1", "1__0", "inf", "nan", "١", "0x1"])
 def test_labels_that_only_python_takes_for_numbers_are_refused(tmp_path, label):
     with pytest.raises(RnnlensError, match="holds the label"):

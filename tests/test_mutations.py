@@ -1,10 +1,13 @@
 """What `python -m studies.mutations` once broke unnoticed."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
 from handmade import MODIFIERS, NEUTRAL, VALENCE, Documents, handmade
 from scipy.optimize import minimize
+from studies.mutations import MUTATIONS, ROOT
 
 import rnnlens
 from rnnlens import Network, TrainConfig
@@ -20,6 +23,15 @@ from rnnlens.dynamics.jacobians import input_features
 from rnnlens.dynamics.line_attractor import _nearest
 
 PROBES = Probes(("great", "good"), ("awful", "bad"))
+
+
+def test_every_mutation_finds_its_line_once_and_its_tests():
+    for mutation in MUTATIONS:
+        source = (ROOT / "src" / "rnnlens" / mutation.file).read_text(encoding="utf-8")
+        assert source.count(mutation.line) == 1, mutation
+        file, words = mutation.tests.split(":")
+        tests = re.findall(r"^def (test_\w+)", (ROOT / "tests" / f"test_{file}.py").read_text(), re.MULTILINE)
+        assert any(words in test for test in tests), mutation
 
 
 def test_the_nearest_point_of_a_line_lies_between_its_ends():

@@ -39,15 +39,18 @@ def run_jobs(
         yield from ((job, function(job, *setup)) for job in jobs)
         return
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
+    task = ForkingPickler.dumps((function, setup))
     waiting, again = iter(jobs), list[tuple[Any, int]]()
     idle: list[tuple[Connection, Any]] = []
     busy: dict[Connection, _Busy] = {}
 
     def start() -> tuple[Connection, Any]:
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, function, setup), daemon=True)
+        process = context.Process(target=_work, args=(theirs,), daemon=True)
         process.start()
         theirs.close()
+        with suppress(OSError):  # dead before it began: `recv` will find out
+            ours.send_bytes(task)
         return ours, process
 
     try:
@@ -59,7 +62,7 @@ def run_jobs(
                         break
                     ours, process = idle.pop() if idle else start()
                     busy[ours] = _Busy(process, job, attempt)
-                    with suppress(OSError):  # dead before it began: `recv` will find out
+                    with suppress(OSError):
                         ours.send(job)
                 if not busy:
                     return
@@ -100,8 +103,14 @@ def _portable(error: Exception) -> Exception:
         return RnnlensError(f"{type(error).__name__}: {error}")
 
 
-def _work(theirs: Connection, function: Callable[..., Any], setup: tuple[Any, ...]) -> None:
+def _work(theirs: Connection) -> None:
+    """Receive the function and its setup, then jobs. Loading the function imports torch, which takes seconds: the
+    parent is watched before that."""
     end_with_parent()
+    try:
+        function, setup = theirs.recv()
+    except (EOFError, OSError):
+        return
     while True:
         try:
             job = theirs.recv()

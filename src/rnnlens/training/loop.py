@@ -87,6 +87,8 @@ def train(
     if isinstance(corpus, Path | str):
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
     check_words(network, corpus)
+    if not len(corpus.train.ids):
+        raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
     about: dict[str, Any] = {
         "schema": RUN_SCHEMA,
         "version": __version__,
