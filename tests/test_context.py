@@ -12,8 +12,9 @@ import torch
 
 import rnnlens
 from rnnlens import Network, RnnlensError, adapt, linear_modes, linear_quality, mode_removal, remove_modes
+from rnnlens.artifacts import write_tensors
 from rnnlens.context import after, effects, linear_effects, word_inputs
-from rnnlens.experiments.toy import study_toy
+from rnnlens.experiments.toy import study_toy, toy_config, train_toy
 from rnnlens.networks.cells import CELLS
 
 HERE = Path(__file__).parent
@@ -258,8 +259,6 @@ def test_the_example_tells_the_story(studied):
 
 @pytest.mark.parametrize("arch", list(CELLS))
 def test_an_untrained_tiny_network_gets_its_study_and_fails_its_claims(tmp_path, arch):
-    from rnnlens.experiments.toy import toy_config, train_toy
-
     config = replace(toy_config(0), epochs=1)
     run = train_toy(tmp_path / "run", arch=arch, hidden=2, embedding=3, reviews=64, config=config)
     study_toy(run, starts=200, progress=False)
@@ -267,3 +266,14 @@ def test_an_untrained_tiny_network_gets_its_study_and_fails_its_claims(tmp_path,
     assert not all(claim["shown"] for claim in claims) and rnnlens.report(run).exists()
     study_toy(rnnlens.load(run.path), starts=200, progress=False)  # again, over what is there
     assert run.results["toy"]["claims"] == rnnlens.load(run.path).results["toy"]["claims"]
+
+
+def test_a_toy_study_keeps_the_arrays_of_an_analysis(tmp_path):
+    run = train_toy(tmp_path / "run", hidden=2, embedding=3, reviews=64, config=replace(toy_config(0), epochs=1))
+    arrays = {"subspace": torch.zeros(1, 2), "slow_points": torch.ones(3, 2)}  # as if by `analyze`
+    mark = write_tensors(run.path / "analysis.safetensors", arrays, {"provenance": run.provenance})
+    run.add_results(subspace={}, line_attractor={"is_line": True}, provenance={"analysis": mark})
+    study_toy(rnnlens.load(run.path), starts=200, progress=False)
+    found = rnnlens.load(run.path)
+    assert "claims" in found.results["toy"] and found.results["line_attractor"] == {"is_line": True}
+    assert found.analysed().keys() == arrays.keys()

@@ -1,6 +1,6 @@
-"""Ordinary files only: links are not followed where that could harm, pipes and devices are refused, and nothing waits.
+"""Open ordinary files only: pipes and devices are refused, and so are links where following them could do harm.
 
-Folders come from other people. A `.lock` in one may be a link to a file of yours, a review may be a pipe that never
+A folder may come from someone else. Its `.lock` may be a link to one of your files, a review may be a pipe that never
 ends, and a file that an export copies may be a link to a private one.
 """
 
@@ -62,4 +62,5 @@ def open_lock(path: Path | str) -> IO[bytes]:
 
 def _refused(path: Path | str, mode: int) -> RnnlensError:
     what = _KINDS.get(stat.S_IFMT(mode), "something else")
-    return RnnlensError(f"{quoted(str(path), 200)} is {what}: expected an ordinary file; move it away")
+    copied = ", or replace it with a copy of the file" if stat.S_ISLNK(mode) else ""  # as in a cache of the hub
+    return RnnlensError(f"{quoted(str(path), 200)} is {what}: expected an ordinary file; move it away{copied}")

@@ -306,14 +306,12 @@ def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
     if wrong:
         raise _misfit(path, wrong)
     for name, array in tensors.items():
-        if array.dtype.kind != "f":
+        if array.dtype.kind != "f":  # copied into real weights, complex ones would lose a part
             raise RnnlensError(
                 f"{quoted(str(path))} holds {name} as {array.dtype}: expected real numbers; train it again"
             )
-    with torch.no_grad(), understood(path, "weights of rnnlens"):
+    with torch.no_grad():
         for name, tensor in wanted.items():
-            if tensors[name].dtype.kind != "f":  # copied into real weights, complex ones would lose a part
-                raise ValueError(f"its {name} is {tensors[name].dtype}, expected real numbers")
             tensor.copy_(torch.from_numpy(tensors[name].copy()))
     network.check_finite(quoted(str(path)))
 

@@ -131,8 +131,7 @@ class Analysis(Shown):
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
-        if path.resolve().is_relative_to(ZOO):
-            raise RnnlensError("this run is part of the package: analyse a copy of it, with `rnnlens demo --out RUN`")
+        _check_not_packaged(path)
         own = self.run is not None and path.resolve() == self.run.path.resolve()
         if not own:
             _check_no_other(path)
@@ -155,6 +154,11 @@ class Analysis(Shown):
             else:
                 write_json(path / "results.json", {**_rounded(self.results), KEY: {**provenance, "analysis": mark}})
         return path
+
+
+def _check_not_packaged(folder: Path) -> None:
+    if folder.resolve().is_relative_to(ZOO):
+        raise RnnlensError("this run is part of the package: analyze a copy of it, with `rnnlens demo --out RUN`")
 
 
 def _check_no_other(folder: Path) -> None:
@@ -304,8 +308,12 @@ def analyze_command(
     """What `rnnlens analyze` and `python -m rnnlens.experiments.analyze` both do: analyze a run and save it there."""
     check_options("analyze", options, reviews=reviews)
     opened = load(run)
+    # What could not be saved is refused now: an analysis can take an hour.
+    _check_not_packaged(opened.path)
+    with exclusive(opened.path, wait=True):
+        pass
     _, data = _opened(opened, corpus)
-    if data is not None and not overwrite:  # before an hour of work, not after it
+    if data is not None and not overwrite:
         check_as_many(opened.results, reviews_to_read(data, reviews), opened.path)
     found = analyze(opened, data, reviews=reviews, progress=True, **options)
     found.save(overwrite=overwrite)

@@ -12,7 +12,11 @@ Facts = list[tuple[str, str]]
 
 
 def describe(path: Path) -> tuple[str, Facts]:
-    """Title and facts of a run folder or a prepared corpus; the whole folder is verified on the way."""
+    """Title and facts of a run folder, `zoo:NAME` or a prepared corpus; the whole folder is verified on the way."""
+    if str(path).startswith("zoo:"):
+        from rnnlens.zoo import packaged
+
+        path = packaged(str(path).removeprefix("zoo:"))
     if (path / "run.json").exists() or (path / "config.json").exists():
         return _run(path)
     if (path / "corpus.json").exists():

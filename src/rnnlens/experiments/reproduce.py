@@ -158,12 +158,13 @@ def one_model(
     }
     if (folder / OUTCOME).exists():
         _, stored = read_tensors(folder / OUTCOME)
-        for name, value in about.items():
-            if stored[name] != value:
-                raise RnnlensError(
-                    f"{quoted(str(folder))} holds a model with other {name}: {quoted(stored[name])}, now "
-                    f"{quoted(value)}; choose another --out, or remove that folder"
-                )
+        with understood(folder / OUTCOME, "outcome of `rnnlens reproduce`"):
+            for name, value in about.items():
+                if stored[name] != value:
+                    raise RnnlensError(
+                        f"{quoted(str(folder))} holds a model with other {name}: {quoted(stored[name])}, now "
+                        f"{quoted(value)}; choose another --out, or move that folder away"
+                    )
         return stored
     since = time.monotonic()
     if model in BASELINES:

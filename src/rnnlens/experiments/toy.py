@@ -129,6 +129,10 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
     }
     toy["claims"] = toy_claims(toy)
     with exclusive(run.path, wait=True):  # both files are of the same study
+        stored = Run(run.path, run.about)  # as it is in the files now
+        if stored.is_analysed() and "subspace" in stored.analysed():  # arrays and results of `analyze` stay together
+            run.add_results(toy=toy)
+            return
         mark = write_tensors(
             run.path / "analysis.safetensors",
             {"slow_points": points.states, "slow_points_q": points.q, "line": line.knots, "line_logits": line.logits},

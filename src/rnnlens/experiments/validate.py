@@ -28,7 +28,7 @@ from rnnlens.context.modifiers import kind_of
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.synthetic import PRESETS, Language, preset
 from rnnlens.corpora.truth import Truth
-from rnnlens.errors import exit_code_of
+from rnnlens.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.experiments.against_truth import scored
 from rnnlens.experiments.ceiling import REACH, known_valences, two_regressions
 from rnnlens.experiments.data_scores import data_scores
@@ -36,6 +36,7 @@ from rnnlens.experiments.recipe import Settings, recipe
 from rnnlens.experiments.scoring import score_words
 from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
 from rnnlens.experiments.workers import run_jobs
+from rnnlens.provenance import KEY, check_named, names_in
 from rnnlens.ranges import check_options
 from rnnlens.replacing import check_folder, check_json
 from rnnlens.terminal import say
@@ -121,7 +122,13 @@ def convolution_of(corpus: Corpus, out: Path, device: str | None) -> ModifierCon
     """A bag of words that learns which of its words modify others, or the one that was fitted before."""
     folder = out / "convolution"
     if (folder / "baseline.json").exists():
-        return ModifierConvolution.load(folder)
+        found = ModifierConvolution.load(folder)
+        seen = np.asarray(found.vocab_.counts), np.asarray(corpus.vocab.counts)
+        if found.vocab_ != corpus.vocab or not np.array_equal(seen[0], seen[1]):
+            raise RnnlensError(
+                f"{quoted(str(folder))} holds a model of another corpus: move it away to fit the model again"
+            )
+        return found
     check_folder(folder, SAVED)
     many = min(TOP, len(corpus.vocab))
     where = device or ("cuda" if torch.cuda.is_available() else None)
@@ -151,17 +158,26 @@ def _strengths(share: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _data(corpus: Corpus, out: Path, ids: np.ndarray) -> dict[str, np.ndarray]:
-    path = out / "data.safetensors"
-    if not path.exists():
-        write_tensors(path, data_scores(corpus, ids), {"what": "scores of words from data alone"})
-    return dict(sorted(read_tensors(path)[0].items()))
+    what = "scores of words from data alone"
+    return dict(sorted(_stored(out / "data.safetensors", corpus, what, lambda: data_scores(corpus, ids)).items()))
 
 
 def _valences(corpus: Corpus, out: Path) -> np.ndarray:
+    what = "weights of words, sparse"
     path = out / "valences.safetensors"
+    return _stored(path, corpus, what, lambda: {"valence": sparse_valences(corpus)[0]})["valence"]
+
+
+def _stored(
+    path: Path, corpus: Corpus, what: str, compute: Callable[[], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Arrays computed from a corpus, or read from the file that holds them; a file of another corpus is refused."""
     if not path.exists():
-        write_tensors(path, {"valence": sparse_valences(corpus)[0]}, {"what": "weights of words, sparse"})
-    return read_tensors(path)[0]["valence"]
+        write_tensors(path, compute(), {"what": what, KEY: {"corpus": corpus.fingerprint}})
+    arrays, about = read_tensors(path)
+    advice = "move it away to compute it again"
+    check_named(path, names_in(about), "corpus", path.parent / "corpus", corpus.fingerprint, advice)
+    return arrays
 
 
 def _plain_accuracy(corpus: Corpus, truth: Truth) -> float:
