@@ -193,7 +193,7 @@ def cases() -> list[Row]:
     """Run the suite's cases of faults, file by file; how many passed and failed."""
     rows = []
     for file in sorted((ROOT / "tests").glob("test_faults*.py")):
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", str(file)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         counts = {name: int(n) for n, name in re.findall(r"(\d+) (passed|failed|error)", done.stdout[-500:])}
         row = {"file": file.relative_to(ROOT).as_posix(), "passed": counts.get("passed", 0),

@@ -313,6 +313,15 @@ def test_an_odd_run_is_exported_in_one_line_or_not_at_all(run, tmp_path, capsys,
     assert not (tmp_path / "hub").exists()
 
 
+@pytest.mark.parametrize("change", [{"columns": {"text": "text"}}, {"columns": 5}, {"rows": [1]}, {"dropped": "x"}])
+def test_an_odd_corpus_is_described_in_one_line(tmp_path, capsys, change):
+    folder = prepared(tmp_path, "text,label\ngood,1\nbad,0\n").path
+    about = read_json(folder / "corpus.json")["about"]
+    forge(folder / "corpus.json", about={**about, **change})
+    code, told = call(capsys, "info", folder)
+    assert code == 1 and told.count("\n") == 1 and "corpus.json" in told
+
+
 def test_complex_weights_are_refused(run, capsys):
     path = run / "weights.safetensors"
     before, (tensors, about) = path.read_bytes(), read_tensors(path)

@@ -68,7 +68,7 @@ def prepare(
             sources, out, weights=weights, overwrite=overwrite, progress=told, **asdict(config)
         )  # fmt: skip
     say(repr(corpus))
-    _show_facts(source_facts(corpus.about))
+    _show_facts(source_facts(corpus))
     say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
 
 

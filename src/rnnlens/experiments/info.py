@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rnnlens.errors import RnnlensError, quoted
+
+if TYPE_CHECKING:
+    from rnnlens.corpora import Corpus
 
 Facts = list[tuple[str, str]]
 
@@ -63,21 +66,32 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
 
 
 def _corpus(path: Path) -> tuple[str, Facts]:
-    from rnnlens.corpora import load_corpus, source_statistics, statistics
+    from rnnlens.artifacts import understood
+    from rnnlens.corpora import load_corpus
 
     corpus = load_corpus(path)
+    with understood(path / "corpus.json", "corpus of rnnlens"):
+        return f"corpus {path}", _corpus_facts(corpus)
+
+
+def _corpus_facts(corpus: Corpus) -> Facts:
+    from rnnlens.corpora import source_statistics, statistics
+
     facts = [("source", str(corpus.about.get("source"))), ("fingerprint", corpus.fingerprint[:8])]
     facts += [("words known", f"{len(corpus.vocab):,}")]
     facts += _split_facts(statistics(corpus))
     by_source = source_statistics(corpus)
     for name, about in _sources(corpus.about):
         facts += [*_source_facts(name, about), *_split_facts(by_source.get(name, {}), "  ")]
-    return f"corpus {path}", facts
+    return facts
 
 
-def source_facts(about: Mapping[str, Any]) -> Facts:
-    """What `prepare` read from each source of a corpus: `about` is the corpus's."""
-    return [fact for name, part in _sources(about) for fact in _source_facts(name, part)]
+def source_facts(corpus: Corpus) -> Facts:
+    """What `prepare` read from each source of a corpus."""
+    from rnnlens.artifacts import understood
+
+    with understood(f"{corpus.path}/corpus.json", "corpus of rnnlens"):
+        return [fact for name, part in _sources(corpus.about) for fact in _source_facts(name, part)]
 
 
 def _sources(about: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
