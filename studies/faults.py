@@ -166,6 +166,9 @@ def strike_pool(study: Study, name: str) -> None:
     study.strike("killed at a touch of a file", name, study.touches(name, {"signal": signal.SIGKILL})[::4])
     study.strike("terminated by the clock", name, study.moments(name, signal.SIGTERM))
     study.strike("Ctrl-C by the clock", name, study.moments(name, signal.SIGINT, 15))
+    for told, kind in (("killed", signal.SIGKILL), ("terminated", signal.SIGTERM)):
+        at = [partial(study.run, name=name, fault={"signal": kind, "workers": n}) for n in (1, 2)]
+        study.strike(f"{told} as workers start", name, at)
 
 
 def struck_foreign(study: Study) -> list[Row]:
