@@ -123,7 +123,7 @@ def train(
         How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
         such as 1000.
     tuned
-        With the settings that come along for this architecture, chosen on IMDB's validation reviews (docs/table.md),
+        Use the bundled settings for this architecture, chosen on IMDB's validation reviews (docs/table.md),
         for about as many steps, but at most three times as many epochs; flags that are given win.
     settings
         The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that are given

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rnnlens.corpora.corpus import Corpus
 
 PACKAGED = Path(__file__).with_suffix(".json")
-"""Settings that come along, for all ten models."""
+"""The bundled settings, for all ten models."""
 
 
 def best(rows: list[dict[str, Any]], model: str) -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     shape.add_argument("--scale", type=float, help="size of the untrained embeddings (default: 1)")
     shape.add_argument("--memory", type=float, help="words that untrained units keep, at most (default: 0, none)")
     parser.add_argument("--refit", action="store_true", help="train on the validation reviews too, to the last epoch")
-    parser.add_argument("--tuned", action="store_true", help="with the settings that come along for Table 1")
+    parser.add_argument("--tuned", action="store_true", help="use the bundled settings of Table 1")
     parser.add_argument("--settings", type=Path, help="a sweep's settings.json; flags that are given win")
     parser.add_argument("--sources", help="train on these sources of the corpus only, with commas")
     parser.add_argument("--resume", action="store_true", help="go on where a killed run stopped")
