@@ -134,7 +134,7 @@ def test_folders_with_something_in_them_are_left_alone(run, tmp_path):
     with pytest.raises(RnnlensError, match="not part of an earlier export"):  # nor a run itself
         rnnlens.export(run, run.path, overwrite=True)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(RnnlensError, match="no folder"):
+    with pytest.raises(RnnlensError, match="not a folder"):
         rnnlens.export(run, tmp_path / "file")
     with pytest.raises(RnnlensError, match="license is 'MY: own'"):
         rnnlens.export(run, tmp_path / "other", license="MY: own")
