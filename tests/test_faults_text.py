@@ -2,6 +2,7 @@
 
 import io
 import sys
+from itertools import islice
 from pathlib import Path
 
 import handmade
@@ -199,6 +200,18 @@ def test_reviews_that_all_lack_words_are_refused(tmp_path):
     for content in ('text,label\n" ",1\n"\t",0\n', 'text,label\n" ",1\n" ",1\nbad,0\n'):
         with pytest.raises(RnnlensError, match=r"(has words|is left to train on): expected reviews .*with words"):
             prepared(tmp_path, content)
+
+
+def test_texts_that_end_before_their_labels_are_refused(tmp_path, monkeypatch):
+    """A damaged parquet file can end polars' batches without an error."""
+    frame = pl.DataFrame({"text": ["good film", "bad film"] * 200, "label": [1, 0] * 200})
+    frame.write_parquet(tmp_path / "r.parquet")
+    collected = pl.LazyFrame.collect_batches
+    monkeypatch.setattr(pl.LazyFrame, "collect_batches", lambda *a, **k: islice(collected(*a, **k), 1))
+    monkeypatch.setattr("rnnlens.corpora.sources._BATCH_BYTES", 1)
+    with pytest.raises(RnnlensError, match=r"r\.parquet.*400 labels, but only \d+ of its texts could be read"):
+        prepare(tmp_path / "r.parquet", tmp_path / "out", min_count=1)
+    assert not (tmp_path / "out").exists()
 
 
 def test_reviews_without_words_are_not_trained_on(tmp_path):

@@ -195,14 +195,21 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | No
     labels = {split: _codes(column, scheme.codes) for split, column in raw.items()}
     _check_classes(labels, where)
 
-    def read() -> Iterator[tuple[str, pl.Series]]:
+    def texts() -> Iterator[tuple[str, pl.Series]]:
         for split, table in tables.items():
             rows = max(1, len(labels[split]))
             size = min(50_000, max(64, _BATCH_BYTES * rows // max(1, table.bytes)))
+            read = 0
             for batch in batches(table, text, size):
+                read += len(batch)
                 yield split, batch
+            if read != len(labels[split]):  # where a damaged file makes polars panic, its batches end without an error
+                raise RnnlensError(
+                    f"cannot read {table.where}: it has {len(labels[split]):,} labels, but only {read:,} of its texts "
+                    "could be read; is the file whole?"
+                )
 
-    return Source(name, labels, read, scheme.name, {"text": text, "label": label}, class_names(scheme.codes))
+    return Source(name, labels, texts, scheme.name, {"text": text, "label": label}, class_names(scheme.codes))
 
 
 def _columns(table: Table, where: str, text: str | None, label: str | None) -> tuple[str, str]:
