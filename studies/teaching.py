@@ -50,7 +50,8 @@ def read_trees(path: Path) -> tuple[Judged, dict[str, int]]:
                 words = [word for child in children for word in (child[1] if isinstance(child, tuple) else [child])]
                 if len(words) <= 10:
                     phrases[" ".join(words).lower()] = label
-                if len(children) == 2 and len(children[0][1]) == 1 and children[1][0] != 0:
+                pair = len(children) == 2 and all(isinstance(child, tuple) for child in children)
+                if pair and len(children[0][1]) == 1 and children[1][0] != 0:
                     judged[children[0][1][0].lower()].append((children[1][0], label))
                 if stack:
                     stack[-1].append((label, words))

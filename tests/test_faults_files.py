@@ -129,7 +129,7 @@ def test_an_estimator_is_replaced_by_another_but_a_file_of_that_name_is_not(
     assert estimator.save(folder) == folder
     (folder / "baseline.json").write_text('{"mine": 1}')
     refused(lambda: estimator.save(folder), tmp_path, "baseline.json")
-    refused(lambda: estimator.save(folder / "baseline.json"), tmp_path, "no folder")
+    refused(lambda: estimator.save(folder / "baseline.json"), tmp_path, "not a folder")
 
 
 def test_a_folder_behind_a_link_is_replaced_and_the_link_stays(estimator: BagOfWords, tmp_path: Path) -> None:

@@ -65,15 +65,15 @@ def test_it_loads_without_transformers_and_the_hub(run, tmp_path):
 
 def test_the_cards_numbers_are_the_runs(tmp_path):
     run = rnnlens.load("zoo:reviews-gru")
-    metadata, body = front_matter(card(run, "imdb-gru", "mit"))
-    assert metadata["license"] == "mit" and metadata["datasets"] == ["stanfordnlp/imdb"]
+    metadata, body = front_matter(card(run, "reviews-gru", "mit"))
+    assert metadata["license"] == "mit" and "datasets" not in metadata  # five sources, not all of the hub
     assert metadata["library_name"] == "rnnlens" and "gru" in metadata["tags"]
     (model,) = metadata["model-index"]
     measured = {m["name"]: m["value"] for m in model["results"][0]["metrics"]}
     assert measured == {f"{part} accuracy": run.results["accuracy"][part] for part in ("validation", "test")}
     assert f"{100 * run.results['accuracy']['test']:.2f} %" in body
     hub = pytest.importorskip("huggingface_hub")
-    seen = hub.ModelCard(card(run, "imdb-gru", "mit")).data
+    seen = hub.ModelCard(card(run, "reviews-gru", "mit")).data
     assert seen.eval_results[0].metric_value == run.results["accuracy"]["validation"]
 
 
@@ -97,6 +97,8 @@ def test_hostile_names_stay_text(run, tmp_path):
     metadata, body = front_matter(text)
     assert metadata["license"] == "unknown" and metadata["datasets"] == [HOSTILE]
     assert "/home/me" not in text
+    parts = [{"name": "a", "source": "/home/me/a.csv", "weight": 1.0}]
+    about["corpus"]["sources"] = parts
     folder = rnnlens.export(evil, tmp_path / "model", name=HOSTILE)
     assert "/home/me" not in (folder / "config.json").read_text() + (folder / "README.md").read_text()
     markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
@@ -132,7 +134,7 @@ def test_folders_with_something_in_them_are_left_alone(run, tmp_path):
     with pytest.raises(RnnlensError, match="not part of an earlier export"):  # nor a run itself
         rnnlens.export(run, run.path, overwrite=True)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(RnnlensError, match="no folder"):
+    with pytest.raises(RnnlensError, match="not a folder"):
         rnnlens.export(run, tmp_path / "file")
     with pytest.raises(RnnlensError, match="license is 'MY: own'"):
         rnnlens.export(run, tmp_path / "other", license="MY: own")

@@ -56,7 +56,7 @@ def export(
             f"license is {quoted(license)}: expected an identifier of the hub, such as apache-2.0 or mit"
         )
     _check_free(to, overwrite)
-    about = {"model_type": KIND, **run.about, "corpus": {**run.about["corpus"], "source": _named(run.about)}}
+    about = {"model_type": KIND, **run.about, "corpus": _without_places(run.about["corpus"])}
     kind = EXPORT if overwrite else None
     with atomic_folder(to, kind) as folder, understood(run.path / "run.json", "run of rnnlens"):
         copy_ordinary(run.weights, folder / MODEL)
@@ -77,7 +77,7 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
     facts = {
         "network": f"{network['arch']}, {network['hidden']} units, words of {network['embedding']} dimensions",
         "words": f"{len(run.vocab):,}",
-        "corpus": f"{plain(_named(run.about))}, fingerprint {plain(corpus['fingerprint'])}",
+        "corpus": f"{plain(_named(corpus))}, fingerprint {plain(corpus['fingerprint'])}",
         **({"started from": plain(str(run.about["start"]["name"]))} if "start" in run.about else {}),
         **{f"{part} accuracy": f"{100 * value:.2f} %" for part, value in _accuracies(run).items()},
         "training": plain(", ".join(f"{key} {value}" for key, value in run.about["config"].items())),
@@ -130,7 +130,7 @@ def _metadata(run: Run, name: str, license: str, dataset: str | None) -> dict[st
     ]
     result = {
         "task": {"type": "text-classification", "name": "Sentiment classification"},
-        "dataset": {"type": found or "local", "name": _named(run.about)},
+        "dataset": {"type": found or "local", "name": _named(run.about["corpus"])},
         "metrics": measured,
     }
     return {
@@ -168,9 +168,15 @@ def _context(run: Run, most: int = 10) -> dict[str, str]:
         }
 
 
-def _named(about: Mapping[str, Any]) -> str:
+def _without_places(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """What run.json says of the corpus, with the names of its sources alone."""
+    parts = [{**part, "source": _named(part)} for part in corpus.get("sources", ())]
+    return {**corpus, "source": _named(corpus), **({"sources": parts} if parts else {})}
+
+
+def _named(corpus: Mapping[str, Any]) -> str:
     """Where the reviews came from: a file's name alone, not where it lay on somebody's machine."""
-    source = str(about["corpus"].get("source", "unknown"))
+    source = str(corpus.get("source", "unknown"))
     if source.lower() in HUB:
         return f"hf://datasets/{HUB[source.lower()]}"
     return source if source.startswith("hf:") else source.replace("\\", "/").rstrip("/").split("/")[-1]

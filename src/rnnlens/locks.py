@@ -1,7 +1,7 @@
 """Lock files: one thread of one process at a time holds a folder.
 
-A lock is a file under `flock`, which the kernel releases when the process ends, whatever ends it. Threads of one
-process exclude one another as well, and a forked child holds nothing of what its parent holds.
+A lock is a file under `flock`, which the kernel releases when the process ends, even if it is killed. Threads of one
+process exclude one another as well, and a forked child does not inherit the locks of its parent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rnnlens.errors import RnnlensError, quoted
 from rnnlens.ordinary import open_lock
 from rnnlens.terminal import say
 
-BRIEF, LIMIT = 1.0, 600.0  # seconds to wait where waiting is not wanted (the workers of a killed command end), and is
+BRIEF, LIMIT = 1.0, 600.0  # seconds to wait: without `wait` (workers of a killed command may be ending), and with it
 ANNOUNCE, POLL = 1.0, 0.02  # seconds until waiting is announced, and between two attempts
 _UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # some file systems have no locks
 

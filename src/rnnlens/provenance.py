@@ -5,8 +5,8 @@
     results.json          names the weights, vocabulary and corpus it was measured with, and the analysis
     analysis.safetensors, states.safetensors   name the weights, vocabulary and corpus
 
-The names are under the key `provenance`. A report shows them, and no command reads it again. Run folders of schema 1
-were written without these names and are not checked; from schema 2 on, a missing name is an error as well.
+The names are under the key `provenance`. A report shows them, and no command reads a report. Run folders of schema 1
+do not have these names (except that of the analysis) and are not checked. From schema 2 on, a missing name is an error.
 """
 
 from __future__ import annotations

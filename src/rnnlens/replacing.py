@@ -1,4 +1,4 @@
-"""What may be replaced: only what rnnlens wrote. Whatever else is in the way is named, and left as it is.
+"""Replace only what rnnlens wrote. An error names anything else that is in the way, and leaves it as it is.
 
 A folder is replaced only if every file in it has a name that rnnlens gives in such a folder, and one of them shows
 that rnnlens wrote it. A file is replaced only by one of the same kind.
@@ -25,7 +25,7 @@ _MARKS = {
     "html": rb'name="generator" content="rnnlens|PlotlyConfig|plotly\.js v', "htm": rb'content="rnnlens',
     "svg": rb"<svg", "pdf": rb"\A%PDF-", "png": rb"\A\x89PNG", "csv": rb"norm_fixed", "parquet": rb"norm_fixed",
 }  # fmt: skip
-"""By suffix: what is in a page, a figure or a table of words. Pictures carry no sign of who drew them."""
+"""By suffix: what is in a page, a figure or a table of words. Nothing in a picture shows which program drew it."""
 
 
 # --- folders ----------------------------------------------------------------------------------------------------------
@@ -46,13 +46,13 @@ class FolderKind:
 
 
 def check_folder(folder: Path | str, kind: FolderKind | None = None) -> None:
-    """Refuse to write a folder, unless there is none yet, or an empty one, or (`kind`) one that may be replaced."""
+    """Refuse to write a folder unless it does not exist, is empty or, with `kind`, is a folder of that kind."""
     folder = Path(folder)
     with told_plainly(folder):
         if not os.path.lexists(folder):
             return
         if not folder.is_dir():
-            raise RnnlensError(f"{quoted(str(folder), 200)} is no folder: choose another")
+            raise RnnlensError(f"{quoted(str(folder), 200)} is not a folder: choose another name")
         sweep_temporaries(folder)
         there = sorted(os.listdir(folder))
         if not there:
@@ -75,8 +75,8 @@ def check_folder(folder: Path | str, kind: FolderKind | None = None) -> None:
 def atomic_folder(path: Path | str, replace: FolderKind | None = None) -> Iterator[Path]:
     """A temporary folder beside `path`, renamed to it when the block ends well.
 
-    What is there already is replaced only if it is of the kind `replace`: checked before the block, and again before
-    the old folder goes, since a command may have written into it meanwhile.
+    A folder that exists is replaced only if it is of the kind `replace`. This is checked before the block and again
+    after it, since a command may have written into the folder meanwhile.
     """
     with told_plainly(path):
         check_folder(path, replace)
@@ -109,8 +109,8 @@ def _is_current(path: Path) -> bool:
 
 
 def _move_into(path: Path, new: Path, kind: FolderKind | None) -> None:
-    """Put the files of a checked folder in place of the old ones. The current folder cannot be replaced without leaving
-    the user's shell in a deleted one: files move one by one, those that vouch for the others last."""
+    """Move files into a checked folder one by one, marked files last. This is for the current folder: replacing it
+    would leave the user's shell in a deleted one."""
     marks = kind.marks if kind is not None else {}
     kept = {file.name for file in new.iterdir()} - set(marks)
     for name in sorted(kind.files - kept) if kind is not None else ():
@@ -121,8 +121,8 @@ def _move_into(path: Path, new: Path, kind: FolderKind | None) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders in one step, so that a process killed here leaves the one or the other; Linux can. Elsewhere
-    renames must do: between them the old one is `.name.….old`, which no sweep removes."""
+    """Swap two folders in one step (Linux), so that a killed process leaves one or the other. Other systems need two
+    renames; between them the old folder is called `.name.….old`, and no sweep removes it."""
     try:
         swap, here, exchange = ctypes.CDLL(None, use_errno=True).renameat2, -100, 2
         if swap(here, os.fsencode(new), here, os.fsencode(old), exchange) == 0:
@@ -143,8 +143,8 @@ def _exchange(new: Path, old: Path) -> None:
 
 
 def check_file(path: Path | str, mark: bytes, what: str) -> None:
-    """Refuse to write a file, unless there is none yet, or an empty one, or one in which the pattern `mark` shows that
-    it is `what`."""
+    """Refuse to write a file unless it does not exist, is empty, or contains the pattern `mark`, which identifies it as
+    `what`."""
     with told_plainly(path):
         if not os.path.lexists(path):
             return
@@ -166,7 +166,7 @@ def check_output(path: Path | str, what: str, *suffixes: str) -> Path:
 
 
 def check_json(path: Path | str, key: str, what: str) -> None:
-    """Refuse to write a JSON file, unless there is none yet, or one of rnnlens that has the entry `key`."""
+    """Refuse to write a JSON file unless it does not exist, or rnnlens wrote it and it has the entry `key`."""
     if not os.path.lexists(path):
         return
     try:

@@ -1,4 +1,4 @@
-"""Flags: which ones were given, whole numbers that are whole, and ranges that are checked before a command runs."""
+"""Flags: which ones were given, whole numbers that are not rounded, and ranges checked before a command runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ else:
 
 
 def whole_numbers_whole(hint: Any, tokens: Sequence[Any]) -> Any:
-    """What cyclopts makes of the words behind a flag; but 1.5 is no whole number, where cyclopts would round it."""
+    """The value of a flag, as cyclopts converts it, but 1.5 is refused for a whole number: cyclopts rounds it."""
     kinds = get_args(hint) or (hint,)
     if int in kinds and float not in kinds:
         for token in tokens:

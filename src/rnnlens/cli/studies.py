@@ -41,7 +41,7 @@ def baselines(
     most
         How many of a run's modifiers.
     settings
-        A sweep's `settings.json`; by default settings that come along.
+        A sweep's `settings.json`; by default the bundled settings.
     refit
         Fit on training and validation reviews together, once every choice is made; needs `--test`.
     test
@@ -177,7 +177,7 @@ def reproduce(
     seeds
         How many trainings of each model.
     settings
-        A sweep's `settings.json`; by default settings that come along. On another corpus than they were chosen on,
+        A sweep's `settings.json`; by default the bundled settings. On another corpus than they were chosen on,
         models are trained for as many steps.
     modifiers
         The modifier words: a list (.json, .txt) or analysed runs; by default what GRUs trained here agree on.

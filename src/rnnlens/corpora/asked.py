@@ -1,4 +1,4 @@
-"""The sources that one corpus is prepared from: each given once, with a short name and a weight."""
+"""The sources that a corpus is prepared from, each with a short name and a weight. No source may be given twice."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Asked:
         if weights is not None and not isinstance(weights, Mapping):
             raise RnnlensError(f"weights is {quoted(weights)}: expected numbers by the names of sources")
         if weights and len(sources) == 1:
-            raise RnnlensError("a weight was given, and a single source: expected weights with several sources only")
+            raise RnnlensError("a weight was given for a single source: weights need several sources; leave it out")
         states = file_states(sources)
         _check_once(sources, states)
         names, given = source_names(sources), dict(weights or {})

@@ -1,4 +1,4 @@
-"""Ids in the numbers of another vocabulary, looked up when they are read: an array on disk is not copied."""
+"""Word ids converted to another vocabulary when they are read, so that an array on disk is not copied."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Recoded:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array that is read, as those of a mapped file may be given back."""
+        """Bytes of the underlying array: corpora release the memory of large mapped files."""
         return self.ids.nbytes
 
     @property

@@ -1,6 +1,6 @@
-"""The input that is held while a network is left alone: zero (a blank input) unless given.
+"""The constant input at which fixed points, lines and modes are computed: zero (the blank input) unless given.
 
-Points, lines and modes carry the input that they belong to, so that nothing is expanded at another one by accident.
+Points, lines and modes store this input, so that nothing is expanded at another one by accident.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def held_input(network: Network, inputs: Inputs, count: int | None = None) -> Te
         return network.h0.new_zeros(network.inputs).detach()
     if isinstance(inputs, str):
         if network.vocab is None or inputs not in network.vocab:
-            raise RnnlensError(f"{quoted(inputs)} is no word of this network: expected one of its vocabulary")
+            raise RnnlensError(f"{quoted(inputs)} is no word of this network: expected a word of its vocabulary")
         inputs = network.embed(torch.tensor(network.vocab.index[inputs], device=network.h0.device))
     expected = f"({network.inputs},)" + ("" if count is None else f" or ({count}, {network.inputs})")
     if not isinstance(inputs, Tensor):
@@ -34,7 +34,7 @@ def held_input(network: Network, inputs: Inputs, count: int | None = None) -> Te
 
 
 def same_input(network: Network, own: Tensor, asked: Inputs) -> Tensor:
-    """The one input (D,) of points that were found at `own`, (D,) or (K, D). Another one may not be asked for."""
+    """The one input (D,) of points that were found at `own`, (D,) or (K, D). If `asked` is another input, an error."""
     if own.ndim == 2:
         if not len(own) or not bool((own == own[0]).all()):
             raise RnnlensError(

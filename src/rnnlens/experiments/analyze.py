@@ -308,11 +308,11 @@ def analyze_command(
     """What `rnnlens analyze` and `python -m rnnlens.experiments.analyze` both do: analyze a run and save it there."""
     check_options("analyze", options, reviews=reviews)
     opened = load(run)
+    _, data = _opened(opened, corpus)
     # What could not be saved is refused now: an analysis can take an hour.
     _check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):
         pass
-    _, data = _opened(opened, corpus)
     if data is not None and not overwrite:
         check_as_many(opened.results, reviews_to_read(data, reviews), opened.path)
     found = analyze(opened, data, reviews=reviews, progress=True, **options)

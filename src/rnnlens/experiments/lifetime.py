@@ -1,7 +1,7 @@
-"""Worker processes end with the process that started them, whatever ends that one.
+"""Worker processes end when the process that started them ends, even if that process is killed.
 
-Every worker leads a process group of its own, so that whatever it starts ends with it. It ends itself, with its group,
-when its parent is gone: the kernel's signal (Linux) or a thread that watches the parent (everywhere) tells it.
+Every worker leads its own process group, so that the processes it starts end with it. A worker learns that its parent
+is gone from a signal of the kernel (Linux) or from a thread that watches the parent, and then kills its group.
 """
 
 from __future__ import annotations

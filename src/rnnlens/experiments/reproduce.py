@@ -1,6 +1,6 @@
 """`rnnlens reproduce`: the ten models of Table 1 on one corpus, and Fig. 10's comparison of architectures.
 
-Settings are chosen on the validation reviews (by `sweep`, or those that come along); then every model is trained on the
+Settings are chosen on the validation reviews (by `sweep`, or the bundled ones); then every model is trained on the
 training and validation reviews together, once for each seed, and reads the test reviews once. Each (model, seed) has
 its own folder and is reused when there; nothing is done twice, and a killed reproduction goes on where it was.
 
@@ -62,7 +62,7 @@ def reproduce(
 ) -> dict[str, Any]:
     """Train or reuse the models, and write `results.json`: `table`, `architectures`, `settings`.
 
-    settings   a sweep's settings.json; by default those that come along
+    settings   a sweep's settings.json; by default the bundled ones
     modifiers  the modifier words; by default the `most` strongest that networks trained here agree on
     trials     search for settings first, with so many trials a model
     balance    weigh the classes equally, however many reviews each has, or not; by default as the settings say
@@ -266,7 +266,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the folder to write, or to go on with")
     parser.add_argument("--model", default="all", help="some of Table 1's models, with commas")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--settings", type=Path, help="a sweep's settings.json; by default those that come along")
+    parser.add_argument("--settings", type=Path, help="a sweep's settings.json; by default the bundled ones")
     parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
     parser.add_argument("--most", type=int, default=400, help="how many modifiers")
     parser.add_argument("--trials", type=int, default=0, help="search for settings first, with so many trials a model")

@@ -123,8 +123,9 @@ def convolution_of(corpus: Corpus, out: Path, device: str | None) -> ModifierCon
     folder = out / "convolution"
     if (folder / "baseline.json").exists():
         found = ModifierConvolution.load(folder)
-        seen = np.asarray(found.vocab_.counts), np.asarray(corpus.vocab.counts)
-        if found.vocab_ != corpus.vocab or not np.array_equal(seen[0], seen[1]):
+        if found.vocab_ != corpus.vocab or not np.array_equal(
+            np.asarray(found.vocab_.counts), np.asarray(corpus.vocab.counts)
+        ):
             raise RnnlensError(
                 f"{quoted(str(folder))} holds a model of another corpus: move it away to fit the model again"
             )

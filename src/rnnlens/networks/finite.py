@@ -1,4 +1,4 @@
-"""Whether numbers can be computed from weights at all: NaN, infinities and overflow are said before, not after."""
+"""Checks for weights that are NaN, infinite or so large that computing with them overflows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a user's module or step function must be: what its class says, and the same at every call.
+"""Checks of a user's torch module or step function.
 
-A torch module is read by its weights, so one that computes something else is refused. A step function must give one
-state for one state and input: no dropout, no noise, no statistics of the batch.
+Of a torch module only the weights are read, so a module that computes something else than its class is refused. A step
+function must be deterministic and treat each row of a batch by itself: no dropout, no noise, no batch statistics.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROWS = 32  # states that a step function is tried on: enough for every dropout t
 
 
 def plain(module: Any, bases: tuple[type[nn.Module], ...], instead: str) -> type[nn.Module] | None:
-    """The torch class that a module is of; None if it is of no such class. A module that computes something else than
+    """Which of the torch classes `bases` a module is of, or None. A module that computes something else than
     its class is refused. instead: what to pass in its place."""
     kind = next((base for base in type(module).__mro__ if base in bases), None)
     if kind is None:
@@ -71,8 +71,8 @@ def own(step: Any) -> Any:
 
 
 def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int, E: Tensor | None) -> None:
-    """Refuse a step that is no step(h, e) on batches, or whose result is not decided by h and e alone. It is tried on a
-    few states around h0 and a few inputs; the modules that it uses, and torch's random numbers, stay as they are."""
+    """Refuse a function that is not a step(h, e) on batches, or whose result depends on anything but h and e. It is
+    called with a few states around h0 and a few inputs; its modules and torch's random state are left as they were."""
     size, chance = len(h0), torch.Generator().manual_seed(0)
     h = h0 + 0.1 * torch.randn(ROWS, size, generator=chance).to(h0)
     e = torch.randn(ROWS, inputs, generator=chance).to(h0)
@@ -110,7 +110,7 @@ def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int
 
 
 def modules_in(step: Any, depth: int = 4) -> list[nn.Module]:
-    """The modules that a function uses: of its closure, defaults, globals, its object, or what a partial holds."""
+    """The modules that a function uses: from its closure, defaults, globals, object, or the arguments of a partial."""
     found: dict[int, nn.Module] = {}
     seen: set[int] = set()
 
@@ -166,7 +166,7 @@ def _names(code: CodeType) -> set[str]:
 
 @contextmanager
 def unchanged(modules: list[nn.Module]) -> Iterator[None]:
-    """Afterwards the modes and buffers of some modules are what they were."""
+    """Restore the modes and buffers of some modules afterwards."""
     parts = [part for module in modules for part in module.modules()]
     modes = [part.training for part in parts]
     buffers = [(buffer, buffer.clone()) for module in modules for buffer in module.buffers()]

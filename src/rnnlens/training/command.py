@@ -71,13 +71,13 @@ def train_command(
     check_options("train", given, threads=threads)
     _, config = resolve(given)
     if settings is not None and tuned:
-        raise RnnlensError(f"settings are {quoted(str(settings))}, but --tuned uses the bundled ones: give one of them")
+        raise RnnlensError(f"got both --tuned and --settings {quoted(str(settings))}: expected one of the two")
     if sources is not None and corpus == "toy":
         raise RnnlensError(f"sources are {quoted(sources)}: the toy language has no sources, expected none")
     if refit and corpus == "toy":
         raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
     begun = None if start is None else _open_start(start, arch, given, corpus, tuned or settings is not None)
-    # The corpus first: a source that is not there is told before torch is imported.
+    # The corpus first: a missing source is reported before torch is imported.
     data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
     if begun is not None:
         from rnnlens.networks import extend
@@ -153,10 +153,10 @@ def _hint(run: Run, corpus: Any) -> str | None:
     same = max(positive, 1 - positive)
     if accuracy > same + 0.1 * (1 - same):
         return None
-    hint = f"hint: {100 * accuracy:.1f} % is hardly better than always saying the same ({100 * same:.1f} %): train for "
+    hint = f"hint: {100 * accuracy:.1f} % is hardly better than a constant answer ({100 * same:.1f} %). Try "
     if "start" in run.about:
-        return hint + "more epochs, or with a higher learning rate"
+        return hint + "more epochs or a higher learning rate"
     return hint + (
-        "more epochs, with the bundled settings (--tuned), begin so that few reviews suffice: "
-        "--scale 0.1 --memory 100 --learning-rate 0.01, or go on from a packaged network: --start zoo:NAME"
+        "more epochs, the bundled settings (--tuned), settings for few reviews (--scale 0.1 --memory 100 "
+        "--learning-rate 0.01), or a packaged network (--start zoo:NAME)"
     )

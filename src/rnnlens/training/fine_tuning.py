@@ -1,4 +1,4 @@
-"""Going on from a trained network: its words and the corpus's new ones, and settings for few reviews."""
+"""Fine-tuning: training continues from a trained network, with settings for few reviews."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ CHOSEN = {
 """Settings for a few thousand reviews: of four, chosen on 1,400 other reviews, with 3,000 Yelp reviews to train on and
 a GRU of film reviews to start from, by the rule of `experiments.settings.best`."""
 KEPT = ("word_dropout", "dropout_run", "blanks", "embedding_dropout", "max_words")
-"""Settings of the first training that stay: what the network is used to reading, blank inputs among it."""
+"""Settings of the first training that are kept: they decide which inputs the network knows, such as blank inputs."""
 
 
 def start_config(run: Run, **changes: Any) -> TrainConfig:
-    """How to train on from a run's network: few epochs at a low rate, words dropped as in the first training."""
+    """Settings to fine-tune a run's network: few epochs at a low rate, word dropout as in the first training."""
     kept = {name: value for name, value in asdict(run.config).items() if name in KEPT}
     return TrainConfig(**{**CHOSEN, **kept, **changes})
 
