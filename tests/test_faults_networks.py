@@ -111,7 +111,7 @@ def test_another_input_than_the_points_is_refused() -> None:
     told(lambda: fit_line_attractor(network, [[0.0] * 3] * 3), "points are 'list'")
 
 
-def test_word_effects_are_refused_on_a_line_at_another_input_than_zero() -> None:
+def test_word_effects_are_refused_on_a_line_at_another_input_than_the_blank_one() -> None:
     from rnnlens.context import find_modifiers
     from rnnlens.context.barcodes import barcode
     from rnnlens.context.edges import edge_gains, ending
@@ -128,10 +128,10 @@ def test_word_effects_are_refused_on_a_line_at_another_input_than_zero() -> None
         lambda: edge_gains(network, line, probes),
         lambda: Probes.from_network(network, line),
     ):
-        told(call, "an input that is not zero")
+        told(call, "an input that is not blank")
     modes = linear_modes(network, line.h_star, "w3")
     e = network.E[:2]
-    told(lambda: rnnlens.mode_removal(network, Q[:, 1], line.h_star, e, modes), "an input that is not zero")
+    told(lambda: rnnlens.mode_removal(network, Q[:, 1], line.h_star, e, modes), "an input that is not blank")
 
 
 # --- networks that are what was given ---------------------------------------------------------------------------------

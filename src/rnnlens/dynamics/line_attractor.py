@@ -52,10 +52,10 @@ class LineAttractor(Shown):
     inputs: Tensor | None = None
 
     def check_blank(self) -> None:
-        """Refuse a line of another input than zero. The effects of words are measured around the blank input."""
+        """Refuse a line of another input than the blank one. The effects of words are measured around the blank input."""
         if self.inputs is not None and bool(self.inputs.any()):
             raise RnnlensError(
-                "this line was fitted to slow points at an input that is not zero: the effects of words are measured "
+                "this line was fitted to slow points at an input that is not blank: the effects of words are measured "
                 "on a line at the blank input; leave out inputs= where the points are found"
             )
 
