@@ -52,7 +52,7 @@ class LineAttractor(Shown):
     inputs: Tensor | None = None
 
     def check_blank(self) -> None:
-        """Refuse a line of another input than the blank one. The effects of words are measured around the blank input."""
+        """Refuse a line at another input than the blank one, around which the effects of words are measured."""
         if self.inputs is not None and bool(self.inputs.any()):
             raise RnnlensError(
                 "this line was fitted to slow points at an input that is not blank: the effects of words are measured "
