@@ -313,7 +313,7 @@ def test_an_export_is_checked_like_a_run(at: Path) -> None:
 def test_a_packaged_run_names_its_rounded_weights_and_what_they_came_from(at: Path, monkeypatch: Any) -> None:
     for module in (packaging, rnnlens.zoo):
         monkeypatch.setattr(module, "HERE", at / "zoo")
-    given = "zoo RUN --name n --source s --corpus c --command d --chosen e".replace("RUN", str(at / "run0")).split()
+    given = "zoo RUN --name n --corpus c --command d --chosen e".replace("RUN", str(at / "run0")).split()
     monkeypatch.setattr("sys.argv", given)
     packaging.main()
     original, packed = rnnlens.load(at / "run0"), rnnlens.load("zoo:n")
