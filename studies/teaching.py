@@ -29,7 +29,7 @@ from rnnlens.experiments.analyze import find_line
 RECORD, PAGE = Path("docs/results/teaching.json"), Path("docs/teaching.md")
 FIGURE, TEMPLATE = Path("docs/images/teaching.svg"), Path(__file__).with_name("teaching.md")
 ORDER = ("imdb", "yelp", "amazon", "yelp-sentences", "phrases", "three", "short", "all")
-TOP, LEAST, PHRASES, LISTED = 5_000, 20, 8_000, 20
+TOP, LEAST, PHRASES, LISTED = 5_000, 20, 2_000, 20
 Judged = dict[str, list[tuple[int, int]]]  # word w → people's labels, −2 … 2, of phrases x and "w x"
 
 

@@ -26,7 +26,7 @@ PACKAGED = FolderKind(
                "README.md"}),
     {"run.json": FINGERPRINTED},
 )  # fmt: skip
-SENTENCES = (
+SENTENCES = (  # the last two are positive, though their words are not
     "This movie is awesome. I like it.",
     "This movie is extremely awesome. I definitely like it.",
     "This movie is not awesome. I don't like it.",
@@ -83,7 +83,8 @@ def card(run: rnnlens.Run, asked: argparse.Namespace) -> str:
     readings = {text: run.network.read(text)[-1][1] for text in SENTENCES}
     return environment.from_string(CARD.read_text(encoding="utf-8")).render(
         run=run, asked=asked, network=run.about["network"], accuracy=run.results["accuracy"],
-        blank=run.results["blank_input"], claims=analysis_claims(run.results), readings=readings,
+        misread=[text for text in SENTENCES[-2:] if readings[text] < 0], blank=run.results["blank_input"],
+        claims=analysis_claims(run.results), readings=readings,
     )  # fmt: skip
 
 

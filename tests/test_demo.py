@@ -107,26 +107,22 @@ def test_the_package_is_never_written_to():
 
 def test_an_analysis_that_cannot_be_saved_is_refused_before_it_begins(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("rnnlens.experiments.analyze.analyze", lambda *given, **options: pytest.fail("it began"))
-    code, _, err = run_cli(capsys, "analyze", "zoo:imdb-gru")
+    code, _, err = run_cli(capsys, "analyze", "zoo:reviews-gru")
     assert code == 1 and "part of the package" in err
-    unpack("imdb-gru", tmp_path / "run")
+    unpack("reviews-gru", tmp_path / "run")
     (tmp_path / "run" / ".lock").mkdir()  # as good as a folder that cannot be written, whoever runs this
     code, _, err = run_cli(capsys, "analyze", tmp_path / "run")
     assert code == 1 and "is a folder: expected an ordinary file" in err
 
 
 def test_info_takes_a_packaged_run(capsys):
-    code, out, _ = run_cli(capsys, "info", "zoo:imdb-gru")
+    code, out, _ = run_cli(capsys, "info", "zoo:reviews-gru")
     assert code == 0 and "finished" in out
 
 
 def test_the_demo_does_not_take_over_another_run(tmp_path):
-    import shutil
-
-    shutil.copytree(packaged("reviews-gru"), tmp_path / "mine")
-    stored = tmp_path / "mine" / "weights.safetensors"
-    run = rnnlens.load(tmp_path / "mine")
-    weights = {name: tensor + 1 for name, tensor in run.network.state_dict().items()}
-    rnnlens.artifacts.write_tensors(stored, weights)
+    unpack("reviews-vanilla", tmp_path / "mine")
+    before = sorted((path.name, path.read_bytes()) for path in (tmp_path / "mine").iterdir() if path.is_file())
     with pytest.raises(RnnlensError, match="another run"):
         unpack("reviews-gru", tmp_path / "mine")
+    assert before == sorted((path.name, path.read_bytes()) for path in (tmp_path / "mine").iterdir() if path.is_file())
