@@ -90,5 +90,7 @@ def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> d
             return choice
         there = choice["parameters"]["epochs"]
         epochs = min(3 * there, max(2, round(there * documents / max(1, len(corpus.train)))))
-        fewer = min(choice["parameters"]["batch"], max(32, len(corpus.train) // 40))
-        return {**choice, "parameters": {**choice["parameters"], "epochs": epochs, "batch": fewer}}
+        parameters = {**choice["parameters"], "epochs": epochs}
+        if "batch" in parameters:
+            parameters["batch"] = min(parameters["batch"], max(32, len(corpus.train) // 40))
+        return {**choice, "parameters": parameters}
