@@ -25,6 +25,7 @@ import rnnlens
 from rnnlens.artifacts import atomic_file
 from rnnlens.context.effects import effects
 from rnnlens.experiments.analyze import find_line
+from rnnlens.figures import write_figure
 
 RECORD, PAGE = Path("docs/results/teaching.json"), Path("docs/teaching.md")
 FIGURE, TEMPLATE = Path("docs/images/teaching.svg"), Path(__file__).with_name("teaching.md")
@@ -165,7 +166,7 @@ def main() -> None:
     )
     with atomic_file(PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    rnnlens.figures.write_figure(figure(rows), FIGURE)
+    write_figure(figure(rows), FIGURE)
 
 
 if __name__ == "__main__":
