@@ -67,7 +67,7 @@ def test_scores_keep_their_distance_where_modifiers_are_hard_to_find(weaker):
     alone = weaker["regressions"]["scores"]["strength, shrunk"]["average_precision"]
     assert found["documents"] >= 0.62  # measured: 0.69
     assert found["sure"] >= 0.62  # 0.70
-    # The score is not corrected for what words of like valence do: with one topic that costs (0.61 with it).
+    # The score is not corrected for what words of similar valence do: with one topic that costs (0.61 with it).
     assert found["score"] >= 0.39  # 0.46
     assert found["documents"] >= found["norm_fixed"] + 0.4  # 0.16
     assert found["documents"] >= alone + 0.03  # 0.61

@@ -121,7 +121,7 @@ def analyze(
     corpus
         The prepared corpus that it was trained on.
     reviews
-        Read at most so many reviews of a split, drawn at random: on a CPU, 5000 take a quarter of an hour. An
+        Read at most this number of reviews of a split, drawn at random: on a CPU, 5000 take a quarter of an hour. An
         analysis of more reviews that is there already is kept: the command ends before it does anything.
     overwrite
         Replace an analysis of more reviews.

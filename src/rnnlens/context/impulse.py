@@ -77,7 +77,7 @@ def responses(network: Network, h: Tensor, steps: int) -> Tensor:
 
 @torch.no_grad()
 def settle(network: Network, h: Tensor, steps: int) -> Tensor:
-    """The states after so many blank inputs, (..., N) → (..., N)."""
+    """The states after `steps` blank inputs, (..., N) → (..., N)."""
     for _ in range(steps):
         h = network.step(h)
     return h

@@ -54,7 +54,7 @@ def sweep(
     out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
     about = mark(data, modifiers)
-    earlier_models(out / "settings.json", data.fingerprint)  # what may not be replaced is told before the first trial
+    earlier_models(out / "settings.json", data.fingerprint)  # refuse before the first trial
     if storage is None:
         check_file(out / "ledger.db", rb"\ASQLite format 3\x00", "a ledger of trials")
     url = storage or f"sqlite:///{out / 'ledger.db'}"
