@@ -2,9 +2,9 @@ r"""The recipe of the packaged networks: train its twelve networks again, or cho
 
     rnnlens prepare imdb yelp amazon yelp-sentences phrases --out CORPUS \
         --vocab-size 12000 --min-count 5 --neighbours 50
-    python -m studies.recipe CORPUS --out DIR               # four architectures, three seeds: about 6 minutes on one H200
-    python -m studies.recipe CORPUS --out DIR --mixtures    # GRUs and LSTMs on parts of the corpus; estimated: 12 minutes more
-    python -m studies.recipe --choose                       # docs/results/recipe-search.json → the bundled settings
+    python -m studies.recipe CORPUS --out DIR             # four architectures, three seeds: about 6 minutes on an H200
+    python -m studies.recipe CORPUS --out DIR --mixtures  # GRUs and LSTMs on parts of it; estimated: 12 minutes more
+    python -m studies.recipe --choose                     # docs/results/recipe-search.json → the bundled settings
 
 Networks train side by side, each in a process of its own (`python -m rnnlens.training CORPUS --tuned …`); finished ones
 are not trained again. On a GPU start NVIDIA's multi-process service first: it lets the processes share the device.
