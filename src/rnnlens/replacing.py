@@ -23,7 +23,7 @@ FINGERPRINTED = rb'\A\{\s*"fingerprint": "'  # how `write_json` begins
 TENSORS = rb'"fingerprint":\s*"'  # in the header that `write_tensors` writes
 _MARKS = {
     "html": rb'name="generator" content="rnnlens|PlotlyConfig|plotly\.js v', "htm": rb'content="rnnlens',
-    "svg": rb"<svg", "pdf": rb"\A%PDF-", "png": rb"\A\x89PNG", "csv": rb"norm_fixed", "parquet": rb"norm_fixed",
+    "svg": rb"<svg", "pdf": rb"\A%PDF-", "png": rb"\A\x89PNG", "csv": rb"on_positive", "parquet": rb"on_positive",
 }  # fmt: skip
 """By suffix: what is in a page, a figure or a table of words. Nothing in a picture shows which program drew it."""
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rnnlens.cli.printing import Arch, Device, show_report
 from rnnlens.terminal import say, show, table_of
+
+if TYPE_CHECKING:
+    from rnnlens.context.modifiers import Modifiers
 
 LISTED = 15  # words of each list that an analysis prints
 
@@ -144,6 +147,13 @@ def analyze(
     _analyze(run, corpus, table, top=top, seed=seed, device=device, reviews=reviews, overwrite=overwrite)
 
 
+def _strength(words: Modifiers, word: str | None) -> str:
+    if word is None:
+        return ""
+    row = words[word]
+    return f"{row['strength']:+.2f} ± {row['error']:.2f}"
+
+
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
     """Analyze, save, print what is most worth knowing, write the report."""
     from rnnlens.context.blank import BlankInput
@@ -153,15 +163,19 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     analysis = analyze_command(run, corpus, **options)
     results, words = analysis.results, analysis.modifiers
     both = words.strongest(LISTED, ("negator", "diminisher")), words.strongest(LISTED, "intensifier")
-    shown = table_of("negators and diminishers", "share", "intensifiers", "share", title="the strongest modifiers")
+    shown = table_of("negators and diminishers", "strength", "intensifiers", "strength", title="the clearest modifiers")
     for less, more in zip_longest(*both):
-        shown.add_row(less or "", f"{words[less]['share']:+.2f}" if less else "",
-                      more or "", f"{words[more]['share']:+.2f}" if more else "")  # fmt: skip
+        shown.add_row(less or "", _strength(words, less), more or "", _strength(words, more))
     if any(both):
         show(shown)
-        say("share: what happens to the valence of the next word; −1 takes it away, −2 flips it, +1 doubles it")
+        say("strength: by what share a word changes the effect of the next one, ± its standard error;")
+        say("−1 takes the effect away, −2 flips it, +1 doubles it. The most certain come first.")
     else:
-        say("no word changes the next one's valence by a tenth: this network reads much like a bag of words does")
+        unclear = results["modifiers"]["unclear"]
+        say(
+            f"no word is clearly a modifier ({unclear:,} are unclear): too little data to tell, or this network reads "
+            "much like a bag of words"
+        )
 
     def percent(shares: list[float]) -> str:
         return ", ".join(f"{100 * share:.1f} %" for share in shares[:3])

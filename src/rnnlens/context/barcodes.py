@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.effects import linear_effects, word_inputs
-from rnnlens.context.modifiers import kind_of
+from rnnlens.context.strength import kind_of
 from rnnlens.context.probes import Probes
 from rnnlens.display import Facts, Shown, sticks_svg
 from rnnlens.dynamics import LineAttractor
@@ -39,8 +39,9 @@ class Barcode(Shown):
 
     @property
     def kind(self) -> str:
-        """negator, intensifier, diminisher or other, by the sign pattern of the two means."""
-        return kind_of(self.share, float(self.positive.mean()), float(self.negative.mean()))
+        """negator, intensifier, diminisher or none, by the sign pattern of the two means."""
+        shift = float(self.positive.mean()) * float(self.negative.mean()) > 0  # both change in the same direction
+        return "none" if shift else kind_of(self.share)
 
     def results(self) -> dict[str, Any]:
         """For results.json, under `barcodes.<word>`."""

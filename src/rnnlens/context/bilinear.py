@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.context.modifiers import Modifiers
+from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.display import Facts, Shown, percents
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_features
@@ -71,9 +71,9 @@ def fit_bilinear(
     network: Network, line: LineAttractor, modifiers: Modifiers, rank: int = 3, most: int = 10, seed: int = 0,
     rows: Tensor | None = None,
 ) -> Bilinear:  # fmt: skip
-    """Fit the model to the modifiers (or the given rows of the table), with 1 … `most` terms."""
+    """Fit the model to the 400 words of largest norm (or the given rows of the table), with 1 … `most` terms."""
     line.check_blank()
-    rows = modifiers.selected if rows is None else rows
+    rows = modifiers.norm.argsort(descending=True)[:MOST] if rows is None else rows
     if len(rows) < 5:
         raise RnnlensError(f"{len(rows)} modifiers: expected at least 5 to fit the bilinear model to")
     X = (modifiers.h_mod[rows] - line.h_star).double()

@@ -8,62 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.context.decay import ExponentialFit, fit_exponential
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.subspace import Subspace
 from rnnlens.display import Facts, Shown, lines_svg, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
-
-
-@dataclass(frozen=True, eq=False)
-class ExponentialFit(Shown):
-    """a·exp(−t/τ) + c for many series at once: tau, a, c, r2, each (...). τ is NaN where a series does not decay."""
-
-    tau: Tensor
-    a: Tensor
-    c: Tensor
-    r2: Tensor
-
-    def at(self, t: Tensor) -> Tensor:
-        """The fitted curves at times t (T,), (..., T)."""
-        return self.a.unsqueeze(-1) * torch.exp(-t / self.tau.unsqueeze(-1)) + self.c.unsqueeze(-1)
-
-    def _facts(self) -> Facts:
-        known = self.tau[~self.tau.isnan()]
-        return [
-            ("series", self.tau.numel()), ("of which decay", known.numel()),
-            ("τ, median", float(known.median()) if known.numel() else None), ("R², median", float(self.r2.median())),
-        ]  # fmt: skip
-
-
-@torch.no_grad()
-def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = None, steps: int = 200) -> ExponentialFit:
-    """Fit y(t) ≈ a·exp(−t/τ) + c to series (..., T) at t = 0 … T−1.
-
-    For each τ of a fine logarithmic grid a and c are a linear regression in closed form; the best τ is kept. Where the
-    best is the shortest or longest on the grid, explains less than half of the series, or leaves more than goes, there
-    is none to tell.
-    """
-    T = y.shape[-1]
-    grid = torch.logspace(
-        torch.log10(torch.tensor(shortest)), torch.log10(torch.tensor(longest or float(T))), steps, dtype=torch.float64
-    ).to(y.device)
-    t = torch.arange(T, dtype=torch.float64, device=y.device)
-    basis = torch.exp(-t / grid.unsqueeze(1))
-    centred = basis - basis.mean(1, keepdim=True)
-    unit = centred / centred.norm(dim=1, keepdim=True)
-    flat = y.double().reshape(-1, T)
-    around = flat - flat.mean(1, keepdim=True)
-    best = (around @ unit.t()).square().max(1)
-    spread = around.square().sum(1)
-    k = best.indices
-    a = (around * centred[k]).sum(1) / centred[k].square().sum(1)
-    c = flat.mean(1) - a * basis[k].mean(1)
-    r2 = torch.where(spread > 0, best.values / spread.clamp(min=1e-300), torch.zeros_like(spread))
-    falls = a.abs() > c.abs()  # it goes down from a + c to c: most of it goes
-    tau = torch.where((k > 0) & (k < steps - 1) & (r2 >= 0.5) & falls, grid[k], torch.nan)
-    return ExponentialFit(*(x.reshape(y.shape[:-1]).to(y.dtype) for x in (tau, a, c, r2)))
 
 
 @torch.no_grad()

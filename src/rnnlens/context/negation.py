@@ -1,4 +1,4 @@
-"""Is negation additive or multiplicative (§11)? A shift of every word's valence towards the other side, or a factor?"""
+"""What form negation has (§11): a shift of every word's effect to the other side, a factor, or a reversal?"""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from rnnlens.networks import Network
 
 @torch.no_grad()
 def negation_form(network: Network, line: LineAttractor, modifiers: Modifiers, most: int = 50) -> dict[str, Any]:
-    """For the strongest negators and diminishers: the probes' effects y after the word from their effects x before it,
-    as y = x − s·sign(x) (additive) and as y = m·x (multiplicative), one number each; which leaves less."""
+    """For the strongest negators and diminishers, the probes' effects y after the word from their effects x before it in
+    three forms: a shift y = x − s·sign(x), a factor y = m·x, and a reversal y = −x. Each is told by the share of the
+    change y − x that it explains, in the mean over words; below 0 it is worse than no change."""
     line.check_blank()
     rows = [i for i in modifiers.order.tolist() if modifiers.kinds[i] in ("negator", "diminisher")][:most]
     if not rows:
@@ -28,13 +29,14 @@ def negation_form(network: Network, line: LineAttractor, modifiers: Modifiers, m
     factor = (y @ x).unsqueeze(1) / x.square().sum()
     additive = (y - (x - shift * sign)).square().sum(1)
     multiplicative = (y - factor * x).square().sum(1)
+    reversal = (y + x).square().sum(1)
     spread = (y - x).square().sum(1)
     return {
         "n": len(rows),
         "words": [modifiers.words[i] for i in rows],
-        "additive_better": float((additive < multiplicative).double().mean()),
-        "additive_explained": float((1 - additive / spread).mean()),
-        "multiplicative_explained": float((1 - multiplicative / spread).mean()),
+        "shift_explained": float((1 - additive / spread).mean()),
+        "factor_explained": float((1 - multiplicative / spread).mean()),
+        "reversal_explained": float((1 - reversal / spread).mean()),
         "shift": shift.squeeze(1).tolist(),
         "factor": factor.squeeze(1).tolist(),
     }

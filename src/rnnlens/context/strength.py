@@ -1,80 +1,132 @@
-"""How strongly a word modifies those that follow it, as far as it lasts, and how sure one may be of it.
+"""How strongly a word changes the effect of the next word, and how sure that is.
 
-strength  by how much the effects of strong probe words, full and as they will read some words later, are larger or
-          smaller after the word than after a blank input, as a share: −1 takes valence away, −2 flips it. What shows in
-          the readout at once and is soon forgotten, as much does after strong words, is left out, and so is what words
-          of the same valence show on average.
-sure      the strength less what words of like valence show by chance (1.5 standard deviations of them), and shrunk by
-          how little the network has seen of the word: n/(n + prior) of it for a word seen n times.
+The effect of a word v at a state h is what it adds to the logit beyond a blank input, w·[F(h, v) − F(h, 0)]. C(h) is
+the mean effect of positive probe words at h, less that of negative ones. The strength of a word is
 
-Both were chosen on synthetic languages other than those that docs/validation.md reports.
+    C(F(h*, word)) / C(h*) − 1 :
+
+−1 takes the effect of the next word away, −2 flips it, +1 doubles it, 0 leaves it as it is. Nothing is linearised.
+
+Its error is a standard error with three parts: other probe words, other places of the line than h*, and another
+training of the same network. The last is estimated for a single network by a rule that was fitted to networks trained
+with several seeds (`studies.errors`), and measured where several networks are given.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
 import torch
 from torch import Tensor
 
 from rnnlens.context.effects import effects
 from rnnlens.context.probes import Probes
-from rnnlens.dynamics.jacobians import linearise
+from rnnlens.dynamics import LineAttractor
+from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 
-PRIOR = 100.0  # how many occurrences outweigh the belief that a word modifies nothing
-STRONG = 25  # probes of each side, the first: those whose valence is surest
-LATER = 10  # words after which an effect is said to last
-CHANCE = 1.5  # standard deviations of what words of like valence show by chance
-GROUP = 250  # words of like valence that are compared; fewer at the ends, where valence changes fast
+NEGATES = -0.5  # a negator has at most this strength
+CHANGES = 0.1  # a word with a strength of a smaller size changes nothing worth a name
+SURE = 2.0  # standard errors from 0 from which on a strength is clear
+MODIFIERS = ("negator", "diminisher", "intensifier")
+KINDS = ("none", *MODIFIERS, "valence", "unclear")
+PLACES = (0.25, 0.75)  # where on the line, as a share of its range of logits, strengths are measured again
+FEW = 25  # probe words of each side that are enough there
+RULE = Path(__file__).with_name("errors.json")
+
+
+@dataclass(frozen=True, eq=False)
+class Strengths:
+    """Of M words, each (M,). valence: a word's own effect at h*; own: in units of the mean size of a probe word's.
+    from_probes, from_places: two parts of the error; the third depends on the training."""
+
+    strength: Tensor
+    valence: Tensor
+    own: Tensor
+    from_probes: Tensor
+    from_places: Tensor
 
 
 @torch.no_grad()
-def lasting(network: Network, h: Tensor, later: int = LATER) -> Tensor:
-    """A readout (N,) of what the logit will be some steps later: wᵀ J_rec(h)^later, for deflections from h (N,)."""
-    at, read = linearise(network, h.unsqueeze(0)), network.w.unsqueeze(0)
-    for _ in range(later):
-        read = at.rec_T(read)
-    return read[0]
-
-
-@torch.no_grad()
-def strengths(network: Network, h: Tensor, ids: Tensor, probes: Probes) -> tuple[Tensor, Tensor]:
-    """Of words (M,) read at h (N,): by how much the probes' lasting contrast changes, as a share, and the words' own
-    lasting effects; nothing is corrected yet."""
+def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes) -> Strengths:
+    """Measure words, given by their ids (M,), at h* and at other places of the line."""
     assert network.E is not None
-    read, e = lasting(network, h), network.E.detach()[ids]
-    strong = probes.first(STRONG)
-    after = network.step(h.expand(len(ids) + 1, -1), torch.cat([e, e.new_zeros(1, network.inputs)]))
-    contrast = strong.contrast(effects(network, after, strong.inputs(network), read))
-    return contrast[:-1] / contrast[-1] - 1, effects(network, h, e, read)
+    words, e = network.E.detach()[ids], probes.inputs(network)
+    usual = effects(network, line.h_star, e)
+    strength, error = _ratio(network, line.h_star, words, e, probes)
+    valence = effects(network, line.h_star, words)
+    few = probes.first(FEW)
+    low, high = line.range
+    places = [line.h_star, *(line.at(low + share * (high - low)) for share in PLACES)]
+    at = torch.stack([_ratio(network, h, words, few.inputs(network), few)[0] for h in places])
+    return Strengths(strength, valence, valence / usual.abs().mean(), error, at.std(0))
 
 
-def beyond_valence(strength: Tensor, valence: Tensor) -> Tensor:
-    """Strengths (M,) less the median of words of like valence, where there are enough words to tell."""
-    if len(strength) < 4 * GROUP:
-        return strength
-    x, y = valence.double().cpu().numpy(), strength.double().cpu().numpy()
-    groups = [rows for rows in np.split(np.argsort(x, kind="stable"), _cuts(len(x))) if len(rows)]
-    at, usual = [np.median(x[rows]) for rows in groups], [np.median(y[rows]) for rows in groups]
-    return strength - torch.as_tensor(np.interp(x, at, usual)).to(strength)
+def _ratio(network: Network, h: Tensor, words: Tensor, e: Tensor, probes: Probes) -> tuple[Tensor, Tensor]:
+    """The strengths of embedded words (M, D) at a state (N,), and their standard errors over the choice of probes."""
+    usual = effects(network, h, e)
+    after = effects(network, network.step(h.expand(len(words), -1), words), e)
+    base = 2 * probes.contrast(usual)
+    strength = 2 * probes.contrast(after) / base - 1
+    left = probes.split(after - (1 + strength).unsqueeze(1) * usual)  # how each probe departs from the common factor
+    variance = sum((part.var(-1) / part.shape[-1] for part in left if part.shape[-1] > 1), torch.zeros_like(strength))
+    return strength, variance.sqrt() / base.abs()
 
 
-def sure_scores(strength: Tensor, valence: Tensor, counts: Tensor | None, prior: float = PRIOR) -> Tensor:
-    """What of strengths (M,) is beyond chance, given the spread of words of like size of valence; shrunk by counts."""
-    if len(strength) >= 4 * GROUP:
-        x, y = valence.double().abs().cpu().numpy(), strength.double().cpu().numpy()
-        groups = np.array_split(np.argsort(x, kind="stable"), len(x) // GROUP)
-        at = [np.median(x[rows]) for rows in groups]
-        spread = [np.median(np.abs(y[rows] - np.median(y[rows]))) / 0.6745 for rows in groups]
-        chance = CHANCE * torch.as_tensor(np.interp(x, at, spread)).to(strength)
-        strength = strength.sign() * (strength.abs() - chance).clamp(min=0)
-    return strength if counts is None else strength * (counts / (counts + prior)).to(strength)
+def training_error(strength: Tensor, own: Tensor, counts: Tensor | None) -> Tensor:
+    """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json.
+
+    It grows with the size of the strength and of the word's own effect, and with how little the word was seen."""
+    rule = _rule()
+    seen = torch.full_like(strength, rule["usual_count"]) if counts is None else counts.to(strength)
+    rare = rule["rare"] / seen.clamp(min=1).sqrt()
+    return (rule["floor"] ** 2 + (rule["own"] * own) ** 2 + (rule["size"] * strength) ** 2 + rare**2).sqrt()
 
 
-def _cuts(n: int) -> list[int]:
-    """Where to cut n sorted words into groups: small ones at both ends, growing to GROUP towards the middle."""
-    cuts, size = [0], 20
-    while cuts[-1] + size < n // 2:
-        cuts.append(cuts[-1] + size)
-        size = min(GROUP, int(1.3 * size) + 1)
-    return sorted({*cuts[1:], *(n - cut for cut in cuts[1:])})
+@cache
+def _rule() -> dict[str, float]:
+    return json.loads(RULE.read_text(encoding="utf-8"))["rule"]
+
+
+def kind_of(strength: float, error: float = 0.0, own: float = 0.0) -> str:
+    """What a word is called by its strength, its error, and its own effect in units of a probe word's.
+
+    none: it changes little. unclear: it may change nothing. valence: its own effect is larger than the change that it
+    makes to a probe word's."""
+    if abs(strength) < CHANGES:
+        return "none"
+    if abs(strength) <= SURE * error:
+        return "unclear"
+    if abs(own) > abs(strength):
+        return "valence"
+    return "intensifier" if strength > 0 else "negator" if strength <= NEGATES else "diminisher"
+
+
+def certain(strength: Tensor, error: Tensor) -> Tensor:
+    """The end of the interval strength ± 2 errors that is nearer 0, and 0 where the interval reaches it."""
+    return strength.sign() * (strength.abs() - SURE * error).clamp(min=0)
+
+
+@torch.no_grad()
+def fading(network: Network, line: LineAttractor, h_mod: Tensor, probes: Probes, lags: int = 10) -> Tensor:
+    """The strength (M, lags + 1) of words after 0, 1, … blank inputs, from the states h_mod (M, N) right after them."""
+    few = probes.first(FEW)
+    e = few.inputs(network)
+    found, state, plain = [], h_mod, line.h_star
+    for _ in range(lags + 1):
+        found.append(few.contrast(effects(network, state, e)) / few.contrast(effects(network, plain, e)) - 1)
+        state, plain = network.step(state), network.step(plain)
+    return torch.stack(found, -1)
+
+
+def check_measured(**measured: Tensor) -> None:
+    """Refuse measures that are not finite."""
+    wild = [name for name, values in measured.items() if not bool(values.isfinite().all())]
+    if wild:
+        raise RnnlensError(
+            f"the {', '.join(wild)} of some words is not finite: the probe words have no effect at h*, or the weights "
+            "are too large; train the network again, or pass other probes"
+        )

@@ -99,13 +99,12 @@ def fit_subspace(
 ) -> Subspace:
     """Centred PCA of the modifiers' deflections with the line's own direction taken out.
 
-    rank: how many components; None: all there are, at most 10. rows: which of the words; by default the modifiers."""
+    rank: how many components; None: all there are, at most 10. rows: which of the words; by default the strongest 400."""
     line.check_blank()
-    rows = modifiers.selected if rows is None else rows
+    rows = modifiers.strong if rows is None else rows
     if len(rows) < 2:
         raise RnnlensError(
-            f"{len(rows)} modifiers above the threshold {modifiers.threshold:g}: expected at least 2 to fit a subspace "
-            "to (lower `threshold`)"
+            f"{len(rows)} words: expected at least 2 to fit a subspace to (raise `top` of find_modifiers)"
         )
     span = line.valence.double()
     deflections = (modifiers.h_mod[rows] - line.h_star).double()
@@ -117,9 +116,9 @@ def fit_subspace(
     rank = min(10, kept) if rank is None else rank
     if not 1 <= rank <= kept:
         raise RnnlensError(f"rank is {rank}: expected 1 … {kept}, the dimensions that modifiers span off the line")
-    share = modifiers.share[rows].double()
+    strength = modifiers.strength[rows].double()
     # A component has no sign of its own: it points to where valence is stressed.
-    sign = torch.sign(((deflections - mean) @ axes.t()).t() @ (share - share.mean()))
+    sign = torch.sign(((deflections - mean) @ axes.t()).t() @ (strength - strength.mean()))
     axes = axes * torch.where(sign == 0, 1.0, sign).unsqueeze(1)
     variance = size.square()
     dtype = line.h_star.dtype

@@ -53,9 +53,7 @@ from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
 SETTLE = (200, 100, 50, 20, 10, 0)  # blank inputs before slow points are sought: fast decay is not the line
-MEASURES = (  # of each word, in analysis.safetensors
-    "score", "share", "valence", "interaction", "norm_fixed", "norm_nearest", "on_positive", "on_negative",
-)  # fmt: skip
+MEASURES = ("strength", "error", "valence", "own", "norm", "tau", "on_positive", "on_negative")  # stored of each word
 EDGES = ("beginning", "ending")  # of documents
 LEAST = 5  # words: with fewer there is nothing to fit
 EXAMPLES = (
@@ -92,12 +90,12 @@ class Analysis(Shown):
         measures (C, M): the columns `MEASURES` of their table; places (M, R): where they take the state in the
         modifier subspace."""
         slow = self.points.take(self.points.converged.nonzero()[:, 0])
-        columns = self.modifiers.columns()
+        words = self.modifiers
         return {
             "slow_points": slow.states, "slow_points_q": slow.q, "line": self.line.knots,
             "line_logits": self.line.logits, "h_star": self.line.h_star, "subspace": self.subspace.components,
             "line_directions": self.subspace.line, "bilinear_m": self.bilinear.m,
-            "words": self.modifiers.ids.int(), "measures": torch.tensor([columns[name] for name in MEASURES]),
+            "words": words.ids.int(), "measures": torch.stack([getattr(words, name).float() for name in MEASURES]),
             "places": self.subspace.project(self.modifiers.h_mod),
         }  # fmt: skip
 
@@ -239,7 +237,7 @@ def analyze(
         told("modifiers")
         modifiers = find_modifiers(network, line, top=top, probes=probes)
         told("subspace")
-        wide = fit_subspace(network, line, modifiers, rank=None, rows=modifiers.strong)
+        wide = fit_subspace(network, line, modifiers, rank=None)
         subspace = wide.take(min(rank, wide.rank))
         told("timescales")
         scales = timescales(network, subspace, modifiers)
@@ -252,8 +250,8 @@ def analyze(
         impulses = {word: impulse(network, line, subspace, word) for word in named}
         told("bilinear model")
         by_norm = modifiers.norm.argsort(descending=True)[:MOST]  # the paper's choice of modifiers
-        bilinear = fit_bilinear(network, line, modifiers, rank=min(3, wide.rank), rows=by_norm)
-        recommended = fit_bilinear(network, line, modifiers, rank=min(3, wide.rank), rows=modifiers.strong)
+        bilinear = fit_bilinear(network, line, modifiers, rank=min(3, wide.rank))
+        by_strength = fit_bilinear(network, line, modifiers, rank=min(3, wide.rank), rows=modifiers.strong)
         told("edges of documents")
         first = beginning(network, line, subspace, probes)
         last = ending(network, line, probes)
@@ -282,7 +280,7 @@ def analyze(
                 "by_norm": fit_subspace(network, line, modifiers, rank=None, rows=by_norm).explained.tolist()[:10],
             },
             "timescales": scales.results(),
-            "bilinear": {**bilinear.results(), "recommended": recommended.results()},
+            "bilinear": {**bilinear.results(), "by_strength": by_strength.results()},
             "beginning": first.results(),
             "ending": last.results(),
         }  # fmt: skip

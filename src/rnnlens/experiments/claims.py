@@ -12,6 +12,7 @@ from statistics import mean, median
 from typing import Any
 
 from rnnlens.context.blank import BlankInput
+from rnnlens.context.strength import MODIFIERS
 
 NEGATORS = ("not", "never", "no", "don't", "didn't", "isn't", "hardly")
 INTENSIFIERS = ("very", "extremely", "absolutely", "definitely", "really", "highly")
@@ -89,7 +90,21 @@ def known_above(results: Results, column: str, threshold: float) -> tuple[int, i
     sizes = [abs(rows[word][column]) for word in NEGATORS + INTENSIFIERS if word in rows]
     if not sizes:
         raise KeyError("no well-known modifier")
-    return sum(size > threshold for size in sizes), len(sizes)
+    return sum(size >= threshold for size in sizes), len(sizes)
+
+
+def known_clear(results: Results) -> tuple[int, int]:
+    """How many well-known modifiers the analysis calls modifiers of the right sign, of how many."""
+    rows = {row["word"]: row for row in results["modifiers"]["words"]}
+    right = [
+        sign * rows[word]["strength"] > 0 and rows[word]["kind"] in MODIFIERS
+        for words, sign in ((NEGATORS, -1), (INTENSIFIERS, 1))
+        for word in words
+        if word in rows
+    ]
+    if not right:
+        raise KeyError("no well-known modifier")
+    return sum(right), len(right)
 
 
 def last_readings(results: Results, kind: str | None = None) -> dict[str, float]:
@@ -137,12 +152,6 @@ def way_back(results: Results) -> list[tuple[str, float]]:
     return found
 
 
-def _known(results: Results, column: str) -> tuple[int, int]:
-    found = results["modifiers"]
-    threshold = found["threshold"] if column == "score" else found["norm_threshold"]["fixed"]["threshold"]
-    return known_above(results, column, threshold)
-
-
 def _edge(name: str, part: str, what: str) -> tuple[Callable[[Results], bool], Callable[[Results], str]]:
     return lambda r: r[name][part][what]["interval"][1] < 0, lambda r: points(r[name][part][what])
 
@@ -186,15 +195,15 @@ _RULES = (
     _Rule("probes", "`extremely` and `not` move the word after them to the right side",
           lambda r: (lambda found: found[0] == found[1] > 0)(phrases_right(r)),
           lambda r: _count(phrases_right(r), " phrases"), "gated networks: yes"),
-    _Rule("modifiers", "most well-known modifiers are above the threshold, by the paper's norm",
-          lambda r: (lambda found: 2 * found[0] > found[1])(_known(r, "norm_fixed")),
-          lambda r: _count(_known(r, "norm_fixed")), "not, never, very, definitely …"),
-    _Rule("modifiers", "most well-known modifiers are above the threshold, by the recommended score",
-          lambda r: (lambda found: 2 * found[0] > found[1])(_known(r, "score")),
-          lambda r: _count(_known(r, "score"))),
-    _Rule("modifiers", "it hardly matters which probe words are chosen (r of two halves at least 0.9)",
-          lambda r: r["modifiers"]["split_half"] >= 0.9,
-          lambda r: f"r = {r['modifiers']['split_half']:.3f}", "insensitive"),
+    _Rule("modifiers", "most well-known modifiers are among the 400 words of largest norm",
+          lambda r: (lambda found: 2 * found[0] > found[1])(known_above(r, "norm", r["modifiers"]["threshold"])),
+          lambda r: _count(known_above(r, "norm", r["modifiers"]["threshold"])), "not, never, very, definitely …"),
+    _Rule("modifiers", "most well-known modifiers are clear modifiers of the right sign, by their strength",
+          lambda r: (lambda found: 2 * found[0] > found[1])(known_clear(r)),
+          lambda r: _count(known_clear(r))),
+    _Rule("modifiers", "it hardly matters which probe words are chosen (half of the words' errors from it below 0.05)",
+          lambda r: r["modifiers"]["error_from_probes"] < 0.05,
+          lambda r: f"an error of {r['modifiers']['error_from_probes']:.3f} in the median", "insensitive"),
     _Rule("impulse", "nine tenths of the way back to the line take at most ten words",
           lambda r: all(steps <= 10 for _, steps in way_back(r)),
           lambda r: ", ".join(f"`{word}` {steps:.1f} words" for word, steps in way_back(r)), "5 to 10 words"),
@@ -206,7 +215,7 @@ _RULES = (
           lambda r: neutral_share(r) < 0.2, lambda r: f"{neutral_share(r):.2f} of it", "≈ 0"),
     _Rule("subspace", "two components hold 90 % of the paper's modifiers' variance (96.2 % there)",
           lambda r: sum(r["subspace"]["by_norm"][:2]) >= 0.9,
-          lambda r: f"{percent(sum(r['subspace']['by_norm'][:2]))}; of the recommended modifiers "
+          lambda r: f"{percent(sum(r['subspace']['by_norm'][:2]))}; of the strongest modifiers "
                     f"{percent(sum(r['subspace']['explained_variance'][:2]))}", "96.2 %"),
     _Rule("timescales", "the second component of the subspace is slower than the first",
           lambda r: r["timescales"]["mean"][1] > r["timescales"]["mean"][0],
@@ -244,8 +253,9 @@ _RULES = (
           lambda r: r["bilinear"]["explained_variance"][2] >= 0.95,
           lambda r: ", ".join(percent(x) for x in r["bilinear"]["explained_variance"][:3]) + "; held out "
           + ", ".join(percent(x) for x in r["bilinear"]["held_out"][:3]), "83, 96, 98 %"),
-    _Rule("negation", "negation is additive rather than multiplicative",
-          lambda r: r["modifiers"]["negation_form"]["additive_better"] > 0.5,
-          lambda r: f"a shift explains {percent(r['modifiers']['negation_form']['additive_explained'])}, a factor "
-                    f"{percent(r['modifiers']['negation_form']['multiplicative_explained'])}", "additive"),
+    _Rule("negation", "negation is a shift rather than a reversal",
+          lambda r: r["modifiers"]["negation_form"]["shift_explained"]
+          > r["modifiers"]["negation_form"]["reversal_explained"],
+          lambda r: "a shift explains {shift_explained:.0%}, a reversal {reversal_explained:.0%}, a factor "
+                    "{factor_explained:.0%}".format(**r["modifiers"]["negation_form"]), "additive"),
 )  # fmt: skip

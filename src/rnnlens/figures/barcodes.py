@@ -102,7 +102,7 @@ def probe_words(results: Any) -> tuple[list[str], list[str]]:
 
 def kind_said(found: Mapping[str, Any]) -> str:
     """What a barcode is called, and by how much it changes valence."""
-    kind = "no clear modifier" if found["kind"] == "other" else found["kind"]
+    kind = "no clear modifier" if found["kind"] == "none" else found["kind"]
     return f"{kind}, changes valence by {signed(100 * found['share'], 0)} %"
 
 

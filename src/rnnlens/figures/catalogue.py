@@ -36,7 +36,7 @@ ANALYSIS: Mapping[str, Draw] = {
     "line_attractor": line_attractor,
     "probe_reviews": probe_reviews,
     "probe_phrases": probe_phrases,
-    "modifiers": lambda results: modifiers(results, "score"),
+    "modifiers": lambda results: modifiers(results, "strength"),
     "modifiers_norm": modifiers,
     "impulse": impulse,
     "barcodes": barcodes,

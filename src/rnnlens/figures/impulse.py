@@ -71,7 +71,7 @@ def impulse(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
 
 def _kind(results: Any, word: str) -> str:
     """What the word turned out to be, if its barcode is stored."""
-    return perhaps(results, "barcodes").get(word, {}).get("kind", "other")
+    return perhaps(results, "barcodes").get(word, {}).get("kind", "none")
 
 
 def _path(figure: Figure, word: str, found: Mapping[str, Any], kind: str, look: Look, dash: str) -> None:
@@ -116,7 +116,7 @@ def _since(t: int) -> str:
 
 
 def _article(kind: str) -> str:
-    return {"other": "no modifier", "intensifier": "an intensifier"}.get(kind, f"a {kind}")
+    return {"none": "no modifier", "intensifier": "an intensifier"}.get(kind, f"a {kind}")
 
 
 # --- all modifiers ----------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def _paths(figure: Figure, results: Any, stored: Mapping[str, Any]) -> None:
     for kind in [kind for kind in KINDS if kind in kinds.values()]:
         look = look_of_kind(kind)
         figure.add_scatter(
-            x=[None], y=[None], mode="lines+markers", name={"other": "other words"}.get(kind, f"{kind}s"),
+            x=[None], y=[None], mode="lines+markers", name={"none": "other words"}.get(kind, f"{kind}s"),
             line={"color": look.colour}, marker={"symbol": look.symbol, "size": 9}, legendgroup=kind, row=1, col=1,
         )  # fmt: skip
     view = [_room([at[i] for word in chosen for at in paths[word]]) for i in (0, 1)]

@@ -19,27 +19,24 @@ STRONGEST = 3  # so many of the strongest are named too
 WIDTH = 790.0  # of the panel, in pixels, near enough to place words
 STEP = 0.065  # from one level of words to the next, as a share of the histogram's height
 _MEASURES = {
-    "norm_fixed": "change of the input Jacobian by the word, ‖J<sub>inp</sub>(h<sub>mod</sub>) − J<sub>inp</sub>(h*)‖"
+    "norm": "change of the input Jacobian by the word, ‖J<sub>inp</sub>(h<sub>mod</sub>) − J<sub>inp</sub>(h*)‖"
     "<sub>F</sub> (log scale)",
-    "norm_nearest": "change of the input Jacobian by the word, against the nearest point of the line (log scale)",
-    "score": "|score|: change of the next word's valence, as a share of it (log scale)",
+    "strength": "|strength|: by what share the word changes the effect of the next word (log scale)",
 }
 _BY = {
-    "norm_fixed": "the paper's norm",
-    "norm_nearest": "the norm against the nearest point",
-    "score": "the recommended score",
+    "norm": "the paper's norm",
+    "strength": "strength",
 }
 _NOTES = {
-    "norm_fixed": "Words with a valence of their own can change much too: they move the state along the line.",
-    "norm_nearest": "Each word is compared with the point of the line nearest to where it takes the state.",
-    "score": "At 1 the next word counts twice, or not at all. Less what words of like valence do; rare ones shrunk.",
+    "norm": "Words with a valence of their own can change much too: they move the state along the line.",
+    "strength": "At 1 the next word counts twice, or not at all. The strongest are those whose strength is most certain.",
 }
 
 
-def modifiers(results: Any, measure: str = "norm_fixed") -> Figure:
+def modifiers(results: Any, measure: str = "norm") -> Figure:
     """Fig. 3, from `modifiers`: how many words change the input Jacobian by how much, with some words marked.
 
-    measure: norm_fixed (the paper's), norm_nearest, or score, which is what modifiers are chosen by.
+    measure: norm (the paper's), or strength, by which modifiers are chosen.
     """
     import plotly.graph_objects as go
 
@@ -53,7 +50,7 @@ def modifiers(results: Any, measure: str = "norm_fixed") -> Figure:
     low, high = math.log10(edges[0]), math.log10(edges[-1])
     view = [low - 0.02 * (high - low), high + 0.12 * (high - low)]
     top = max(counts) or 1.0
-    if measure == "score":
+    if measure == "norm":
         _threshold(figure, found, 1.02 * top)
     top *= 1.06 + STEP * _words(figure, found, measure, view, top)
     strongest = ", ".join(f"“{shown(word)}”" for word in _strongest(found, measure))
@@ -119,13 +116,12 @@ def _words(figure: Figure, found: Mapping[str, Any], measure: str, view: Sequenc
 
 def _strongest(found: Mapping[str, Any], measure: str) -> list[str]:
     """The strongest words; by a norm they need not be among the words that have a row."""
-    if measure == "score":
+    if measure == "strength":
         return [row["word"] for row in found["words"]][:STRONGEST]
-    strongest = found["strongest_by_norm"].get(measure.removeprefix("norm_"), [])
-    return [word for word, _ in strongest[:STRONGEST]]
+    return [word for word, _ in found["strongest_by_norm"][:STRONGEST]]
 
 
-_NAMES = {kind: f"{kind} in this network" for kind in KINDS if kind != "other"} | {"other": "none of these"}
+_NAMES = {kind: f"{kind} in this network" for kind in KINDS} | {"none": "none of these", "unclear": "unclear in this network"}
 
 
 def _word(figure: Figure, row: Mapping[str, Any], measure: str, y: float) -> None:
@@ -140,8 +136,8 @@ def _word(figure: Figure, row: Mapping[str, Any], measure: str, y: float) -> Non
         textfont={"color": INK, "size": 13}, name=shown(row["word"]), showlegend=False,
         marker={"symbol": look.symbol, "color": look.colour, "size": 10}, customdata=[row["word"]], hoverinfo="text",
         hovertext=[
-            f"“{shown(row['word'])}” ({row['kind']})<br>‖ΔJ‖ against h* {row['norm_fixed']:.3g}, against the nearest "
-            f"point {row['norm_nearest']:.3g}<br>score {row['score']:+.3f}{count}"
+            f"“{shown(row['word'])}” ({row['kind']})<br>strength {row['strength']:+.2f} ± {row['error']:.2f}<br>"
+            f"‖ΔJ‖ {row['norm']:.3g}{count}"
         ],
     )  # fmt: skip
 
@@ -150,7 +146,7 @@ def _threshold(figure: Figure, found: Mapping[str, Any], top: float) -> None:
     at = found["threshold"]
     figure.add_scatter(
         x=[at, at], y=[0, top], mode="lines", line={"color": "black", "width": 1.5, "dash": "dash"},
-        name=f"threshold {at:.3g}, {found['n']:,} words above it", hoverinfo="name",
+        name=f"the first 400 words, as in the paper: from {at:.3g} on", hoverinfo="name",
     )  # fmt: skip
 
 

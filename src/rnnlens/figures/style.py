@@ -37,8 +37,11 @@ KINDS = {  # what a word turned out to be in this network
     "negator": Look(ORANGE, "diamond"),
     "intensifier": Look(BLUE, "square"),
     "diminisher": Look("#009e73", "triangle-down"),
-    "other": PLAIN,
+    "valence": Look("#b8860b", "cross"),
+    "none": PLAIN,
+    "unclear": Look(GREY, "circle-open"),
 }
+MODIFIERS = ("negator", "intensifier", "diminisher")
 # Of the modifier subspace: purple and pink as in the paper, and so on.
 COMPONENTS = (Look("#762a83", "circle"), Look("#cc79a7", "triangle-up"), Look("#4a5568", "star"))
 

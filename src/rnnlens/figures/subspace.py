@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.figures.labels import Pixel, spread
 from rnnlens.figures.stored import part, two_coordinates
-from rnnlens.figures.style import FAINT, INK, KINDS, legend_below, look_of_kind, shown, signed, styled
+from rnnlens.figures.style import FAINT, INK, MODIFIERS, legend_below, look_of_kind, shown, signed, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -25,14 +25,14 @@ def subspace(results: Any) -> Figure:
     found = part(results, "subspace")
     at = two_coordinates(found["coordinates"])
     figure = go.Figure()
-    kinds = [kind if kind in KINDS else "other" for kind in found["kinds"]]
-    for kind in KINDS:
+    kinds = [kind if kind in MODIFIERS else "none" for kind in found["kinds"]]
+    for kind in (*MODIFIERS, "none"):
         rows = [i for i, one in enumerate(kinds) if one == kind]
         look = look_of_kind(kind)
         if rows:
             figure.add_scatter(
                 x=[at[i][0] for i in rows], y=[at[i][1] for i in rows], mode="markers",
-                name=f"{'others' if kind == 'other' else kind + 's'} ({len(rows)})",
+                name=f"{'others' if kind == 'none' else kind + 's'} ({len(rows)})",
                 marker={"symbol": look.symbol, "color": look.colour, "size": 6, "opacity": 0.55},
                 hovertext=[f"“{shown(found['words'][i])}” ({kind})<br>component 1: {signed(at[i][0])}<br>component 2: "
                            f"{signed(at[i][1])}" for i in rows],
@@ -89,7 +89,7 @@ def _name(
 def _order(words: Sequence[str], kinds: Sequence[str]) -> list[int]:
     """Well-known modifiers, then the strongest of every kind in turn (words come strongest first)."""
     known = [words.index(word) for word in EXAMPLES if word in words]
-    by_kind = [[i for i, one in enumerate(kinds) if one == kind][:NAMED] for kind in KINDS if kind != "other"]
+    by_kind = [[i for i, one in enumerate(kinds) if one == kind][:NAMED] for kind in MODIFIERS]
     turns = [rows[k] for k in range(NAMED) for rows in by_kind if k < len(rows)]
     return list(dict.fromkeys([*known, *turns]))
 

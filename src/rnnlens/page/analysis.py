@@ -68,9 +68,9 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
         ),
         section(
             "modifiers", "Finding the modifiers", "§5.1, Fig. 3",
-            f"Most words hardly change how the next is read; few change it much. {modifiers['n']:,} of "
-            f"{modifiers['of']:,} words are above the threshold of the recommended score. Sort, search, and click a "
-            "word for its card.", ["modifiers", "modifiers_norm"], widget="words",
+            "Strength says by what share a word changes the effect of the next one: −1 takes it away, −2 flips it, +1 "
+            f"doubles it. {modifiers['n']:,} of {modifiers['of']:,} words are clear modifiers; of {modifiers['unclear']:,} "
+            "more the sign is not certain. Sort, search, and click a word for its card.", ["modifiers", "modifiers_norm"], widget="words",
         ),
         section(
             "impulse", "What one word leaves behind", "§5.2.1, Fig. 4",
@@ -135,12 +135,11 @@ def _one_component(subspace: Mapping[str, Any]) -> str:
 
 
 def _asymmetry(modifiers: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """How many of the strongest words are of each kind, and how strong they are."""
-    rows: list[tuple[str, ...]] = [("among the strongest words", "how many", "change of valence, on average")]
+    """How many words are of each kind, and how strong they are."""
+    rows: list[tuple[str, ...]] = [("kind", "how many words", "strength, on average")]
     for kind, found in modifiers["asymmetry"].items():
-        share = found["mean_share"]
-        said = "–" if share is None else f"{100 * share:+.0f} %".replace("-", "−")
-        rows.append(("neither of these" if kind == "other" else f"{kind}s", str(found["n"]), said))
+        mean = found["mean_strength"]
+        rows.append((f"{kind}s", str(found["n"]), "–" if mean is None else f"{mean:+.2f}".replace("-", "−")))
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.context.modifiers import CHANGES, NEGATES, kind_of
+from rnnlens.context.strength import CHANGES, KINDS, NEGATES, kind_of
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import LOWERED, RULES, WORD
 from rnnlens.experiments.analyze import MEASURES
@@ -20,8 +21,7 @@ from rnnlens.networks.cells import CELLS, Vanilla
 from rnnlens.runs import Run
 
 LIMIT = 12 * 2**20  # bytes of embedding that a page carries unless asked for more: it can still be sent by e-mail
-SHOWN = ("score", "share", "valence", "norm_fixed", "on_positive", "on_negative")  # of each word, in the page's table
-KINDS = ("other", "negator", "intensifier", "diminisher")
+SHOWN = ("strength", "error", "valence", "norm", "tau")  # of each word, in the page's table
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,6 @@ def live(
         "word": WORD, "rules": RULES, "lowered": LOWERED if vocab.cased else None,
         "words": vocab.words, "unk": vocab.unk, "kinds": KINDS,
         "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []},
-        "threshold": float(results["modifiers"]["threshold"]) if "modifiers" in results else None,
         "measured": _measured(arrays, vocab) or _listed(results, vocab),
         "stored": {},
     }  # fmt: skip
@@ -91,7 +90,7 @@ def live(
 
 def no_network() -> Live:
     """For a page without a network."""
-    data: dict[str, Any] = {"words": [], "kinds": KINDS, "about": {}, "threshold": None, "measured": None, "stored": {}}
+    data: dict[str, Any] = {"words": [], "kinds": KINDS, "about": {}, "measured": None, "stored": {}}
     return Live(data, "No network was trained here: this page shows what was measured.", 0, 0)
 
 
@@ -161,7 +160,8 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
     if "measures" not in arrays:
         return None
     columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
-    return _table(arrays["words"].long(), columns, vocab) | {
+    kinds = [kind_of(*row) for row in zip(*(columns[name].tolist() for name in ("strength", "error", "own")), strict=True)]
+    return _table(arrays["words"].long(), columns, kinds, vocab) | {
         "places": packed(arrays["places"].float()), "rank": arrays["places"].shape[1]
     }  # fmt: skip
 
@@ -169,19 +169,18 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
 def _listed(results: Mapping[str, Any], vocab: Vocab) -> dict[str, Any] | None:
     """The table of the strongest words alone, which results.json has."""
     rows = results.get("modifiers", {}).get("words", [])
-    rows = [row for row in rows if row["word"] in vocab and all(name in row for name in SHOWN)]
+    rows = [row for row in rows if row["word"] in vocab and all(name in row for name in (*SHOWN, "kind"))]
     if not rows:
         return None
-    columns = {name: torch.tensor([float(row[name]) for row in rows]) for name in SHOWN}
+    columns = {name: torch.tensor([math.nan if row[name] is None else row[name] for row in rows]) for name in SHOWN}
     ids = torch.tensor([vocab.index[row["word"]] for row in rows])
-    return _table(ids, columns, vocab) | {"places": None, "rank": 0}
+    return _table(ids, columns, [row["kind"] for row in rows], vocab) | {"places": None, "rank": 0}
 
 
-def _table(ids: Tensor, columns: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any]:
+def _table(ids: Tensor, columns: Mapping[str, Tensor], kinds: list[str], vocab: Vocab) -> dict[str, Any]:
     """Ids, counts, kinds and measures of words."""
-    means = zip(*(columns[name].tolist() for name in ("share", "on_positive", "on_negative")), strict=True)
-    kinds = torch.tensor([KINDS.index(kind_of(*row)) for row in means], dtype=torch.uint8)
-    found = {"ids": packed(ids.int()), "kinds": packed(kinds)} | {name: packed(columns[name]) for name in SHOWN}
+    of_each = torch.tensor([KINDS.index(kind) for kind in kinds], dtype=torch.uint8)
+    found = {"ids": packed(ids.int()), "kinds": packed(of_each)} | {name: packed(columns[name]) for name in SHOWN}
     if vocab.counts is not None:
         counts = torch.from_numpy(vocab.counts)[ids]
         found["counts"] = packed(counts.int() if int(counts.abs().max()) < 2**31 else counts.double())

@@ -1,6 +1,6 @@
 // The word's card: everything about one word, wherever it was clicked.
 
-import { byId, html, percent, signed } from './elements.js'
+import { byId, html, signed } from './elements.js'
 import { badge, wordButton, wordFacts } from './facts.js'
 
 /** A function that opens the card of a word, if anything is known of it. */
@@ -13,8 +13,7 @@ export function cards(words, tryIt) {
   const open = word => {
     if (!words.knows(word)) return false
     const row = words.row(word)
-    const seen = words.seen(word)
-    const kind = seen ? seen.barcode.kind : row.kind
+    const kind = words.kind(word)
     const near = words.nearest(word)
     const close = html('button', { type: 'button', class: 'quiet', onclick: () => dialog.close() }, 'Close')
     dialog.replaceChildren(
@@ -27,7 +26,7 @@ export function cards(words, tryIt) {
         ...wordFacts(words, word, 384),
         near.length ? html('h4', {}, 'Nearest modifiers in the subspace') : null,
         near.length
-          ? html('p', { class: 'near' }, ...near.map(other => wordButton(other, open, words.modifier(other))))
+          ? html('p', { class: 'near' }, ...near.map(other => wordButton(other, open, words.kind(other))))
           : null,
         tryIt
           ? html(
@@ -60,13 +59,13 @@ export function cards(words, tryIt) {
 function entries(row, words) {
   const facts = [
     [
-      'strength (score)',
-      `${signed(row.score, 3)}, rank ${row.rank.toLocaleString('en')} of ${words.rank.length.toLocaleString('en')}`,
+      'strength',
+      `${signed(row.strength)} ± ${row.error.toFixed(2)}, rank ${row.rank.toLocaleString('en')} of ${words.rank.length.toLocaleString('en')}`,
     ],
-    ['changes valence by', percent(row.share)],
     ['its own valence', `${signed(row.valence)} on the logit`],
-    ['‖ΔJ‖ (the paper’s)', row.norm_fixed.toPrecision(3)],
+    ['norm ‖ΔJ‖ (the paper’s)', row.norm.toPrecision(3)],
   ]
+  if (row.tau > 0) facts.push(['fades with', `τ = ${row.tau.toFixed(1)} words`])
   if (row.counts !== undefined) facts.push(['seen in training', `${row.counts.toLocaleString('en')} times`])
   return facts.flatMap(([name, value]) => [html('dt', {}, name), html('dd', {}, value)])
 }

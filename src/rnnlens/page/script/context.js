@@ -56,8 +56,8 @@ export class Context {
   }
 
   kind(share, positive, negative) {
-    if (Math.abs(share) < this.about.changes || positive * negative > 0) return 'other'
-    return share > 0 ? 'intensifier' : share <= -this.about.negates ? 'negator' : 'diminisher'
+    if (Math.abs(share) < this.about.changes || positive * negative > 0) return 'none'
+    return share > 0 ? 'intensifier' : share <= this.about.negates ? 'negator' : 'diminisher'
   }
 
   /** A word's barcode and its way back to the line, both from h*. */

@@ -44,10 +44,13 @@ export function ticks(low, high, about = 4) {
 }
 
 /** Marks of the kinds of modifiers: never by colour alone. */
-export const MARKS = { negator: '◆', intensifier: '■', diminisher: '▼', other: '' }
+export const MARKS = { negator: '◆', intensifier: '■', diminisher: '▼', valence: '', none: '', unclear: '' }
 export const KIND_SAID = {
   negator: 'a negator',
   intensifier: 'an intensifier',
   diminisher: 'a diminisher',
-  other: 'no clear modifier',
+  valence: 'a word with a valence of its own',
+  none: 'no modifier',
+  unclear: 'unclear: it may change nothing',
 }
+export const MODIFIERS = ['negator', 'diminisher', 'intensifier']

@@ -2,14 +2,14 @@
 // here, else as stored.
 
 import { barcodeChart, decayChart } from './wordcharts.js'
-import { KIND_SAID, MARKS, html, percent } from './elements.js'
+import { KIND_SAID, MARKS, MODIFIERS, html, percent, signed } from './elements.js'
 
 const STRONGEST = 300
 
 export class Words {
   /** measured: columns of the table, by name; context: of the live network, or null; stored: barcodes and impulses. */
-  constructor(words, measured, context, stored, about, kinds, threshold) {
-    Object.assign(this, { words, measured, context, about, kinds, threshold })
+  constructor(words, measured, context, stored, about, kinds) {
+    Object.assign(this, { words, measured, context, about, kinds })
     // Maps, not objects: `constructor` is a word too.
     this.barcodes = new Map(Object.entries(stored.barcodes ?? {}))
     this.impulses = new Map(Object.entries(stored.impulse ?? {}))
@@ -17,14 +17,21 @@ export class Words {
     measured?.ids.forEach((id, i) => this.place.set(words[id], i))
     this.rank = new Int32Array(measured ? measured.ids.length : 0)
     if (measured)
-      this.order('score').forEach((i, k) => {
+      this.order().forEach((i, k) => {
         this.rank[i] = k + 1
       })
   }
 
-  /** Places in the table by the size of a measure, largest first. */
-  order(column) {
-    const size = this.measured[column].map(Math.abs)
+  /** What of each strength is certain: its size less two errors. Modifiers come first, valence words last. */
+  certain(i) {
+    const kind = this.kinds[this.measured.kinds[i]]
+    const place = MODIFIERS.includes(kind) ? 1 : kind === 'valence' ? -1 : 0
+    return 100 * place + Math.abs(this.measured.strength[i]) - 2 * this.measured.error[i]
+  }
+
+  /** Places in the table, the most certain modifier first. */
+  order() {
+    const size = Float64Array.from(this.measured.ids, (_, i) => this.certain(i))
     return Array.from(size.keys()).sort((a, b) => size[b] - size[a])
   }
 
@@ -32,15 +39,15 @@ export class Words {
     const i = this.place.get(word)
     if (i === undefined) return null
     const found = { word, i, rank: this.rank[i], kind: this.kinds[this.measured.kinds[i]] }
-    for (const name of ['counts', 'score', 'share', 'valence', 'norm_fixed']) found[name] = this.measured[name]?.[i]
+    for (const name of ['counts', 'strength', 'error', 'valence', 'norm', 'tau']) found[name] = this.measured[name]?.[i]
     return found
   }
 
-  /** Its kind, if it is a modifier: above the threshold, or, where there is none, by its barcode alone. */
-  modifier(word) {
+  /** Its kind: by its strength, or, where nothing was measured, by its barcode alone. */
+  kind(word) {
     const row = this.row(word)
-    if (row) return Math.abs(row.score) > this.threshold ? row.kind : 'other'
-    return this.measured ? 'other' : (this.seen(word)?.barcode.kind ?? 'other')
+    if (row) return row.kind
+    return this.measured ? 'none' : (this.seen(word)?.barcode.kind ?? 'none')
   }
 
   /** Barcode and impulse, or null. */
@@ -86,7 +93,7 @@ export function badge(kind) {
 }
 
 /** A word one can click. */
-export function wordButton(word, open, kind = 'other') {
+export function wordButton(word, open, kind = 'none') {
   return html(
     'button',
     { type: 'button', class: `word-link ${kind}`, onclick: () => open(word) },
@@ -95,11 +102,23 @@ export function wordButton(word, open, kind = 'other') {
   )
 }
 
-/** A change of valence in words. */
-function counted(share) {
-  const size = `${Math.abs(100 * share).toFixed(0)} %`
-  if (share < -1.05) return `the other way round (${percent(share)})`
-  return share < 0 ? `${size} less` : `${size} more`
+/** A strength in words. */
+function counted(strength) {
+  const size = `${Math.abs(100 * strength).toFixed(0)} %`
+  if (strength < -1.05) return `the other way round (${percent(strength)})`
+  return strength < 0 ? `${size} less` : `${size} more`
+}
+
+/** What a word does to the next one, as a sentence: its strength, where it was measured. */
+function changed(row) {
+  if (!row) return html('p', { class: 'said' }, 'The bars are to first order; its strength was not measured.')
+  return html(
+    'p',
+    { class: 'said' },
+    'After it, valence words count ',
+    html('b', {}, counted(row.strength)),
+    ` (strength ${signed(row.strength)} ± ${row.error.toFixed(2)}). The bars are to first order.`,
+  )
 }
 
 /** Sentences and charts about a word, each in a box of its own. */
@@ -113,13 +132,7 @@ export function wordFacts(words, word, width) {
       { class: 'fact' },
       html('h4', {}, 'What it does to the next word'),
       barcodeChart(barcode, words.about, width),
-      html(
-        'p',
-        { class: 'said' },
-        'After it, valence words count ',
-        html('b', {}, counted(barcode.share)),
-        ' (to first order).',
-      ),
+      changed(words.row(word)),
     ),
   ]
   if (impulse) {
@@ -129,7 +142,7 @@ export function wordFacts(words, word, width) {
         'div',
         { class: 'fact' },
         html('h4', {}, 'How it fades'),
-        decayChart({ ...impulse, tau }, barcode.kind, width),
+        decayChart({ ...impulse, tau }, words.kind(word), width),
         html(
           'p',
           { class: 'said' },

@@ -11,7 +11,7 @@ export function picker(context, words) {
   const known = (...wanted) => wanted.find(word => vocabulary.knows(word))
   const offered = words.measured
     ? words
-        .order('score')
+        .order()
         .slice(0, OFFERED)
         .map(i => words.words[words.measured.ids[i]])
     : vocabulary.words.slice(0, OFFERED)

@@ -1,7 +1,7 @@
 // The live part: type, and see what the network makes of every word.
 
 import { gainChart, placesOf, readingChart } from './charts.js'
-import { byId, html, signed, times } from './elements.js'
+import { MODIFIERS, byId, html, signed, times } from './elements.js'
 import { badge, wordFacts } from './facts.js'
 import { fromFragment, remember } from './link.js'
 import { Reading } from './network.js'
@@ -190,10 +190,12 @@ export class Reader {
   pointAgain(typed) {
     const tokens = this.shown.a.tokens.filter(token => token.state !== 'pad')
     if (!tokens.length) return this.point(null)
-    const score = ({ word }) => this.words.row(word)?.score ?? this.words.seen(word)?.barcode.share ?? 0
-    const negates = tokens.some(token => ['negator', 'diminisher'].includes(this.words.modifier(token.word)))
-    const strength = token => (negates ? -score(token) : Math.abs(score(token)))
-    const strongest = tokens.reduce((best, token, t) => (strength(token) > strength(tokens[best]) ? t : best), 0)
+    const modifies = ({ word }) => MODIFIERS.includes(this.words.kind(word))
+    const strength = token =>
+      modifies(token) ? (this.words.row(token.word)?.strength ?? this.words.seen(token.word).barcode.share) : 0
+    const negates = tokens.some(token => strength(token) < 0)
+    const size = token => (negates ? -strength(token) : Math.abs(strength(token)))
+    const strongest = tokens.reduce((best, token, t) => (size(token) > size(tokens[best]) ? t : best), 0)
     const t = typed ? tokens.length - 1 : (this.pointed?.t ?? strongest)
     return this.point('a', Math.min(t, tokens.length - 1))
   }
@@ -214,7 +216,7 @@ export class Reader {
     const change = reading.logits[t + 1] - reading.logits[t]
     const known = token.state === 'known'
     const gain = reading.gains[t + 1]
-    const kind = this.words.seen(token.word)?.barcode.kind ?? 'other'
+    const kind = this.words.kind(token.word)
     byId('focus').replaceChildren(
       html(
         'div',

@@ -1,6 +1,6 @@
 // The table of words: ten thousand are sorted and searched in a few milliseconds, a hundred are drawn at a time.
 
-import { byId, html, percent, signed } from './elements.js'
+import { byId, html, signed } from './elements.js'
 import { wordButton } from './facts.js'
 
 const PAGE = 100
@@ -9,10 +9,11 @@ const count = n => n.toLocaleString('en')
 const COLUMNS = [
   { name: 'word', title: 'word', text: true },
   { name: 'kind', title: 'kind', text: true },
-  { name: 'score', title: 'score', show: value => signed(value, 3), size: true },
-  { name: 'share', title: 'changes valence by', show: value => percent(value), size: true },
+  { name: 'strength', title: 'strength', show: value => signed(value), certain: true },
+  { name: 'error', title: '±', show: value => value.toFixed(2) },
   { name: 'valence', title: 'own valence', show: value => signed(value), size: true },
-  { name: 'norm_fixed', title: '‖ΔJ‖', show: value => value.toPrecision(3), size: true },
+  { name: 'norm', title: 'norm ‖ΔJ‖', show: value => value.toPrecision(3) },
+  { name: 'tau', title: 'τ, words', show: value => (value > 0 ? value.toFixed(1) : '–') },
   { name: 'counts', title: 'seen', show: value => count(value) },
 ]
 
@@ -25,7 +26,7 @@ export function wordTable(words, open) {
     kind: Array.from(measured.kinds, k => words.kinds[k]),
   }
   const value = (name, i) => (name in text ? text[name][i] : measured[name][i])
-  let sorted = { name: 'score', down: true }
+  let sorted = { name: 'strength', down: true }
   let shown = PAGE
   byId('words-table').hidden = false
 
@@ -47,7 +48,10 @@ export function wordTable(words, open) {
     const column = columns.find(one => one.name === name)
     const key = column.text
       ? null
-      : Float64Array.from({ length: n }, (_, i) => (column.size ? Math.abs(measured[name][i]) : measured[name][i]))
+      : Float64Array.from({ length: n }, (_, i) => {
+          if (column.certain) return words.certain(i)
+          return column.size ? Math.abs(measured[name][i]) : measured[name][i] || 0
+        })
     const compare = key ? (i, j) => key[i] - key[j] : (i, j) => (text[name][i] < text[name][j] ? -1 : 1)
     return found.sort((i, j) => (down ? compare(j, i) : compare(i, j)))
   }
@@ -71,7 +75,7 @@ export function wordTable(words, open) {
           {},
           ...columns.map(column => {
             if (column.name === 'word')
-              return html('th', { scope: 'row' }, wordButton(text.word[i], open, words.modifier(text.word[i])))
+              return html('th', { scope: 'row' }, wordButton(text.word[i], open, words.kind(text.word[i])))
             return html(
               'td',
               { class: column.text ? '' : 'number' },
@@ -82,7 +86,7 @@ export function wordTable(words, open) {
       ),
     )
     byId('found').textContent = found.length
-      ? `${count(found.length)} of ${count(n)} words; a mark means above the threshold of ${words.threshold.toFixed(3)}.`
+      ? `${count(found.length)} of ${count(n)} words. Strength: by what share a word changes the effect of the next one; the most certain first.`
       : 'No word matches: try a shorter part of it, or all kinds.'
     byId('more').hidden = found.length <= shown
     byId('more').textContent = `Show ${Math.min(PAGE, found.length - shown)} more`

@@ -77,11 +77,11 @@ export class WordList {
   set(item, { word, state }, logit, change) {
     if (item.word === word && item.state === state && item.logit === logit && item.change === change) return
     if (item.word !== word || item.state !== state) {
-      const kind = state === 'known' ? this.reader.words.modifier(word) : 'other'
+      const kind = state === 'known' ? this.reader.words.kind(word) : 'none'
       item.text.textContent = word
       item.button.className = `word ${kind} ${state.replace(' ', '-')}`
       item.name.dataset.mark = state === 'known' ? MARKS[kind] : state === 'pad' ? '' : '?'
-      item.said = state === 'known' ? (kind === 'other' ? '' : `, ${KIND_SAID[kind]}`) : `, ${SAID[state]}`
+      item.said = state === 'known' ? (!MARKS[kind] ? '' : `, ${KIND_SAID[kind]}`) : `, ${SAID[state]}`
     }
     Object.assign(item, { word, state, logit, change })
     item.bar.className = `change ${change >= 0 ? 'up' : 'down'}`
