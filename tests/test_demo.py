@@ -92,7 +92,7 @@ def test_report_and_table(capsys, demo, tmp_path):
     code, _, err = run_cli(capsys, "analyze", demo, "--top", 2000, "--table", tmp_path / "words.csv")
     assert code == 0, err
     head, *rows = (tmp_path / "words.csv").read_text(encoding="utf-8").splitlines()
-    assert head.startswith("word,count,kind,score") and len(rows) == 2000
+    assert head.startswith("word,count,kind,strength,error") and len(rows) == 2000
     code, _, err = run_cli(capsys, "analyze", demo, "--table", tmp_path / "words.txt")
     assert code == 1 and "csv or parquet" in err
 

@@ -1,5 +1,6 @@
 """Every context function recovers what is known of a network made by hand; trained and foreign networks go through."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -15,7 +16,8 @@ from rnnlens.context.barcodes import barcode, component_barcodes
 from rnnlens.context.bilinear import fit_bilinear
 from rnnlens.context.edges import beginning, ending
 from rnnlens.context.effects import after, effects, word_inputs
-from rnnlens.context.impulse import fit_exponential, impulse, timescales
+from rnnlens.context.decay import fit_exponential
+from rnnlens.context.impulse import impulse, timescales
 from rnnlens.context.modifiers import find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import (
@@ -27,7 +29,7 @@ from rnnlens.context.perturbation import (
     perturb,
 )  # fmt: skip
 from rnnlens.context.probes import Probes, bag_of_words
-from rnnlens.context.strength import PRIOR
+from rnnlens.context.strength import kind_of, strengths
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 
 PROBES = Probes(("great", "good"), ("awful", "bad"))
@@ -44,44 +46,81 @@ def known():
     return network, Q, line, modifiers, rows, fit_subspace(network, line, modifiers, rank=2, rows=rows)
 
 
-def test_modifiers_are_ranked_first_and_by_strength(known):
-    _, _, _, modifiers, _, _ = known
+def test_strength_is_the_share_by_which_the_next_words_effect_changes(known):
+    network, _, line, modifiers, _, _ = known
     assert set(modifiers.strongest(len(MODIFIERS))) == set(MODIFIERS)
     assert {modifiers.words[i] for i in modifiers.selected.tolist()} == set(MODIFIERS)
-    strength = {word: abs(sum(left)) for word, left in MODIFIERS.items()}
+    size = {word: abs(sum(left)) for word, left in MODIFIERS.items()}
     for word, (fast, slow) in MODIFIERS.items():
-        assert modifiers[word]["share"] == pytest.approx(fast + slow)
-        assert modifiers[word]["interaction"] == pytest.approx(2.25 * (fast + slow))
-        assert modifiers[word]["norm_fixed"] / modifiers["not"]["norm_fixed"] == pytest.approx(strength[word] / 2)
+        assert modifiers[word]["strength"] == pytest.approx(fast + slow)
+        assert modifiers[word]["norm"] / modifiers["not"]["norm"] == pytest.approx(size[word] / 2)
+        alone, after_it = (network.logit(after(network, line.h_star, words)[-1]) for words in (["good"], [word, "good"]))
+        blank = network.logit(after(network, line.h_star, [word, "<pad>"])[-1])
+        rest = network.logit(network.step(line.h_star))
+        assert float((after_it - blank) / (alone - rest) - 1) == pytest.approx(fast + slow)  # by its definition
     for word in (*NEUTRAL, *VALENCE):
-        assert abs(modifiers[word]["interaction"]) < 1e-9
+        assert abs(modifiers[word]["strength"]) < 1e-9
 
 
-def test_kinds_follow_from_the_sign_pattern(known):
+def test_kinds_follow_from_strength_error_and_own_effect(known):
     modifiers = known[3]
     kinds = {word: modifiers[word]["kind"] for word in MODIFIERS}
     assert kinds == {
         "not": "negator", "never": "negator", "very": "intensifier", "so": "intensifier", "hardly": "negator",
         "really": "intensifier",
     }  # fmt: skip
-    assert {modifiers[word]["kind"] for word in NEUTRAL} == {"other"}
+    assert {modifiers[word]["kind"] for word in (*NEUTRAL, *VALENCE)} == {"none"}
+    assert kind_of(-0.3) == "diminisher" and kind_of(-0.3, error=0.2) == "unclear"
+    assert kind_of(-0.8, error=0.1, own=-1.0) == "valence" and kind_of(0.05) == "none"
 
 
 def test_the_norm_is_that_of_the_jacobians_change_formed_in_full(known):
     network, _, line, modifiers, _, _ = known
     at = modifiers.row("so")
     J_mod, J_star = (rnnlens.jacobians(network, h)[1] @ network.E.t() for h in (modifiers.h_mod[at], line.h_star))
-    assert modifiers.norms["fixed"][at].item() == pytest.approx((J_mod - J_star).norm().item(), rel=1e-9)
+    assert modifiers.norm[at].item() == pytest.approx((J_mod - J_star).norm().item(), rel=1e-9)
     assert modifiers.scale == pytest.approx(J_star.norm().item(), rel=1e-9)
 
 
-def test_rare_words_are_shrunk_and_a_threshold_is_kept(known):
-    network, _, line, modifiers, _, _ = known
-    share = modifiers.interaction / 2.25  # valence itself: 1.5 on average, half as much again at first
-    torch.testing.assert_close(modifiers.score, share * modifiers.counts / (modifiers.counts + 300))
-    torch.testing.assert_close(modifiers.strength, share, atol=1e-6, rtol=1e-6)
-    torch.testing.assert_close(modifiers.sure, share * modifiers.counts / (modifiers.counts + PRIOR))
-    assert len(find_modifiers(network, line, probes=PROBES, threshold=1.0).selected) == 2
+def test_lists_are_ordered_by_what_is_certain_and_by_the_norm_if_asked(known):
+    _, _, _, modifiers, rows, _ = known
+    doubt = modifiers.errors.clone()
+    doubt[2, modifiers.row("not")] = 0.9
+    doubt[2, modifiers.row("really")] = 0.5
+    doubtful = dataclasses.replace(modifiers, errors=doubt)
+    assert modifiers.strongest(1) == ["not"] and doubtful.strongest(1) != ["not"]
+    assert doubtful["really"]["kind"] == "unclear" and "really" not in doubtful.strongest(20)
+    assert doubtful.strongest(1, kind="unclear") == ["really"]
+    assert set(modifiers.strongest(2, by="norm")) == {"not", "so"}  # both change effects by twice their size
+    least = modifiers["very"]["norm"]
+    assert all(modifiers[word]["norm"] >= least for word in modifiers.strongest(50, by="norm", threshold=least))
+    with pytest.raises(RnnlensError, match="expected strength or norm"):
+        modifiers.strongest(5, by="score")
+
+
+def test_errors_of_probes_are_those_of_other_probe_words():
+    """The error by closed form is the spread of the strength over draws of probe words from the same language."""
+    network = rnnlens.Network([f"w{i}" for i in range(400)], arch="gru", hidden=12, embedding=8, seed=2).double()
+    states = rnnlens.visited_states(network, n=300)
+    line = rnnlens.fit_line_attractor(network, states)
+    effect = effects(network, line.h_star, network.E.detach())
+    order, generator = effect.argsort(descending=True).tolist(), np.random.default_rng(0)
+    positive, negative = order[:120], order[-120:]
+    drawn = []
+    for _ in range(60):
+        some = [generator.choice(side, 20, replace=False) for side in (positive, negative)]
+        probes = Probes(*(tuple(network.vocab.decode(side.tolist())) for side in some))
+        drawn.append(strengths(network, line, torch.arange(30), probes))
+    spread = torch.stack([one.strength for one in drawn]).std(0)
+    expected = torch.stack([one.from_probes for one in drawn]).mean(0)
+    assert 0.7 < float((expected / spread).median()) < 1.4
+
+
+def test_the_change_fades_with_the_words_own_timescale(known):
+    _, _, _, modifiers, _, _ = known
+    taus = {word: modifiers[word]["tau"] for word in ("not", "really")}
+    assert taus["not"] == pytest.approx(FAST, rel=0.05)
+    assert taus["really"] == pytest.approx(SLOW, rel=0.05)
 
 
 def test_one_table_for_several_networks(known):
@@ -90,8 +129,8 @@ def test_one_table_for_several_networks(known):
     other_line = rnnlens.fit_line_attractor(other, torch.linspace(-4, 4, 50).double().unsqueeze(1) * Q[:, 0])
     both = find_modifiers([network, other], [line, other_line], probes=PROBES)
     assert both.networks == 2 and set(both.strongest(6)) == set(MODIFIERS)
-    torch.testing.assert_close(both.sure, modifiers.sure, atol=1e-6, rtol=1e-6)
-    torch.testing.assert_close(both.score, modifiers.score, atol=1e-9, rtol=0)  # the same language, rotated otherwise
+    torch.testing.assert_close(both.strength, modifiers.strength, atol=1e-9, rtol=0)  # the same, rotated otherwise
+    assert bool((both.error < modifiers.error).all())  # two networks that agree are surer than one
     with pytest.raises(RnnlensError, match="a line for each"):
         find_modifiers([network, other], [line], probes=PROBES)
 
@@ -183,7 +222,7 @@ def test_one_bilinear_term_explains_everything(known):
     assert model.explained[0].item() == pytest.approx(1) and model.held_out[0].item() == pytest.approx(1)
     assert (model.explained <= model.bound + 1e-9).all()
     move = (modifiers.h_mod[rows] - line.h_star) @ model.m[0]
-    size = (modifiers.share[rows] / move).std() / (modifiers.share[rows] / move).abs().mean()
+    size = (modifiers.strength[rows] / move).std() / (modifiers.strength[rows] / move).abs().mean()
     assert size < 1e-6  # the component weighs both coordinates alike, as the network does
 
 
@@ -218,8 +257,10 @@ def test_the_end_stresses_by_a_mode_that_can_be_removed(known):
 def test_negation_here_is_a_factor(known):
     network, _, line, modifiers, _, _ = known
     found = negation_form(network, line, modifiers)
-    assert set(found["words"]) >= {"not", "never"} and found["additive_better"] == 0
-    assert found["multiplicative_explained"] == pytest.approx(1)
+    assert set(found["words"]) >= {"not", "never"}
+    assert found["factor_explained"] == pytest.approx(1) and found["shift_explained"] < 0.95
+    alone = negation_form(network, line, dataclasses.replace(modifiers, errors=modifiers.errors + 0.39))  # of `not` only
+    assert alone["words"] == ["not"] and alone["reversal_explained"] == pytest.approx(1)
     assert dict(zip(found["words"], found["factor"], strict=True))["not"] == pytest.approx(-1)
 
 
@@ -347,8 +388,8 @@ def test_the_toy_networks_modifiers_are_its_modifiers(tmp_path):
     probes = Probes(("awesome", "good"), ("awful", "bad"))
     modifiers = find_modifiers(network, line, probes=probes)
     assert set(modifiers.strongest(2)) == {"not", "extremely"}
-    assert modifiers["not"]["share"] == pytest.approx(-2, abs=0.2) and modifiers["not"]["kind"] == "negator"
-    assert modifiers["extremely"]["share"] == pytest.approx(1, abs=0.1)
+    assert modifiers["not"]["strength"] == pytest.approx(-2, abs=0.25) and modifiers["not"]["kind"] == "negator"
+    assert modifiers["extremely"]["strength"] == pytest.approx(1, abs=0.15)
     e = word_inputs(network, ["good"])
     h = after(network, line.h_star, ["not"])[-1]
     rows = torch.tensor([modifiers.row(word) for word in ("not", "extremely", "the", "good", "bad")])

@@ -18,7 +18,8 @@ from handmade import handmade
 import rnnlens
 from rnnlens.artifacts import write_json
 from rnnlens.context import Probes, linear_effects, project_out
-from rnnlens.context.impulse import fit_exponential, responses
+from rnnlens.context.decay import fit_exponential
+from rnnlens.context.impulse import responses
 from rnnlens.dynamics.line_attractor import _nearest
 from rnnlens.experiments.claims import points
 from rnnlens.experiments.table import TITLES, table_results
@@ -158,7 +159,7 @@ def test_a_words_card_says_what_the_analysis_found(browser, demo):
         text = card.inner_text()
         row = analysis.modifiers["not"]
         assert "a negator" in text and f"rank {analysis.modifiers.rank('not')} of 3,000" in text
-        assert f"{row['score']:+.3f}".replace("-", "−") in text and f"{row['count']:,} times" in text
+        assert f"{row['strength']:+.2f} ± {row['error']:.2f}".replace("-", "−") in text and f"{row['count']:,} times" in text
         near = page.evaluate("rnnlens.nearest('not', 5)")
         at = analysis.subspace.project(analysis.modifiers.h_mod)
         strongest = analysis.modifiers.order[:300].tolist()
@@ -314,7 +315,7 @@ def test_the_table_sorts_searches_and_stays_quick(browser, demo):
         with page.expect_download() as download:
             page.click("#csv")
         saved = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
-        assert saved[0].startswith('"word","kind","score"') and len(saved) == 3_001 and page.wrong == []
+        assert saved[0].startswith('"word","kind","strength"') and len(saved) == 3_001 and page.wrong == []
 
 
 def test_any_two_words_can_be_picked(browser, demo):

@@ -108,7 +108,8 @@ class EndingModes(Shown):
 
     timescales (U,), eigenvalues (U,)   of every unit (a real mode or a conjugate pair)
     change     (U,)      mean |change of the logit right after a valence word| on removing the unit
-    eligible   (U,)      neither the integration mode nor a fast modifier mode
+    eligible   (U,)      neither an integrating mode, which keeps its value over the time looked at, nor a fast
+                         modifier mode
     strongest            the two eligible units that change most
     course     (2, T+1)  the mean |contribution| of these two over time
     transients (V, T+1)  of the words, in full, and `without` (V, T+1) with the two removed from the state at each step
@@ -161,7 +162,7 @@ def ending(
 ) -> Ending:  # fmt: skip
     """Transients of the probe words on the readout, and the modes that carry them (Fig. 9c, d; Supp. E).
 
-    fastest: modes with a shorter timescale are the modifiers'.
+    fastest: modes with a shorter timescale are the modifiers'; modes slower than `steps` words integrate.
     """
     line.check_blank()
     e = probes.inputs(network)
@@ -204,7 +205,7 @@ def _ending_modes(
     change = torch.stack([at_once[:, list(unit)].sum(1).real.abs().mean() for unit in modes.units])
     times = modes.timescales[first]
     integration = torch.tensor([modes.integration in unit for unit in modes.units], device=first.device)
-    eligible = ~integration & (times >= fastest)
+    eligible = ~integration & (times >= fastest) & (times <= steps)  # slower ones integrate too
     strongest = [i for i in change.argsort(descending=True).tolist() if bool(eligible[i])][:2]
     t = torch.arange(steps + 1, device=first.device)
     course = []

@@ -34,7 +34,7 @@ SURE = 2.0  # standard errors from 0 from which on a strength is clear
 MODIFIERS = ("negator", "diminisher", "intensifier")
 KINDS = ("none", *MODIFIERS, "valence", "unclear")
 PLACES = (0.25, 0.75)  # where on the line, as a share of its range of logits, strengths are measured again
-FEW = 25  # probe words of each side that are enough there
+ENOUGH, FEW = 40, 20  # probe words of each side: at h*, and at other places and lags; more change little
 RULE = Path(__file__).with_name("errors.json")
 
 
@@ -54,21 +54,24 @@ class Strengths:
 def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes) -> Strengths:
     """Measure words, given by their ids (M,), at h* and at other places of the line."""
     assert network.E is not None
-    words, e = network.E.detach()[ids], probes.inputs(network)
-    usual = effects(network, line.h_star, e)
-    strength, error = _ratio(network, line.h_star, words, e, probes)
-    valence = effects(network, line.h_star, words)
-    few = probes.first(FEW)
+    words, some, few = network.E.detach()[ids], probes.some(ENOUGH), probes.some(FEW)
+    usual, after = _effects(network, line.h_star, words, some.inputs(network))
+    strength, error = _ratio(usual, after, some)
     low, high = line.range
-    places = [line.h_star, *(line.at(low + share * (high - low)) for share in PLACES)]
-    at = torch.stack([_ratio(network, h, words, few.inputs(network), few)[0] for h in places])
-    return Strengths(strength, valence, valence / usual.abs().mean(), error, at.std(0))
+    places = [line.at(low + share * (high - low)) for share in PLACES]
+    elsewhere = [_ratio(*_effects(network, h, words, few.inputs(network)), few)[0] for h in places]
+    apart = torch.stack([strength, *elsewhere]).std(0)
+    valence = effects(network, line.h_star, words)
+    return Strengths(strength, valence, valence / usual.abs().mean(), error, apart)
 
 
-def _ratio(network: Network, h: Tensor, words: Tensor, e: Tensor, probes: Probes) -> tuple[Tensor, Tensor]:
-    """The strengths of embedded words (M, D) at a state (N,), and their standard errors over the choice of probes."""
-    usual = effects(network, h, e)
-    after = effects(network, network.step(h.expand(len(words), -1), words), e)
+def _effects(network: Network, h: Tensor, words: Tensor, e: Tensor) -> tuple[Tensor, Tensor]:
+    """Effects of embedded probes (V, D) at a state, (V,), and after each of the embedded words (M, D), (M, V)."""
+    return effects(network, h, e), effects(network, network.step(h.expand(len(words), -1), words), e)
+
+
+def _ratio(usual: Tensor, after: Tensor, probes: Probes) -> tuple[Tensor, Tensor]:
+    """Strengths (M,) and their standard errors over the choice of probes."""
     base = 2 * probes.contrast(usual)
     strength = 2 * probes.contrast(after) / base - 1
     left = probes.split(after - (1 + strength).unsqueeze(1) * usual)  # how each probe departs from the common factor
@@ -113,7 +116,7 @@ def certain(strength: Tensor, error: Tensor) -> Tensor:
 @torch.no_grad()
 def fading(network: Network, line: LineAttractor, h_mod: Tensor, probes: Probes, lags: int = 10) -> Tensor:
     """The strength (M, lags + 1) of words after 0, 1, … blank inputs, from the states h_mod (M, N) right after them."""
-    few = probes.first(FEW)
+    few = probes.some(FEW)
     e = few.inputs(network)
     found, state, plain = [], h_mod, line.h_star
     for _ in range(lags + 1):
