@@ -27,15 +27,19 @@ from rnnlens.networks import Network
 @dataclass(frozen=True, eq=False)
 class Beginning(Shown):
     """The initial state as a modifier: its barcode, and its path (T+1, R) in the subspace under blank inputs, with the
-    distance from the line (T+1,)."""
+    distance from the line (T+1,). interventions: two states to begin from instead, h0 without its coordinates in the
+    first two directions of the subspace, and the point of the line nearest to h0: how far each is from h0, and what
+    share of the initial state's effect on valence each takes away."""
 
     barcode: Barcode
     path: Tensor
     distance: Tensor
+    interventions: dict[str, dict[str, float]]
 
     def results(self) -> dict[str, Any]:
         """For results.json, under `beginning`."""
-        return {"barcode": self.barcode.results(), "path": self.path.tolist(), "distance": self.distance.tolist()}
+        return {"barcode": self.barcode.results(), "path": self.path.tolist(), "distance": self.distance.tolist(),
+                "interventions": self.interventions}  # fmt: skip
 
     def _facts(self) -> Facts:
         return [
@@ -54,7 +58,17 @@ def beginning(network: Network, line: LineAttractor, subspace: Subspace, probes:
     """What the initial state does to the first words (Fig. 9a, b)."""
     h0 = network.h0.detach()
     states = responses(network, h0, steps)
-    return Beginning(state_barcode(network, line, h0, "h0", probes), subspace.project(states), line.distance(states))
+    found = state_barcode(network, line, h0, "h0", probes)
+    two = subspace.components[:2]
+    others = {"projected": h0 - ((h0 - subspace.h_star) @ two.t()) @ two, "on_line": line.nearest(h0)}
+    interventions = {
+        name: {
+            "moved": float((h - h0).norm()),
+            "takes_away": 1 - state_barcode(network, line, h, name, probes).share / (found.share or 1.0),
+        }
+        for name, h in others.items()
+    }
+    return Beginning(found, subspace.project(states), line.distance(states), interventions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -186,8 +186,8 @@ class Perturbations(Shown):
     shuffled           words in random order
     removed            by rank: the modifier subspace projected out at every step
     random             by rank: as many random directions (orthogonal to the line), several draws
-    words              by rank: the subspace of as many other words, common but no modifiers, several draws: is it the
-                       modifiers' subspace that matters, or any that words move the state in?
+    words              by rank: the subspace of as many other words, common but no modifiers, orthogonal to the modifiers'
+                       subspace, several draws: do the modifiers' directions matter, or any that words move the state in?
     """
 
     accuracy: float
@@ -259,7 +259,11 @@ def initial_state_without(network: Network, V: Tensor, at: Tensor) -> Network:
     """A new network that starts from h0 with its coordinates along the orthonormal rows of V (R, N) set to those of the
     state `at`; its steps are as before (§6.1)."""
     h0 = network.h0.detach()
-    h0 = h0 - ((h0 - at) @ V.t()) @ V
+    return network_from(network, h0 - ((h0 - at) @ V.t()) @ V)
+
+
+def network_from(network: Network, h0: Tensor) -> Network:
+    """A new network that starts from another state; its steps are as before."""
     E = None if network.E is None else network.E.detach()
     return Network.assemble(
         copy.deepcopy(network.cell),

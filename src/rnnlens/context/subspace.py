@@ -95,11 +95,13 @@ class Subspace(Shown):
 
 @torch.no_grad()
 def fit_subspace(
-    network: Network, line: LineAttractor, modifiers: Modifiers, rank: int | None = 3, rows: Tensor | None = None
-) -> Subspace:
+    network: Network, line: LineAttractor, modifiers: Modifiers, rank: int | None = 3, rows: Tensor | None = None,
+    without: Tensor | None = None,
+) -> Subspace:  # fmt: skip
     """Centred PCA of the modifiers' deflections with the line's own direction taken out.
 
-    rank: how many components; None: all there are, at most 10. rows: which of the words; by default the strongest 400."""
+    rank: how many components; None: all there are, at most 10. rows: which of the words; by default the strongest 400.
+    without: orthonormal directions (k, N) that are taken out of the deflections too."""
     line.check_blank()
     rows = modifiers.strong if rows is None else rows
     if len(rows) < 2:
@@ -109,6 +111,8 @@ def fit_subspace(
     span = line.valence.double()
     deflections = (modifiers.h_mod[rows] - line.h_star).double()
     deflections = deflections - (deflections @ span.t()) @ span
+    if without is not None:
+        deflections = deflections - (deflections @ without.double().t()) @ without.double()
     mean = deflections.mean(0)
     _, size, axes = torch.linalg.svd(deflections - mean, full_matrices=False)
     kept = int((size > 1e-9 * size[0]).sum())

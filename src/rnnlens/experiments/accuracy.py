@@ -20,6 +20,7 @@ from rnnlens.context.perturbation import (
     compare_logits,
     final_logits,
     initial_state_without,
+    network_from,
     perturb,
 )
 from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
@@ -32,16 +33,18 @@ PARTS = ("train", "validation", "test")
 
 
 def other_words(
-    network: Network, line: LineAttractor, modifiers: Modifiers, seed: int, draws: int = 5, common: int = 2_000
-) -> list[Subspace]:
-    """Subspaces of as many words that are common but not among the strongest modifiers, several draws."""
+    network: Network, line: LineAttractor, modifiers: Modifiers, subspace: Subspace, seed: int, draws: int = 5,
+    common: int = 2_000,
+) -> list[Subspace]:  # fmt: skip
+    """Subspaces of as many words that are common but not among the strongest modifiers, several draws. The modifiers'
+    own directions are taken out first: the strongest directions of all words are nearly the same plane."""
     strong = set(modifiers.strong.tolist())
     rest = torch.tensor([i for i in range(min(common, len(modifiers))) if i not in strong])
     generator = torch.Generator().manual_seed(seed)
     found = []
     for _ in range(draws if len(rest) > len(strong) else 0):
         rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.h_mod.device)
-        found.append(fit_subspace(network, line, modifiers, rank=None, rows=rows))
+        found.append(fit_subspace(network, line, modifiers, rank=None, rows=rows, without=subspace.components))
     return found
 
 
@@ -87,6 +90,7 @@ def _judged(corpus: Any) -> tuple[str, Any]:
 def accuracy_experiments(
     network: Network,
     run: Run | None,
+    line: LineAttractor,
     wide: Subspace,
     subspace: Subspace,
     others: list[Subspace],
@@ -118,13 +122,17 @@ def accuracy_experiments(
         before = final_logits(network, some)
         other = initial_state_without(network, two.components, two.h_star)
         without = compare_logits(before, final_logits(other, some), some.labels)
+        resting = network_from(network, line.nearest(network.h0.detach()))
+        on_line = compare_logits(before, final_logits(resting, some), some.labels)
         controls = []
         for _ in range(5):
             V = random_subspace(network.size, two.rank, generator, two.line).to(network.h0)
             control = initial_state_without(network, V, two.h_star)
             controls.append(compare_logits(before, final_logits(control, some), some.labels).results())
         padded = compare_logits(before, final_logits(network, some, pads=50), some.labels)
-        results["beginning"][part] = {"h0_projected": without.results(), "h0_random": controls}
+        results["beginning"][part] = {
+            "h0_projected": without.results(), "h0_on_line": on_line.results(), "h0_random": controls,
+        }  # fmt: skip
         results["ending"][part] = {"padded": padded.results()}
         if most is None:
             results["accuracy"][part] = without.before

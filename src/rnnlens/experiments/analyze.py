@@ -41,7 +41,7 @@ from rnnlens.experiments.accuracy import (
     reviews_read,
     reviews_to_read,
 )
-from rnnlens.experiments.claims import analysis_claims
+from rnnlens.experiments.claims import analysis_claims, counted
 from rnnlens.networks import Network, check_words
 from rnnlens.progress import progress_bar
 from rnnlens.provenance import KEY
@@ -101,7 +101,7 @@ class Analysis(Shown):
 
     def _facts(self) -> Facts:
         claims = analysis_claims(self.results)
-        held, of = sum(bool(claim.shown) for claim in claims), sum(claim.shown is not None for claim in claims)
+        held, of = counted(claims)
         return [
             ("network", repr(self.network)),
             ("warnings", self.results["warnings"] or "none"),
@@ -112,7 +112,7 @@ class Analysis(Shown):
             ("subspace", f"{percents(self.subspace.explained.tolist()[:3])} of the modifiers' variance"),
             ("timescales, words", self.timescales.mean()),
             ("bilinear model, 1, 2, 3 terms", percents(self.bilinear.explained.tolist()[:3])),
-            ("claims of the paper", f"{held} of {of} that were measured are shown"),
+            ("claims of the paper", f"{held} of {of} that were measured and are specific are shown"),
         ]
 
     def _drawing(self) -> str:
@@ -265,7 +265,8 @@ def analyze(
                 "q_median": float(points.q.median()), "q_p95": float(points.q.quantile(0.95)),
                 "slow_ratio": float(points.slowness.median()),
             },
-            "line_attractor": {**line.results(), "through": through, "h_star_logit": float(network.logit(line.h_star))},
+            "line_attractor": {**line.results(), "through": through, "h_star_logit": float(network.logit(line.h_star)),
+                               "covers": _covered(network, line, states)},
             "blank_input": blank.results(),
             "warnings": warnings_of(blank, line, network),
             "state_space": _state_space(network, states, points, line, readings["reviews"]),
@@ -286,9 +287,9 @@ def analyze(
         }  # fmt: skip
         perturbations = None
         if corpus is not None and accuracy:
-            others = other_words(network, line, modifiers, seed)
+            others = other_words(network, line, modifiers, subspace, seed)
             perturbations = accuracy_experiments(
-                network, folder, wide, subspace, others, corpus, results, seed, told, reviews
+                network, folder, line, wide, subspace, others, corpus, results, seed, told, reviews
             )
         advance(1, "done")
     check_results(results)
@@ -365,6 +366,12 @@ def find_line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttrac
         return points, fit_line_attractor(network, points), settled, "slow points"
     except RnnlensError:
         return points, fit_line_attractor(network, rested), settled, "visited states"
+
+
+def _covered(network: Network, line: LineAttractor, states: Tensor) -> float:
+    """The share of visited states whose logit is within the line's range."""
+    logits, (low, high) = network.logit(states.to(network.h0)), line.range
+    return float(((logits >= low) & (logits <= high)).double().mean())
 
 
 def stored_line(run: Run) -> LineAttractor:

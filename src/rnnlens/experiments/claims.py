@@ -5,9 +5,12 @@ A claim holds, does not hold, or was not measured; with each stand our number an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import log
+from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
@@ -18,18 +21,24 @@ NEGATORS = ("not", "never", "no", "don't", "didn't", "isn't", "hardly")
 INTENSIFIERS = ("very", "extremely", "absolutely", "definitely", "really", "highly")
 NEUTRAL = ("the", "a", "of", "movie")
 
+NULLS = Path(__file__).with_name("nulls.json")
+
 Results = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement, whether this network shows it (None: not measured), the numbers that say so, and the paper's."""
+    """One statement, whether this network shows it (None: not measured), the numbers that say so, and the paper's.
+
+    Without the paper's, it is a check of our own. unspecific: networks that learnt nothing show it too (`NULLS`), so it
+    says nothing of what a network has learnt, and is not counted."""
 
     claim: str
     shown: bool | None
     measured: str
     section: str
     paper: str = ""
+    unspecific: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,11 +56,25 @@ def analysis_claims(results: Results) -> list[Claim]:
     """Every claim, for the results of one analysed network."""
     found = []
     for rule in _RULES:
+        unspecific = rule.claim in shown_by_nulls()
         try:
-            found.append(Claim(rule.claim, rule.holds(results), rule.measured(results), rule.section, rule.paper))
+            shown, measured = rule.holds(results), rule.measured(results)
         except (KeyError, TypeError, IndexError, ValueError, ZeroDivisionError):  # not stored, or nothing to measure on
-            found.append(Claim(rule.claim, None, "", rule.section, rule.paper))
+            shown, measured = None, ""
+        found.append(Claim(rule.claim, shown, measured, rule.section, rule.paper, unspecific))
     return found
+
+
+def counted(claims: Sequence[Claim]) -> tuple[int, int]:
+    """Of the paper's claims that were measured and are specific: how many are shown, of how many."""
+    some = [claim.shown for claim in claims if claim.paper and not claim.unspecific and claim.shown is not None]
+    return sum(some), len(some)
+
+
+@cache
+def shown_by_nulls() -> dict[str, list[str]]:
+    """Claims that networks which learnt nothing show, each with the names of these networks (`studies.nulls`)."""
+    return json.loads(NULLS.read_text(encoding="utf-8"))["claims"] if NULLS.exists() else {}
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
@@ -231,7 +254,7 @@ _RULES = (
           lambda r: clear(r["accuracy"]["test_shuffled"])
           and control_cost(r, "random") < 0.1 * cost(r, "shuffled"),
           lambda r: f"{signed(-100 * control_cost(r, 'random'))} points", "negligible"),
-    _Rule("perturbation", "removing that of other common words costs, in the median, less than that of modifiers",
+    _Rule("perturbation", "removing directions of other common words, orthogonal to these, costs less in the median",
           lambda r: clear(r["accuracy"]["test_subspace_removed"]["3"])
           and control_cost(r, "words") < cost(r, "subspace_removed", "3"),
           lambda r: f"{signed(-100 * control_cost(r, 'words'))} points"),
@@ -241,6 +264,8 @@ _RULES = (
           "an intensifier"),
     _Rule("beginning", "projecting it out costs accuracy (test, interval below 0)",
           *_edge("beginning", "test", "h0_projected"), "−0.17"),
+    _Rule("beginning", "beginning on the line instead costs accuracy (test, interval below 0)",
+          *_edge("beginning", "test", "h0_on_line")),
     _Rule("ending", "words count more at once than in the long run (the line's own growth taken out)",
           lambda r: r["ending"]["ratio_over_growth"] < 1,
           lambda r: f"{100 * r['ending']['ratio_over_growth']:.0f} % stay; {100 * r['ending']['ratio_median']:.0f} "

@@ -175,15 +175,6 @@ def _removal(toy: dict[str, Any]) -> list[Claim]:
                 "mode_removal",
             )
         )
-        left = found["input_orthogonal_single"]["remaining"]
-        claims.append(
-            Claim(
-                f"removing the same modes from J_inp x instead of the state (§4) takes `{phrase}` away as well",
-                1 - min(left[: UNITS + 1]) >= DESTROYED,
-                f"{_percent(1 - min(left[: UNITS + 1]))} with at most {UNITS} units (orthogonal)",
-                "mode_removal_input",
-            )
-        )
     return claims
 
 

@@ -85,8 +85,13 @@ def _compressed(text: str) -> str:
 
 def _overview(sections: Sequence[Section]) -> dict[str, Any]:
     every = [{**claim, "anchor": section.id} for section in sections for claim in section.claims]
-    kinds = {name: [c for c in every if verdict(c["shown"])[0] == name] for name in ("shown", "missed", "open")}
+    verdicts = [verdict(claim["shown"], claim.get("unspecific", False))[0] for claim in every]
+    kinds = {
+        name: [claim for claim, found in zip(every, verdicts, strict=True) if found == name]
+        for name in ("shown", "missed", "open")
+    }
     measured = len(kinds["shown"]) + len(kinds["missed"])
-    text = f"The paper makes claims about networks like this one. Of {measured} that were measured here, this network "
+    text = f"The paper makes claims about networks like this one. Of {measured} that were measured here and that "
+    text += "networks which learnt nothing do not show, this network "
     text += f"shows {len(kinds['shown'])}; each is marked where it belongs, with the paper's number beside ours."
     return {**kinds, "text": text if every else ""}

@@ -72,10 +72,12 @@ def marked(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text)))
 
 
-def verdict(shown: bool | None) -> tuple[str, str]:
-    """A class and words for whether a claim holds."""
+def verdict(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
+    """A class and words for whether a claim holds. unspecific: networks that learnt nothing show it too."""
     if shown is None:
         return "open", "– not measured"
+    if unspecific:
+        return "open", "~ unspecific"
     return ("shown", "✓ shown") if shown else ("missed", "✗ not shown")
 
 
