@@ -61,6 +61,8 @@ class KindAudit(Shown):
 
     n, right    how many there are, and how many are read right
     interval    of the accuracy: 95 %, Wilson's, as if sentences were independent of each other
+    sides       the accuracy among sentences that should be (more) positive, and among those that should be (more)
+                negative; None where there are none. A network that reads everything as negative has 0 and 1
     mean_logit  toward the expected sign, so that above 0 is right; for intensified and diminished sentences, the change
                 against the plain sentence toward the expected side
     worst       the most confidently wrong ones, worst first
@@ -71,6 +73,7 @@ class KindAudit(Shown):
     n: int
     right: int
     interval: tuple[float, float]
+    sides: tuple[float | None, float | None]
     mean_logit: float
     worst: tuple[Reading, ...]
     mechanism: str | None = None
@@ -83,15 +86,18 @@ class KindAudit(Shown):
         """Plain data."""
         return {
             "kind": self.kind, "n": self.n, "right": self.right, "accuracy": self.accuracy,
-            "interval": list(self.interval), "mean_logit": self.mean_logit, "mechanism": self.mechanism,
-            "worst": [vars(one).copy() for one in self.worst],
+            "interval": list(self.interval), "sides": list(self.sides), "mean_logit": self.mean_logit,
+            "mechanism": self.mechanism, "worst": [vars(one).copy() for one in self.worst],
         }  # fmt: skip
 
     def row(self) -> list[str]:
         """Cells of a table, under HEAD."""
         low, high = self.interval
-        return [self.kind, f"{self.n:,}", f"{100 * self.accuracy:.1f} %", f"{100 * low:.1f} – {100 * high:.1f}",
-                f"{self.mean_logit:+.2f}".replace("-", "−")]  # fmt: skip
+        return [
+            self.kind, f"{self.n:,}", f"{100 * self.accuracy:.1f} % ({100 * low:.1f} – {100 * high:.1f})",
+            *("" if side is None else f"{100 * side:.0f} %" for side in self.sides),
+            f"{self.mean_logit:+.2f}".replace("-", "−"),
+        ]  # fmt: skip
 
     def _facts(self) -> Facts:
         return [*zip(HEAD, self.row(), strict=True), ("mechanism", self.mechanism)]
@@ -103,7 +109,7 @@ class KindAudit(Shown):
         return f"KindAudit({self.kind}: {self.right} of {self.n} right, mean logit {self.mean_logit:+.2f})"
 
 
-HEAD = ("kind", "n", "right", "95 % interval", "mean logit")
+HEAD = ("kind", "n", "right (95 % interval)", "of +", "of −", "mean logit")
 
 
 @dataclass(frozen=True)
@@ -177,14 +183,15 @@ def audit(
     if not isinstance(run, Run | Network):
         raise RnnlensError(f"audit got {quoted(type(run).__name__)}: expected a run, its folder or a network")
     network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
-    if network.vocab is None:
+    vocab = network.vocab
+    if vocab is None:
         raise RnnlensError("this network has no words: `audit` reads English sentences and needs a vocabulary")
     phrases = [] if trees is None else _phrases(trees)
     network.check_measurable()
     network = copy.deepcopy(network).to(device) if device else network
     probes, modifiers, unmeasured = _measured(network, folder, seed)
-    words = adjectives(network.vocab, probes)
-    made = sentences(network.vocab, words, seed)
+    words = adjectives(vocab, probes)
+    made = sentences(vocab, words, seed)
     says = {} if modifiers is None else mechanism(modifiers, words, made)
     read = readings(network, made)
     kinds = [(kind, [r for s, r in zip(made, read, strict=True) if s.kind == kind]) for kind in KINDS]
@@ -218,7 +225,9 @@ def final_logits(network: Network, texts: Sequence[str]) -> list[float]:
         for k, i in enumerate(batch):
             ids[k, : lengths[i]] = rows[i]
         at = network.h0.device
-        found[batch] = network(torch.as_tensor(ids, device=at), torch.as_tensor(lengths[batch], device=at)).cpu().numpy()
+        found[batch] = (
+            network(torch.as_tensor(ids, device=at), torch.as_tensor(lengths[batch], device=at)).cpu().numpy()
+        )
     return found.tolist()
 
 
@@ -228,10 +237,16 @@ def _of(kind: str, found: Sequence[Reading], worst: int, says: str | None = None
     right = sum(one.right for one in found)
     interval = binomtest(right, len(found)).proportion_ci(method="wilson")
     wrong = sorted((one for one in found if not one.right), key=lambda one: one.margin)
-    mean = sum(one.margin for one in found) / len(found)
     return KindAudit(
-        kind, len(found), right, (float(interval.low), float(interval.high)), mean, tuple(wrong[:worst]), says
-    )
+        kind, len(found), right, (float(interval.low), float(interval.high)),
+        (_accuracy(found, "positive"), _accuracy(found, "negative")),
+        sum(one.margin for one in found) / len(found), tuple(wrong[:worst]), says,
+    )  # fmt: skip
+
+
+def _accuracy(found: Sequence[Reading], side: str) -> float | None:
+    of = [one.right for one in found if one.expected.endswith(side)]
+    return sum(of) / len(of) if of else None
 
 
 def _measured(network: Network, run: Run | None, seed: int) -> tuple[Probes, Modifiers | None, str | None]:

@@ -18,6 +18,8 @@ from rnnlens.analysis.sentences import DIMINISHERS, INTENSIFIERS, Sentence
 from rnnlens.context.modifiers import Modifiers
 
 TEMPLATE = Path(__file__).with_name("mechanism.jinja")
+LITTLE = 0.1  # a share of an effect that is not worth telling
+FAR = 3  # how many words after its negator the last word of "i did not find it …" stands
 CLEAR = 2.0  # standard errors from 0 from which on a strength is clear
 NEGATED = ("not", "never", "isn't", "wasn't", "didn't")  # in this order: the first is told in full
 
@@ -36,6 +38,16 @@ class Measured:
     @property
     def clear(self) -> bool:
         return abs(self.strength) > CLEAR * (self.error or 0.0)
+
+    @property
+    def flips(self) -> bool:
+        """Whether what is left of the next word's effect clearly has the other sign."""
+        return self.strength + max(CLEAR * (self.error or 0.0), LITTLE) < -1
+
+    @property
+    def cancels(self) -> bool:
+        """Whether nothing clear is left of the next word's effect."""
+        return abs(1 + self.strength) <= max(CLEAR * (self.error or 0.0), LITTLE)
 
     def before(self, alone: float) -> float:
         """What this word and one right after it add together, in logits, if that one alone adds `alone`."""
@@ -82,7 +94,7 @@ def told(
 
     def graded(words: list[Measured], up: bool) -> str:
         wrong = {
-            alone: [m.word for m in words if (m.before(alone) - alone) * alone * (1 if up else -1) < 0]
+            alone: [m.word for m in words if (m.before(alone) / alone - 1) * (1 if up else -1) < -LITTLE]
             for alone in (positive, negative)
         }
         return say.graded(words, up, wrong[positive], wrong[negative])
@@ -90,8 +102,8 @@ def told(
     if not math.isnan(positive) and not math.isnan(negative):
         found["plain"] = say.plain(positive, negative)
         if negators:
-            found["negated positive"] = say.negated(negators[0], negators[1:], positive, -1)
-            found["negated negative"] = say.negated(negators[0], negators[1:], negative, 1)
+            found["negated positive"] = say.negated(negators[0], negators[1:], positive, -1, FAR, negators[0].left(FAR))
+            found["negated negative"] = say.negated(negators[0], negators[1:], negative, 1, FAR, negators[0].left(FAR))
         if intensifiers:
             found["intensified"] = graded(intensifiers, True)
         if diminishers:
@@ -104,7 +116,7 @@ def told(
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split()).replace(" ,", ",").replace("-", "−")
+    line = " ".join(text.split()).replace(" ,", ",").replace(" ;", ";").replace("-", "−")
     return f"{line[:1].upper()}{line[1:]}." if not line.startswith("*") else f"{line}."
 
 

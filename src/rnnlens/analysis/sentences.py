@@ -22,16 +22,22 @@ WORDS = 12  # adjectives of each sign, at most
 PARTNERS = 3  # first parts, drawn at random, for each second part of a contrast
 
 ADJECTIVES = {
-    1: "good great nice fun enjoyable pleasant lovely beautiful impressive delightful interesting charming refreshing "
-    "satisfying entertaining exciting decent solid cool sweet memorable funny clever smart creative pretty "
-    "happy attractive appealing fascinating engaging touching thrilling amusing".split(),
-    -1: "bad poor boring disappointing dull mediocre bland weak lame sad annoying slow ridiculous unpleasant depressing "
-    "predictable painful nasty gross cheap stupid silly ugly pathetic useless tedious forgettable frustrating "
-    "overrated crappy dumb uncomfortable cheesy confusing unimpressive".split(),
-}
-INTENSIFIERS = "very extremely really so absolutely incredibly truly totally highly".split()
-DIMINISHERS = "slightly somewhat fairly mildly moderately marginally partly".split()
-NEGATORS = "not never isn't wasn't didn't don't can't nobody".split()
+    1: (
+        "good", "great", "nice", "fun", "enjoyable", "pleasant", "lovely", "beautiful", "impressive",
+        "delightful", "interesting", "charming", "refreshing", "satisfying", "entertaining", "exciting",
+        "decent", "solid", "cool", "sweet", "memorable", "funny", "clever", "smart", "creative", "pretty",
+        "happy", "attractive", "appealing", "fascinating", "engaging", "touching", "thrilling", "amusing",
+    ),
+    -1: (
+        "bad", "poor", "boring", "disappointing", "dull", "mediocre", "bland", "weak", "lame", "sad",
+        "annoying", "slow", "ridiculous", "unpleasant", "depressing", "predictable", "painful", "nasty",
+        "gross", "cheap", "stupid", "silly", "ugly", "pathetic", "useless", "tedious", "forgettable",
+        "frustrating", "overrated", "crappy", "dumb", "uncomfortable", "cheesy", "confusing", "unimpressive",
+    ),
+}  # fmt: skip
+INTENSIFIERS = ("very", "extremely", "really", "so", "absolutely", "incredibly", "truly", "totally", "highly")
+DIMINISHERS = ("slightly", "somewhat", "fairly", "mildly", "moderately", "marginally", "partly")
+NEGATORS = ("not", "never", "isn't", "wasn't", "didn't", "don't", "can't", "nobody")
 FRAMES = {  # the beginning of a plain sentence → its negations
     "it is": ("it is not", "it isn't", "it is never"),
     "this was": ("this was not", "this wasn't", "this was never"),
@@ -135,7 +141,9 @@ def missing(made: Sequence[Sentence]) -> dict[str, str]:
 def reach(made: Sequence[Sentence]) -> float:
     """How many words after its first negator the last word of a double negation stands, on average."""
     texts = [one.text.split() for one in made if one.kind == "double negation"]
-    return float(np.mean([len(text) - 1 - next(i for i, word in enumerate(text) if word in NEGATORS) for text in texts]))
+    return float(
+        np.mean([len(text) - 1 - next(i for i, word in enumerate(text) if word in NEGATORS) for text in texts])
+    )
 
 
 def _some(words: Sequence[str], most: int = 8) -> str:

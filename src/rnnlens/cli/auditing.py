@@ -59,6 +59,7 @@ def audit(
         show(shown)
 
     table("sentences from templates", found.kinds)
+    say("of +, of −: the share that is right of the sentences that should be (more) positive, and (more) negative")
     say("mean logit: toward the expected sign; for intensified and diminished, the change against the plain sentence")
     for kind, needed in found.left_out:
         say(f"not tested: {kind}; the vocabulary lacks {needed}")
