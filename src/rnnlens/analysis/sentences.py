@@ -25,8 +25,8 @@ ADJECTIVES = {
     1: (
         "good", "great", "nice", "fun", "enjoyable", "pleasant", "lovely", "beautiful", "impressive",
         "delightful", "interesting", "charming", "refreshing", "satisfying", "entertaining", "exciting",
-        "decent", "solid", "cool", "sweet", "memorable", "funny", "clever", "smart", "creative", "pretty",
-        "happy", "attractive", "appealing", "fascinating", "engaging", "touching", "thrilling", "amusing",
+        "decent", "solid", "cool", "sweet", "memorable", "funny", "clever", "smart", "creative",
+        "attractive", "appealing", "fascinating", "engaging", "touching", "thrilling", "amusing",
     ),
     -1: (
         "bad", "poor", "boring", "disappointing", "dull", "mediocre", "bland", "weak", "lame", "sad",
