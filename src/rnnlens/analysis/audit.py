@@ -136,7 +136,8 @@ class Audit(Shown):
         return found[kind]
 
     def worst(self, n: int = 10) -> list[tuple[str, Reading]]:
-        """The n most confidently wrong sentences of all kinds of templates, each with its kind."""
+        """The n most confidently wrong sentences of all kinds of templates, each with its kind; of those that each
+        kind keeps."""
         wrong = [(one.kind, reading) for one in self.kinds for reading in one.worst]
         return sorted(wrong, key=lambda pair: pair[1].margin)[:n]
 
