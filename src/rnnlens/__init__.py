@@ -41,6 +41,9 @@ _HOMES = {
     "fit_bilinear": "rnnlens.context",
     "analyze": "rnnlens.experiments.analyze",
     "Analysis": "rnnlens.experiments.analyze",
+    "audit": "rnnlens.analysis.audit",
+    "Audit": "rnnlens.analysis.audit",
+    "KindAudit": "rnnlens.analysis.audit",
     "linear_quality": "rnnlens.context.linear_quality",
     "mode_removal": "rnnlens.context.mode_removal",
     "report": "rnnlens.page",
@@ -54,11 +57,12 @@ __all__ = [  # once more, and plainly: type checkers read it
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
     "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
     "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
-    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "linear_quality",
-    "mode_removal", "report", "Run", "load", "export", "RnnlensError",
+    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "audit", "Audit",
+    "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export", "RnnlensError",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from rnnlens.analysis.audit import Audit, KindAudit, audit
     from rnnlens.context import (
         Modifiers,
         Probes,

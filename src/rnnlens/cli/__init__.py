@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from rnnlens import __version__
 from rnnlens.cli.analysis import analyze, demo, toy
+from rnnlens.cli.auditing import audit
 from rnnlens.cli.flags import checked, whole_numbers_whole
 from rnnlens.cli.networks import info, prepare, probe, train
 from rnnlens.cli.sharing import export, figures, report
@@ -34,7 +35,7 @@ app = App(
 
 for title, commands in {
     "See it work": (demo, toy),
-    "From reviews to an explanation": (prepare, train, analyze, probe, info),
+    "From reviews to an explanation": (prepare, train, analyze, probe, audit, info),
     "Show and share": (report, figures, export),
     "Studies of many networks": (baselines, sweep, reproduce, validate),
 }.items():

@@ -1,0 +1,294 @@
+"""`audit`: which kinds of sentences a network reads right, and what its measured strengths say about each kind.
+
+The sentences are templates (`analysis.sentences`) and, where trees are given, phrases that people labelled.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rnnlens.analysis.mechanism import mechanism
+from rnnlens.analysis.sentences import INTENSIFIERS, KINDS, NEGATORS, Sentence, adjectives, missing, sentences
+from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.probes import Probes
+from rnnlens.display import Facts, Shown, table_html
+from rnnlens.dynamics import visited_states
+from rnnlens.errors import RnnlensError, quoted
+from rnnlens.networks import Network
+from rnnlens.ranges import check_options
+from rnnlens.runs import Run, load
+from rnnlens.terminal import printable
+from rnnlens.training.batches import token_batches
+
+TOKENS, MOST = 2**17, 2**14  # padded words and sentences of one call of the network: all templates fit
+STARTS = 2_000  # states from which the line is sought, for networks that store none
+
+Labelled = Iterable[tuple[str, int]]  # phrases with people's labels: below 0 negative, above 0 positive, 0 neutral
+PEOPLE: dict[str, Callable[[set[str]], bool]] = {  # groups of people's phrases; one phrase may be in several
+    "with a negator": lambda words: any(word in NEGATORS or word.endswith("n't") for word in words),
+    "with but": lambda words: "but" in words,
+    "with an intensifier": lambda words: not words.isdisjoint(INTENSIFIERS),
+}
+REST = "with none of these"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the network reads one sentence. expected: positive, negative, or, against the logit of the plain sentence,
+    more positive or more negative. margin: how far its logit is on the expected side; below 0 it is wrong."""
+
+    text: str
+    expected: str
+    logit: float
+    plain: float | None
+    margin: float
+
+    @property
+    def right(self) -> bool:
+        return self.margin > 0
+
+
+@dataclass(frozen=True)
+class KindAudit(Shown):
+    """Sentences of one kind.
+
+    n, right    how many there are, and how many are read right
+    interval    of the accuracy: 95 %, Wilson's, as if sentences were independent of each other
+    sides       the accuracy among sentences that should be (more) positive, and among those that should be (more)
+                negative; None where there are none. A network that reads everything as negative has 0 and 1
+    mean_logit  toward the expected sign, so that above 0 is right; for intensified and diminished sentences, the change
+                against the plain sentence toward the expected side
+    worst       the most confidently wrong ones, worst first
+    mechanism   what the measured strengths say, in one sentence; None where they say nothing
+    """
+
+    kind: str
+    n: int
+    right: int
+    interval: tuple[float, float]
+    sides: tuple[float | None, float | None]
+    mean_logit: float
+    worst: tuple[Reading, ...]
+    mechanism: str | None = None
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / self.n
+
+    def results(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "kind": self.kind, "n": self.n, "right": self.right, "accuracy": self.accuracy,
+            "interval": list(self.interval), "sides": list(self.sides), "mean_logit": self.mean_logit,
+            "mechanism": self.mechanism, "worst": [vars(one).copy() for one in self.worst],
+        }  # fmt: skip
+
+    def row(self) -> list[str]:
+        """Cells of a table, under HEAD."""
+        low, high = self.interval
+        return [
+            self.kind, f"{self.n:,}", f"{100 * self.accuracy:.1f} % ({100 * low:.1f} – {100 * high:.1f})",
+            *("" if side is None else f"{100 * side:.0f} %" for side in self.sides),
+            f"{self.mean_logit:+.2f}".replace("-", "−"),
+        ]  # fmt: skip
+
+    def _facts(self) -> Facts:
+        return [*zip(HEAD, self.row(), strict=True), ("mechanism", self.mechanism)]
+
+    def _drawing(self) -> str:
+        return _table_of_readings(self.worst)
+
+    def __repr__(self) -> str:
+        return f"KindAudit({self.kind}: {self.right} of {self.n} right, mean logit {self.mean_logit:+.2f})"
+
+
+HEAD = ("kind", "n", "right (95 % interval)", "of +", "of −", "mean logit")
+
+
+@dataclass(frozen=True)
+class Audit(Shown):
+    """Every kind of sentence.
+
+    positive, negative  the words that the templates are filled with
+    kinds               of templates; people: groups of phrases that people labelled, if trees were given
+    left_out            kinds that the vocabulary has no words for → the words that are needed
+    unmeasured          why there is no mechanism, or None
+    """
+
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    kinds: tuple[KindAudit, ...]
+    people: tuple[KindAudit, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    unmeasured: str | None = None
+
+    def __getitem__(self, kind: str) -> KindAudit:
+        found = {one.kind: one for one in (*self.kinds, *self.people)}
+        if kind not in found:
+            raise RnnlensError(f"no sentences of the kind {quoted(kind)}: expected one of {', '.join(found)}")
+        return found[kind]
+
+    def worst(self, n: int = 10) -> list[tuple[str, Reading]]:
+        """The n most confidently wrong sentences of all kinds of templates, each with its kind; of those that each
+        kind keeps."""
+        wrong = [(one.kind, reading) for one in self.kinds for reading in one.worst]
+        return sorted(wrong, key=lambda pair: pair[1].margin)[:n]
+
+    def results(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "words": {"positive": list(self.positive), "negative": list(self.negative)},
+            "kinds": [one.results() for one in self.kinds],
+            "people": [one.results() for one in self.people],
+            "left_out": dict(self.left_out),
+            "unmeasured": self.unmeasured,
+        }
+
+    def _facts(self) -> Facts:
+        return [("positive words", self.positive), ("negative words", self.negative),
+                *(("not tested", f"{kind}: needs {needed}") for kind, needed in self.left_out)]  # fmt: skip
+
+    def _drawing(self) -> str:
+        rows = [[*one.row(), one.mechanism or ""] for one in (*self.kinds, *self.people)]
+        return table_html(rows, [*HEAD, "mechanism"]) + _table_of_readings([reading for _, reading in self.worst()])
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{one.kind} {100 * one.accuracy:.0f} %" for one in (*self.kinds, *self.people))
+        return printable(f"Audit(right: {kinds})")
+
+
+@torch.no_grad()
+def audit(
+    run: Run | Network | Path | str,
+    trees: Path | str | Labelled | None = None,
+    *,
+    seed: int = 0,
+    worst: int = 10,
+    device: str | None = None,
+) -> Audit:
+    """Say which kinds of English sentences a network reads right.
+
+    run: a run, its folder, `zoo:reviews-gru`, or any network with words. trees: a file of the Stanford Sentiment
+    Treebank, or phrases with labels (below 0 negative, above 0 positive). seed: which words stand in the two parts of a
+    contrast. worst: how many wrong sentences to keep of each kind.
+    """
+    check_options("audit", seed=seed, worst=worst)
+    run = load(run) if isinstance(run, Path | str) else run
+    if not isinstance(run, Run | Network):
+        raise RnnlensError(f"audit got {quoted(type(run).__name__)}: expected a run, its folder or a network")
+    network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
+    vocab = network.vocab
+    if vocab is None:
+        raise RnnlensError("this network has no words: `audit` reads English sentences and needs a vocabulary")
+    phrases = [] if trees is None else _phrases(trees)
+    network.check_measurable()
+    network = copy.deepcopy(network).to(device) if device else network
+    probes, modifiers, unmeasured = _measured(network, folder, seed)
+    words = adjectives(vocab, probes)
+    made = sentences(vocab, words, seed)
+    says = {} if modifiers is None else mechanism(modifiers, words, made)
+    read = readings(network, made)
+    kinds = [(kind, [r for s, r in zip(made, read, strict=True) if s.kind == kind]) for kind in KINDS]
+    return Audit(
+        words[1], words[-1],
+        tuple(_of(kind, found, worst, says.get(kind)) for kind, found in kinds if found),
+        tuple(_of(name, found, worst) for name, found in _people(network, phrases) if found),
+        tuple(missing(made).items()), unmeasured,
+    )  # fmt: skip
+
+
+def readings(network: Network, made: Sequence[Sentence]) -> list[Reading]:
+    """Sentences as the network reads them; plain sentences that others are compared with must be among them."""
+    logits = dict(zip((one.text for one in made), final_logits(network, [one.text for one in made]), strict=True))
+    found = []
+    for one in made:
+        plain = None if one.plain is None else logits[one.plain]
+        margin = one.toward * (logits[one.text] - (plain or 0.0))
+        found.append(Reading(one.text, one.expected, logits[one.text], plain, margin))
+    return found
+
+
+def final_logits(network: Network, texts: Sequence[str]) -> list[float]:
+    """The logit after each text, in few calls of the network: one for as many as fit into TOKENS padded words."""
+    assert network.vocab is not None
+    rows = [network.vocab.encode(text) for text in texts]
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    found = np.zeros(len(rows))
+    for batch in token_batches(lengths, TOKENS, MOST):
+        ids = np.full((len(batch), max(1, lengths[batch].max())), -1)
+        for k, i in enumerate(batch):
+            ids[k, : lengths[i]] = rows[i]
+        at = network.h0.device
+        found[batch] = (
+            network(torch.as_tensor(ids, device=at), torch.as_tensor(lengths[batch], device=at)).cpu().numpy()
+        )
+    return found.tolist()
+
+
+def _of(kind: str, found: Sequence[Reading], worst: int, says: str | None = None) -> KindAudit:
+    from scipy.stats import binomtest
+
+    right = sum(one.right for one in found)
+    interval = binomtest(right, len(found)).proportion_ci(method="wilson")
+    wrong = sorted((one for one in found if not one.right), key=lambda one: one.margin)
+    return KindAudit(
+        kind, len(found), right, (float(interval.low), float(interval.high)),
+        (_accuracy(found, "positive"), _accuracy(found, "negative")),
+        sum(one.margin for one in found) / len(found), tuple(wrong[:worst]), says,
+    )  # fmt: skip
+
+
+def _accuracy(found: Sequence[Reading], side: str) -> float | None:
+    of = [one.right for one in found if one.expected.endswith(side)]
+    return sum(of) / len(of) if of else None
+
+
+def _measured(network: Network, run: Run | None, seed: int) -> tuple[Probes, Modifiers | None, str | None]:
+    """The probe words and every word's strength; where strengths cannot be measured, why."""
+    from rnnlens.experiments.analyze import find_line, stored_probes
+
+    states = None if run is None else run.states()
+    if states is None:
+        states = visited_states(network, n=STARTS, seed=seed)
+    line = find_line(network, states.to(network.h0))[1]
+    probes = stored_probes(run, network, line).known_to(network)
+    try:
+        return probes, find_modifiers(network, line, probes=probes), None
+    except RnnlensError as error:
+        return probes, None, str(error)
+
+
+def _phrases(trees: Path | str | Labelled) -> list[tuple[str, int]]:
+    """Phrases with labels, of a file or as they are given; each text once, those of one word left out."""
+    if isinstance(trees, Path | str):
+        from rnnlens.analysis.trees import read_trees  # type: ignore[import-not-found, unused-ignore]
+
+        read = read_trees(trees)
+        trees = ((read.text(phrase), phrase.label) for phrase in read.phrases)
+    labels = {text: label for text, label in trees if len(text.split()) > 1}
+    return [(text, label) for text, label in labels.items() if label]
+
+
+def _people(network: Network, phrases: Sequence[tuple[str, int]]) -> list[tuple[str, list[Reading]]]:
+    """Phrases that people found positive or negative, as the network reads them, in groups by the words in them."""
+    assert network.vocab is not None
+    groups: dict[str, list[Reading]] = {name: [] for name in (*PEOPLE, REST)}
+    made = [Sentence("", text, 1 if label > 0 else -1) for text, label in phrases]
+    for reading in readings(network, made):
+        words = {word.lower() for word in network.vocab.split(reading.text)}
+        names = [name for name, has in PEOPLE.items() if has(words)]
+        for name in names or [REST]:
+            groups[name].append(reading)
+    return list(groups.items())
+
+
+def _table_of_readings(found: Iterable[Reading]) -> str:
+    return table_html([[r.text, r.expected, r.logit, r.plain] for r in found],
+                      ["worst sentences", "expected", "logit", "plain"])  # fmt: skip
