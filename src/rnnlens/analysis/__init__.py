@@ -1,0 +1,1 @@
+"""What is found about a network, held against what people say of the same words."""
