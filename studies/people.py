@@ -29,7 +29,9 @@ def main() -> None:
         f"{json.dumps(word)}: {json.dumps(sums.ravel().tolist(), separators=(',', ':'))}"
         for word, sums in zip(people.words, people.sums, strict=True)
     ]
-    head = json.dumps({"source": f"{SOURCE}, {len(trees.sentences):,} sentences", "least": LEAST, "fields": FIELDS}, indent=1)[:-2]
+    head = json.dumps(
+        {"source": f"{SOURCE}, {len(trees.sentences):,} sentences", "least": LEAST, "fields": FIELDS}, indent=1
+    )[:-2]
     with atomic_file(PACKAGED) as temporary:
         temporary.write_text(head + ',\n "words": {\n  ' + ",\n  ".join(rows) + "\n }\n}\n", encoding="utf-8")
     print(f"{len(people.words)} words, {PACKAGED.stat().st_size / 1e3:.0f} kB")

@@ -41,6 +41,8 @@ _HOMES = {
     "fit_bilinear": "rnnlens.context",
     "analyze": "rnnlens.experiments.analyze",
     "Analysis": "rnnlens.experiments.analyze",
+    "agreement": "rnnlens.analysis.agreement",
+    "Agreement": "rnnlens.analysis.agreement",
     "linear_quality": "rnnlens.context.linear_quality",
     "mode_removal": "rnnlens.context.mode_removal",
     "report": "rnnlens.page",
@@ -54,11 +56,12 @@ __all__ = [  # once more, and plainly: type checkers read it
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
     "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
     "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
-    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "linear_quality",
-    "mode_removal", "report", "Run", "load", "export", "RnnlensError",
+    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "agreement",
+    "Agreement", "linear_quality", "mode_removal", "report", "Run", "load", "export", "RnnlensError",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from rnnlens.analysis.agreement import Agreement, agreement
     from rnnlens.context import (
         Modifiers,
         Probes,

@@ -118,6 +118,7 @@ RANGES: dict[str, dict[str, Range]] = {
         "reviews": OPTIONAL_COUNT,
         "seed": SEED,
     },
+    "agree": {"top": COUNT, "seed": SEED},
     "report": {"words": whole(0, none=True)},
     "baselines": {**SEVERAL, "seed": SEED},
     "estimator": {

@@ -105,8 +105,8 @@ def judged_pairs(trees: Trees) -> list[Pair]:
             found.setdefault(trees.text(pair.whole).lower(), pair)
     if not found:
         raise RnnlensError(
-            f'{quoted(trees.source)} has no phrase "w x" in which w is one word and x is not neutral: expected trees of '
-            "whole sentences"
+            f'{quoted(trees.source)} has no phrase "w x" in which w is one word and x is not neutral: expected trees '
+            "of whole sentences"
         )
     return list(found.values())
 
