@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 LEAST = (20, 40)  # phrases that a word must have to be compared
 CONSENSUS = "consensus"
-COLUMNS = ("network", "reading", "phrases", "sentences", "words", "r", "95 % interval", "ceiling")
+FURTHEST = ("furthest from people", "people", "network", "people, by a straight line")
+COLUMNS = ("reading", "phrases", "sentences", "words", "r", "95 % interval", "ceiling")
 Strengths = Mapping[str, float]
 Correlations = dict[tuple[int, str], Correlation]  # by (phrases at least, even, odd or all)
 
@@ -53,6 +54,15 @@ class Scores:
     by_strength: Correlations
     by_behaviour: Correlations | None
     rankings: dict[str, Ranking]
+
+    def rows(self) -> list[list[str]]:
+        """A table with the columns `COLUMNS`: r by reading, number of phrases and sentences."""
+        found = []
+        for reading, table in (("strength", self.by_strength), ("behaviour", self.by_behaviour or {})):
+            for (least, split), score in table.items():
+                cells = _number(score.r), _interval(score), _number(score.ceiling)
+                found.append([reading, f"≥ {least}", split, str(score.words), *cells])
+        return found
 
     def results(self) -> dict[str, Any]:
         return {
@@ -92,17 +102,18 @@ class Agreement(Shown):
             "words": words,
         }
 
-    def furthest(self, n: int = 10, name: str | None = None) -> list[tuple[str, float, float]]:
-        """Words (with their strengths in people's judgement and in the network) that lie furthest from the straight
-        line through all of them."""
+    def furthest(self, n: int = 10, name: str | None = None) -> list[tuple[str, float, float, float]]:
+        """Words that lie furthest from the straight line through all of them, each with its strength in people's
+        judgement, in the network, and what the line expects people to say."""
         name = self.scores[-1].name if name is None else self[name].name
         rows = [(row["word"], row["people"], row["strength"][name]) for row in self.results()["words"]
                 if name in row["strength"]]  # fmt: skip
         if len(rows) < FEWEST:
             return []
         theirs, ours = np.array([row[1:] for row in rows]).T
-        left = theirs - np.polyval(np.polyfit(ours, theirs, 1), ours)
-        return [rows[i] for i in np.argsort(-np.abs(left), kind="stable")[:n].tolist()]
+        expected = np.polyval(np.polyfit(ours, theirs, 1), ours)
+        order = np.argsort(-np.abs(theirs - expected), kind="stable")[:n].tolist()
+        return [(*rows[i], float(expected[i])) for i in order]
 
     def figure(self, name: str | None = None) -> Figure:
         """A scatter of a network's strengths (by default the last one's, the consensus) against people's."""
@@ -114,20 +125,9 @@ class Agreement(Shown):
         return [("people", self.people.source), ("networks", [one.name for one in self.scores])]
 
     def _drawing(self) -> str:
-        return table_html(self.rows(), COLUMNS) + table_html(
-            [[word, f"{theirs:+.2f}", f"{ours:+.2f}"] for word, theirs, ours in self.furthest()],
-            ["furthest from people", "people", self.scores[-1].name],
-        )
-
-    def rows(self) -> list[list[str]]:
-        """A table with the columns `COLUMNS`: every network and reading, by phrases and sentences."""
-        found = []
-        for one in self.scores:
-            for reading, table in (("strength", one.by_strength), ("behaviour", one.by_behaviour or {})):
-                for (least, split), score in table.items():
-                    cells = _number(score.r), _interval(score), _number(score.ceiling)
-                    found.append([one.name, reading, f"≥ {least}", split, str(score.words), *cells])
-        return found
+        tables = [table_html([(one.name, *row) for row in one.rows()], ("network", *COLUMNS)) for one in self.scores]
+        rows = [[word, *(f"{value:+.2f}" for value in values)] for word, *values in self.furthest()]
+        return "".join(tables) + table_html(rows, FURTHEST)
 
     def __repr__(self) -> str:
         said = (f"{one.name} {_number(one.by_strength[LEAST[0], 'all'].r)}" for one in self.scores)

@@ -63,8 +63,10 @@ def correlate(
         return Correlation(len(rows), None, None, None, None)
     ours, theirs = np.array([strength[people.words[i]] for i in rows]), people.strength(split)[rows]
     drawn = np.random.default_rng(seed).integers(len(rows), size=(RESAMPLES, len(rows)))
-    some = [r for sample in drawn if (r := correlation(ours[sample], theirs[sample])) is not None]
-    low, high = np.quantile(some, [0.025, 0.975]).tolist() if some else (None, None)
+    a, b = (values[drawn] - values[drawn].mean(1, keepdims=True) for values in (ours, theirs))
+    size = np.sqrt((a * a).sum(1) * (b * b).sum(1))
+    some = (a * b).sum(1)[size > 0] / size[size > 0]  # a sample that draws one word only has no correlation
+    low, high = np.quantile(some, [0.025, 0.975]).tolist() if len(some) else (None, None)
     reliability = people.reliability(rows, split)
     return Correlation(
         len(rows), correlation(ours, theirs), low, high, None if reliability is None else reliability**0.5

@@ -49,7 +49,7 @@ def agree(
     device
         Where to compute.
     """
-    from rnnlens.analysis.agreement import COLUMNS, agreement
+    from rnnlens.analysis.agreement import COLUMNS, FURTHEST, agreement
     from rnnlens.errors import UsageError
     from rnnlens.figures import write_figure
     from rnnlens.figures.style import PICTURES
@@ -64,22 +64,23 @@ def agree(
         check_output(figure, "a figure", *PICTURES)
     with progress_bar("comparing", 2 * len(runs)) as advance:
         found = agreement(list(runs), trees, lexicon or (), top=top, seed=seed, device=device, advance=advance)
-    table = table_of(*COLUMNS, title=f"correlation of strengths with people's ({found.people.source})")
-    for row in found.rows():
-        table.add_row(*row)
-    show(table)
-    if lexicon:
-        table = table_of("network", "lexicon", "average precision", "by chance", "same sign", "modifiers", "of words",
-                         title="modifiers of lexicons in the order of |strength|")  # fmt: skip
-        for one in found.scores:
-            for name, ranking in one.rankings.items():
-                sign = "–" if ranking.same_sign is None else f"{100 * ranking.same_sign:.0f} %"
-                table.add_row(one.name, name, f"{ranking.average_precision:.2f}", f"{ranking.chance:.3f}", sign,
-                              f"{ranking.modifiers:,}", f"{ranking.words:,}")  # fmt: skip
+    say(f"people: {found.people.source}")
+    for one in found.scores:
+        table = table_of(*COLUMNS, title=f"{one.name}: correlation of strengths with people's")
+        for row in one.rows():
+            table.add_row(*row)
         show(table)
-    table = table_of("furthest from people", "people", found.scores[-1].name)
-    for word, theirs, ours in found.furthest():
-        table.add_row(word, f"{theirs:+.2f}", f"{ours:+.2f}")
+        table = table_of("lexicon", "average precision", "by chance", "same sign", "modifiers",
+                         title=f"{one.name}: modifiers of lexicons in the order of |strength|")  # fmt: skip
+        for name, ranking in one.rankings.items():
+            sign = "–" if ranking.same_sign is None else f"{100 * ranking.same_sign:.0f} %"
+            table.add_row(name, f"{ranking.average_precision:.2f}", f"{ranking.chance:.3f}", sign,
+                          f"{ranking.modifiers:,} of {ranking.words:,}")  # fmt: skip
+        if one.rankings:
+            show(table)
+    table = table_of(*FURTHEST, title=f"{found.scores[-1].name}: words on which it differs most")
+    for word, *values in found.furthest():
+        table.add_row(word, *(f"{value:+.2f}" for value in values))
     show(table)
     if trees is None:
         say("behaviour was not measured: it needs the trees' text (--trees)")
