@@ -249,7 +249,7 @@ def _strengths(words: Modifiers) -> dict[str, float]:
 
 def _check_shared(found: _Measured, people: Judged) -> None:
     shared = sum(word in found.strengths for word in people.words)
-    if shared < FEWEST:
+    if shared < min(FEWEST, len(people.words)):
         raise RnnlensError(
             f"{quoted(found.name)} knows {shared} of {len(people.words)} words that people have judged; its own are "
             f"{quoted(', '.join(list(found.strengths)[:3]))} …: expected a network of the same language (English, "
