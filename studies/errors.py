@@ -3,36 +3,35 @@
     python -m studies.errors RUNS …    # runs named ARCH-NAME-SEED → src/rnnlens/context/errors.json
     python -m studies.errors --check RUNS …    # how well the rule does on other runs; nothing is written
 
-Of networks that differ in their seed alone, the variance of a word's strength is fitted as
-
-    floor² + (own · own effect)² + (size · strength)² + rare²/count
-
-by maximum likelihood (the variances of a few seeds are gamma distributed about it).
+Of networks that differ in their seed alone, the standard deviation of a word's strength is fitted as scale · moves^power,
+where `moves` is how far the word moves the state, in units of the median word, by maximum likelihood (the variances of a
+few seeds are gamma distributed about it). Other predictors (how often the word was seen, its own effect, the size of its
+strength) were tried beside it and added nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.optimize import minimize
 
 import rnnlens
 from rnnlens.artifacts import write_json
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.strength import MODIFIERS, RULE
-from rnnlens.experiments.analyze import find_line
-
-NAMES = ("floor", "own", "size", "rare")
+from rnnlens.analysis.locate import find_line
 
 
 def measured(folder: Path) -> Modifiers:
     network = rnnlens.load(folder).network
-    _, line, _, _ = find_line(network, rnnlens.visited_states(network, n=1_000))
+    _, line, _, _ = find_line(network, rnnlens.visited_states(network, n=300))
     return rnnlens.find_modifiers(network, line)
 
 
@@ -45,25 +44,21 @@ def groups(folders: list[Path]) -> dict[str, list[Modifiers]]:
     return {name: some for name, some in found.items() if len(some) > 1}
 
 
-def parts_of(some: list[Modifiers]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Of each word: the variance of its strength over seeds, and what the rule is made of (M, 4)."""
-    strength = np.stack([one.strength.numpy() for one in some])
-    own = np.stack([one.own.numpy() for one in some])
-    counts = np.ones(len(some[0])) if some[0].counts is None else some[0].counts.numpy()
-    known = np.stack([np.ones(strength.shape[1]), (own**2).mean(0), strength.mean(0) ** 2, 1 / np.maximum(1, counts)], 1)
-    return strength.var(0, ddof=1), known, len(some) - 1
+def fit(found: Iterable[list[Modifiers]]) -> dict[str, float]:
+    parts = []
+    for some in found:
+        strength, moves = (torch.stack([getattr(one, name) for one in some]) for name in ("strength", "moves"))
+        parts.append((strength.var(0).numpy(), np.log(moves.mean(0).numpy()), len(some) - 1))
 
-
-def fit(parts: list[tuple[np.ndarray, np.ndarray, int]]) -> dict[str, float]:
-    def loss(logs: np.ndarray) -> float:
+    def loss(given: np.ndarray) -> float:
         total = 0.0
-        for variance, known, freedom in parts:
-            expected = known @ np.exp(2 * logs)
+        for variance, moves, freedom in parts:
+            expected = np.exp(2 * (given[0] + given[1] * moves))
             total += freedom * float((np.log(expected) + variance / expected).mean())
         return total
 
-    found = minimize(loss, np.log([0.03, 0.05, 0.1, 0.3]), method="Nelder-Mead", options={"maxiter": 4000}).x
-    return {name: round(float(np.exp(value)), 4) for name, value in zip(NAMES, found, strict=True)}
+    scale, power = minimize(loss, [np.log(0.05), 0.5], method="Nelder-Mead").x
+    return {"scale": round(float(np.exp(scale)), 4), "power": round(float(power), 4)}
 
 
 def same_sign(some: list[Modifiers]) -> dict[str, Any]:
@@ -87,8 +82,7 @@ def main() -> None:
     asked = parser.parse_args()
     found = groups(asked.runs)
     if not asked.check:
-        rule = fit([parts_of(some) for some in found.values()])
-        rule["usual_count"] = float(np.median(next(iter(found.values()))[0].network.vocab.counts))
+        rule = fit(found.values())
         networks = {name: len(some) for name, some in found.items()}
         write_json(RULE, {"rule": rule, "networks": networks, "by": "python -m studies.errors"})
         print(rule)

@@ -77,7 +77,9 @@ def main() -> None:
         for claim in analysis_claims(results):
             if claim.shown:
                 shown[claim.claim].append(name)
-    write_json(NULLS, {"claims": dict(shown), "networks": list(found), "reviews": REVIEWS, "by": "python -m studies.nulls"})
+    write_json(
+        NULLS, {"claims": dict(shown), "networks": list(found), "reviews": REVIEWS, "by": "python -m studies.nulls"}
+    )
     text = (
         "# Which claims a network shows that has learnt nothing\n\n"
         "An untrained GRU, and one trained by the same recipe with shuffled labels. A claim that one of them shows is\n"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,8 @@ import torch
 from jinja2 import Environment, StrictUndefined
 
 import rnnlens
+from rnnlens.analysis.people import judged_in
+from rnnlens.analysis.trees import read_trees
 from rnnlens.artifacts import atomic_file
 from rnnlens.context.effects import effects
 from rnnlens.experiments.analyze import find_line
@@ -31,42 +32,15 @@ RECORD, PAGE = Path("docs/results/teaching.json"), Path("docs/teaching.md")
 FIGURE, TEMPLATE = Path("docs/images/teaching.svg"), Path(__file__).with_name("teaching.md")
 ORDER = ("imdb", "yelp", "amazon", "yelp-sentences", "phrases", "three", "short", "all")
 TOP, LEAST, PHRASES, LISTED = 5_000, 20, 2_000, 20
-Judged = dict[str, list[tuple[int, int]]]  # word w → people's labels, −2 … 2, of phrases x and "w x"
 
 
-def read_trees(path: Path) -> tuple[Judged, dict[str, int]]:
-    """What people say of x and "w x", where x is not neutral; and the label of every phrase of at most ten words."""
-    judged: Judged = defaultdict(list)
-    phrases: dict[str, int] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        stack: list[list[Any]] = []
-        for token in re.findall(r"[()]|[^\s()]+", line):
-            if token == "(":
-                stack.append([])
-            elif token != ")":
-                stack[-1].append(token)
-            else:
-                label, *children = stack.pop()
-                label = int(label) - 2
-                words = [word for child in children for word in (child[1] if isinstance(child, tuple) else [child])]
-                if len(words) <= 10:
-                    phrases[" ".join(words).lower()] = label
-                pair = len(children) == 2 and all(isinstance(child, tuple) for child in children)
-                if pair and len(children[0][1]) == 1 and children[1][0] != 0:
-                    judged[children[0][1][0].lower()].append((children[1][0], label))
-                if stack:
-                    stack[-1].append((label, words))
-    return judged, phrases
-
-
-def human_strengths(judged: Judged, least: int) -> dict[str, float]:
-    """By what share a word changes the phrases after it, in people's judgement, for words with enough phrases."""
-    found = {}
-    for word, rows in judged.items():
-        if len(rows) >= least:
-            x, y = np.array(rows, float).T
-            found[word] = float((x * y).sum() / (x * x).sum() - 1)
-    return found
+def people_and_phrases(path: Path) -> tuple[dict[str, float], dict[str, int]]:
+    """People's strengths of words with enough phrases, and the label of every phrase of at most ten words."""
+    trees = read_trees(path)
+    people = judged_in(trees, LEAST)
+    short = (phrase for phrase in trees.phrases if phrase.end - phrase.start <= 10)
+    phrases = {trees.text(phrase).lower(): phrase.label for phrase in short}
+    return dict(zip(people.words, people.strength().tolist(), strict=True)), phrases
 
 
 def known_modifiers(lexicons: list[Path]) -> set[str]:
@@ -149,8 +123,8 @@ def main() -> None:
     parser.add_argument("--lexicon", type=Path, action="append", default=[])
     asked = parser.parse_args()
     if asked.runs is not None:
-        judged, phrases = read_trees(asked.trees)
-        people, known = human_strengths(judged, LEAST), known_modifiers(asked.lexicon)
+        people, phrases = people_and_phrases(asked.trees)
+        known = known_modifiers(asked.lexicon)
         rows = json.loads(RECORD.read_text())["networks"] if RECORD.exists() else {}
         for folder in sorted(asked.runs.iterdir()):
             if (folder / "run.json").exists() and folder.name not in rows and not folder.name.startswith("vanilla"):

@@ -72,7 +72,8 @@ def test_removing_the_subspace_is_judged_against_shuffling_and_its_controls(resu
         accuracy["test_random_removed"] = {"3": [difference(random)] * 3}
         accuracy["test_words_removed"] = {"3": [difference(words)] * 3}
         found = [
-            shown(results, start) for start in ("removing the modifier", "removing random", "removing directions of other")
+            shown(results, start)
+            for start in ("removing the modifier", "removing random", "removing directions of other")
         ]
         assert tuple(found) == expected
 
@@ -96,9 +97,13 @@ def test_what_is_missing_was_not_measured():
 
 def test_what_networks_show_that_learnt_nothing_is_not_counted(monkeypatch, results):
     before = counted(analysis_claims(results))
-    monkeypatch.setattr(claims, "shown_by_nulls", lambda: {"one mode integrates: an eigenvalue within 0.02 of 1": ["x"]})
+    monkeypatch.setattr(
+        claims, "shown_by_nulls", lambda: {"one mode integrates: an eigenvalue within 0.02 of 1": ["x"]}
+    )
     (marked,) = [claim for claim in analysis_claims(results) if claim.unspecific]
     assert marked.shown is not None and verdict(marked.shown, True)[1] == "~ unspecific"
     monkeypatch.setattr(claims, "shown_by_nulls", dict)
     everything = counted(analysis_claims(results))
-    assert before[1] <= everything[1] and not any(not claim.paper for claim in analysis_claims(results) if claim.unspecific)
+    assert before[1] <= everything[1] and not any(
+        not claim.paper for claim in analysis_claims(results) if claim.unspecific
+    )

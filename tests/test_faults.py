@@ -153,10 +153,10 @@ def read(folder: Path, file: str) -> None:
             patch.setattr(Trainer, "run", lambda *_: next(iter(())))  # it has read what it goes on from
             train(Network(corpus.vocab, hidden=4, embedding=2), corpus, HALF, folder / "killed", resume=True)
     elif name == "states.safetensors":
-        from rnnlens.experiments.analyze import _states
+        from rnnlens.analysis.locate import states_of
 
         run = rnnlens.load(folder / "run")
-        _states(run.network, run, None, 10, 0)
+        states_of(run.network, run, None, 10, 0)
     else:
         rnnlens.load(folder / "run").without_subspace()
 

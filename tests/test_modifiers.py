@@ -54,7 +54,9 @@ def test_strength_is_the_share_by_which_the_next_words_effect_changes(known):
     for word, (fast, slow) in MODIFIERS.items():
         assert modifiers[word]["strength"] == pytest.approx(fast + slow)
         assert modifiers[word]["norm"] / modifiers["not"]["norm"] == pytest.approx(size[word] / 2)
-        alone, after_it = (network.logit(after(network, line.h_star, words)[-1]) for words in (["good"], [word, "good"]))
+        alone, after_it = (
+            network.logit(after(network, line.h_star, words)[-1]) for words in (["good"], [word, "good"])
+        )
         blank = network.logit(after(network, line.h_star, [word, "<pad>"])[-1])
         rest = network.logit(network.step(line.h_star))
         assert float((after_it - blank) / (alone - rest) - 1) == pytest.approx(fast + slow)  # by its definition
@@ -259,7 +261,9 @@ def test_negation_here_is_a_factor(known):
     found = negation_form(network, line, modifiers)
     assert set(found["words"]) >= {"not", "never"}
     assert found["factor_explained"] == pytest.approx(1) and found["shift_explained"] < 0.95
-    alone = negation_form(network, line, dataclasses.replace(modifiers, errors=modifiers.errors + 0.39))  # of `not` only
+    alone = negation_form(
+        network, line, dataclasses.replace(modifiers, errors=modifiers.errors + 0.39)
+    )  # of `not` only
     assert alone["words"] == ["not"] and alone["reversal_explained"] == pytest.approx(1)
     assert dict(zip(found["words"], found["factor"], strict=True))["not"] == pytest.approx(-1)
 

@@ -44,6 +44,8 @@ _HOMES = {
     "audit": "rnnlens.analysis.audit",
     "Audit": "rnnlens.analysis.audit",
     "KindAudit": "rnnlens.analysis.audit",
+    "agreement": "rnnlens.analysis.agreement",
+    "Agreement": "rnnlens.analysis.agreement",
     "linear_quality": "rnnlens.context.linear_quality",
     "mode_removal": "rnnlens.context.mode_removal",
     "report": "rnnlens.page",
@@ -57,11 +59,13 @@ __all__ = [  # once more, and plainly: type checkers read it
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
     "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
     "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
-    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "audit", "Audit",
-    "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export", "RnnlensError",
+    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "agreement",
+    "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export",
+    "RnnlensError",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from rnnlens.analysis.agreement import Agreement, agreement
     from rnnlens.analysis.audit import Audit, KindAudit, audit
     from rnnlens.context import (
         Modifiers,

@@ -119,6 +119,7 @@ RANGES: dict[str, dict[str, Range]] = {
         "seed": SEED,
     },
     "audit": {"worst": COUNT, "seed": SEED},
+    "agree": {"top": COUNT, "seed": SEED},
     "report": {"words": whole(0, none=True)},
     "baselines": {**SEVERAL, "seed": SEED},
     "estimator": {

@@ -252,7 +252,7 @@ def _accuracy(found: Sequence[Reading], side: str) -> float | None:
 
 def _measured(network: Network, run: Run | None, seed: int) -> tuple[Probes, Modifiers | None, str | None]:
     """The probe words and every word's strength; where strengths cannot be measured, why."""
-    from rnnlens.experiments.analyze import find_line, stored_probes
+    from rnnlens.analysis.locate import find_line, stored_probes
 
     states = None if run is None else run.states()
     if states is None:

@@ -12,6 +12,7 @@ from rnnlens.cli.analysis import analyze, demo, toy
 from rnnlens.cli.auditing import audit
 from rnnlens.cli.flags import checked, whole_numbers_whole
 from rnnlens.cli.networks import info, prepare, probe, train
+from rnnlens.cli.people import agree
 from rnnlens.cli.sharing import export, figures, report
 from rnnlens.cli.studies import baselines, reproduce, sweep, validate
 from rnnlens.errors import UsageError, exit_code_of
@@ -37,6 +38,7 @@ for title, commands in {
     "See it work": (demo, toy),
     "From reviews to an explanation": (prepare, train, analyze, probe, audit, info),
     "Show and share": (report, figures, export),
+    "Beside people": (agree,),
     "Studies of many networks": (baselines, sweep, reproduce, validate),
 }.items():
     group = Group.create_ordered(title)

@@ -63,6 +63,7 @@ class Modifiers(Shown):
     errors      (3, M)  its three parts, in this order
     valence     (M,)    the word's own full effect at h*, in logits
     own         (M,)    the same in units of the mean size of a probe word's effect
+    moves       (M,)    how far the word moves the state, in units of the median word
     norm        (M,)    ‖ΔJ_inp‖_F; scale: ‖J_inp(h*)‖_F
     on_positive, on_negative  (M,)  the mean change of the linear effect on positive and negative probes: the barcode's
     tau         (M,)    words that the change lasts; NaN for all but the strongest, and where it does not decay
@@ -81,6 +82,7 @@ class Modifiers(Shown):
     errors: Tensor
     valence: Tensor
     own: Tensor
+    moves: Tensor
     norm: Tensor
     scale: float
     on_positive: Tensor
@@ -277,13 +279,11 @@ def find_modifiers(
     seen = network.vocab.counts
     counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
     norm = input_change(network, h_mod, h_star)
-    errors = torch.stack(
-        [found.from_probes, found.from_places, training_error(found.strength, found.own, counts)]
-    )
+    errors = torch.stack([found.from_probes, found.from_places, training_error(found.moves)])
     check_measured(strength=found.strength, error=errors, valence=found.valence, norm=norm)
     measured = Modifiers(
         network, line, probes, network.vocab.decode(ids.tolist()), ids, counts, h_mod, found.strength, errors,
-        found.valence, found.own, norm, float(input_size(network, h_star)), positive, negative,
+        found.valence, found.own, found.moves, norm, float(input_size(network, h_star)), positive, negative,
         torch.full_like(norm, torch.nan),
     )  # fmt: skip
     return replace(measured, tau=_taus(measured))
@@ -323,7 +323,7 @@ def _consensus(found: list[Modifiers]) -> Modifiers:
     expected = errors[:, 2].square().mean(0)
     training = ((PRIOR_SEEDS * expected + apart) / (PRIOR_SEEDS + k - 1) / k).sqrt()
     return replace(
-        first, strength=strength.mean(0), own=all_of("own").mean(0), valence=all_of("valence").mean(0),
+        first, strength=strength.mean(0), own=all_of("own").mean(0), moves=all_of("moves").mean(0), valence=all_of("valence").mean(0),
         norm=all_of("norm").mean(0), on_positive=all_of("on_positive").mean(0),
         on_negative=all_of("on_negative").mean(0), tau=tau.nanmean(0), members=tuple(found),
         errors=torch.stack([*(errors[:, part].square().mean(0).sqrt() / k**0.5 for part in (0, 1)), training]),

@@ -41,11 +41,13 @@ RULE = Path(__file__).with_name("errors.json")
 @dataclass(frozen=True, eq=False)
 class Strengths:
     """Of M words, each (M,). valence: a word's own effect at h*; own: in units of the mean size of a probe word's.
+    moves: how far the word moves the state beyond a blank input, in units of the median over these words.
     from_probes, from_places: two parts of the error; the third depends on the training."""
 
     strength: Tensor
     valence: Tensor
     own: Tensor
+    moves: Tensor
     from_probes: Tensor
     from_places: Tensor
 
@@ -62,7 +64,9 @@ def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes
     elsewhere = [_ratio(*_effects(network, h, words, few.inputs(network)), few)[0] for h in places]
     apart = torch.stack([strength, *elsewhere]).std(0)
     valence = effects(network, line.h_star, words)
-    return Strengths(strength, valence, valence / usual.abs().mean(), error, apart)
+    far = (network.step(line.h_star.expand(len(words), -1), words) - network.step(line.h_star)).norm(dim=-1)
+    moves = far / far.median().clamp(min=torch.finfo(far.dtype).tiny)
+    return Strengths(strength, valence, valence / usual.abs().mean(), moves, error, apart)
 
 
 def _effects(network: Network, h: Tensor, words: Tensor, e: Tensor) -> tuple[Tensor, Tensor]:
@@ -79,14 +83,11 @@ def _ratio(usual: Tensor, after: Tensor, probes: Probes) -> tuple[Tensor, Tensor
     return strength, variance.sqrt() / base.abs()
 
 
-def training_error(strength: Tensor, own: Tensor, counts: Tensor | None) -> Tensor:
-    """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json.
-
-    It grows with the size of the strength and of the word's own effect, and with how little the word was seen."""
+def training_error(moves: Tensor) -> Tensor:
+    """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json. It grows
+    with how far a word moves the state; how often the word was seen adds nothing to that."""
     rule = _rule()
-    seen = torch.full_like(strength, rule["usual_count"]) if counts is None else counts.to(strength)
-    rare = rule["rare"] / seen.clamp(min=1).sqrt()
-    return (rule["floor"] ** 2 + (rule["own"] * own) ** 2 + (rule["size"] * strength) ** 2 + rare**2).sqrt()
+    return rule["scale"] * moves ** rule["power"]
 
 
 @cache

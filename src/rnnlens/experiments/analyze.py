@@ -18,12 +18,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import exclusive, understood, write_json, write_tensors
+from rnnlens.analysis.locate import find_line, states_of, stored_line, stored_probes  # noqa: F401 - studies import it
+from rnnlens.artifacts import exclusive, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.blank import BlankInput, blank_input
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
-from rnnlens.context.impulse import Impulse, Timescales, impulse, settle, timescales
+from rnnlens.context.impulse import Impulse, Timescales, impulse, timescales
 from rnnlens.context.modifiers import MOST, Modifiers, find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
@@ -31,7 +32,7 @@ from rnnlens.context.probe import probe_results
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
 from rnnlens.display import Facts, Shown, percents, table_html
-from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
+from rnnlens.dynamics import FixedPoints, LineAttractor
 from rnnlens.dynamics.view import principal_view
 from rnnlens.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.experiments.accuracy import (
@@ -52,7 +53,6 @@ from rnnlens.terminal import say
 from rnnlens.training.loop import threads_for
 
 ZOO = Path(__file__).parent.parent.resolve() / "zoo"
-SETTLE = (200, 100, 50, 20, 10, 0)  # blank inputs before slow points are sought: fast decay is not the line
 MEASURES = ("strength", "error", "valence", "own", "norm", "tau", "on_positive", "on_negative")  # stored of each word
 EDGES = ("beginning", "ending")  # of documents
 LEAST = 5  # words: with fewer there is nothing to fit
@@ -226,7 +226,7 @@ def analyze(
         told = _Steps(advance)
         told("slow points")
         if states is None:
-            states = _states(network, folder, corpus, starts, seed)
+            states = states_of(network, folder, corpus, starts, seed)
         states = states.half().float()  # as they are stored: a second analysis begins where the first did
         points, line, settled, through = find_line(network, states.to(network.h0))
         blank = blank_input(network, states)
@@ -334,66 +334,10 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
     return run, run.in_own_words(corpus) if isinstance(run, Run) else corpus
 
 
-def _states(network: Network, run: Run | None, corpus: Any, starts: int, seed: int) -> Tensor:
-    stored = run.states() if run is not None and corpus is None else None
-    if stored is not None:
-        return stored
-    source = None if corpus is None else getattr(corpus, "validation", None) or corpus
-    longest = None if run is None else run.config.max_words
-    return visited_states(network, source, n=starts, seed=seed, max_words=longest)
-
-
-def find_line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int, str]:
-    """Slow points and the curve through them, after as many blank inputs as leave half of the spread along the readout,
-    and half of the states in its middle.
-
-    Blank inputs take away transients, but where the line leaks, or drifts to its ends, they take the line away too. A
-    network whose slow points are all one has no line at all: the curve is then through the visited states themselves,
-    and `is_line` tells."""
-    logits = network.logit(states)
-    middle, spread = logits.median(), logits.std()
-
-    def inside(at: Tensor) -> Tensor:
-        return ((at - middle).abs() <= 0.5 * spread).double().mean()
-
-    for settled in SETTLE:
-        rested = settle(network, states, settled)
-        left = network.logit(rested)
-        if left.std() >= 0.5 * spread and inside(left) >= 0.5 * inside(logits):
-            break
-    points = find_fixed_points(network, rested, mode="slow")
-    try:
-        return points, fit_line_attractor(network, points), settled, "slow points"
-    except RnnlensError:
-        return points, fit_line_attractor(network, rested), settled, "visited states"
-
-
 def _covered(network: Network, line: LineAttractor, states: Tensor) -> float:
     """The share of visited states whose logit is within the line's range."""
     logits, (low, high) = network.logit(states.to(network.h0)), line.range
     return float(((logits >= low) & (logits <= high)).double().mean())
-
-
-def stored_line(run: Run) -> LineAttractor:
-    """The line attractor of an analysed run, from the slow points it stored."""
-    path = run.path / "analysis.safetensors"
-    if not path.exists():
-        raise RnnlensError(
-            f"the run {quoted(str(run.path))} is not analysed yet: run `rnnlens analyze {run.path}` first"
-        )
-    arrays = run.analysed()
-    with understood(path, "analysis of this network"):
-        slow = arrays["slow_points"].to(run.network.h0).reshape(-1, run.network.size)
-    return fit_line_attractor(run.network, slow)
-
-
-def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
-    """The probe words an analysed run stored, or else those its network reads most strongly."""
-    stored = {} if run is None else run.results.get("probes", {})
-    if run is not None and "positive" in stored:
-        with understood(run.path / "results.json", "result of rnnlens"):
-            return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
-    return Probes.from_network(network, line)
 
 
 def _state_space(

@@ -27,8 +27,8 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
         raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analysed runs")
     if len(sources) == 1 and Path(sources[0]).is_file():
         return _listed(Path(sources[0]))
+    from rnnlens.analysis.locate import stored_line, stored_probes
     from rnnlens.context.modifiers import find_modifiers
-    from rnnlens.experiments.analyze import stored_line, stored_probes
     from rnnlens.runs import load
 
     runs = [load(source) for source in sources]

@@ -4,6 +4,7 @@ Those of the toy study take their part of a run's `toy` results; those of real l
 content, or an `Analysis`, and say what is missing. `catalogue` has all that a run's results give, by name.
 """
 
+from rnnlens.figures.agreement import agreement
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
 from rnnlens.figures.catalogue import catalogue, write_figures
@@ -26,5 +27,5 @@ __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "beginning", "ending", "ending_modes",
-    "table", "architectures", "write_figure", "catalogue", "write_figures",
+    "table", "architectures", "agreement", "write_figure", "catalogue", "write_figures",
 ]  # fmt: skip

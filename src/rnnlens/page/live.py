@@ -160,7 +160,9 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
     if "measures" not in arrays:
         return None
     columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
-    kinds = [kind_of(*row) for row in zip(*(columns[name].tolist() for name in ("strength", "error", "own")), strict=True)]
+    kinds = [
+        kind_of(*row) for row in zip(*(columns[name].tolist() for name in ("strength", "error", "own")), strict=True)
+    ]
     return _table(arrays["words"].long(), columns, kinds, vocab) | {
         "places": packed(arrays["places"].float()), "rank": arrays["places"].shape[1]
     }  # fmt: skip

@@ -1,0 +1,108 @@
+"""Lists of modifiers that people have made, each with a sign or a grade where the list has one.
+
+Formats, told apart by what they hold:
+
+- a word a line (`.txt`), or columns with commas or tabs of which the first is the word and the second, if there is
+  one, a number, a sign (+, −) or a kind (negator, intensifier, adverb …); a first line `word,…` is a heading;
+- VADER's `word <tab> mean <tab> …`, which is such a table; `vader` as a name is the list of boosters and negations
+  in the installed package vaderSentiment;
+- the polarity shifters of Schulder et al.: part of speech, lemma, SHIFTER or NONSHIFTER, direction, source.
+
+A word with value 0 is known to be no modifier; None is a modifier of unknown sign.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rnnlens.analysis.trees import read_text
+from rnnlens.errors import RnnlensError, quoted
+
+KINDS: dict[str, float | None] = {
+    "": None, "modifier": None, "modal": None, "adverb": None, "+": 1.0, "-": -1.0, "−": -1.0, "positive": 1.0,
+    "negative": -1.0, "negator": -1.0, "negation": -1.0, "diminisher": -1.0, "downtoner": -1.0, "shifter": -1.0,
+    "intensifier": 1.0, "booster": 1.0, "amplifier": 1.0, "nonshifter": 0.0, "none": 0.0,
+}  # fmt: skip
+HEADINGS = ("word", "words", "term", "lemma", "token")
+EXPECTED = "expected a word a line, with a number, a sign or a kind such as negator after a comma or a tab"
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Words in lower case with their values: above 0 they stress, below 0 they weaken or flip, None is unknown."""
+
+    name: str
+    values: Mapping[str, float | None]
+
+    @property
+    def modifiers(self) -> frozenset[str]:
+        return frozenset(word for word, value in self.values.items() if value != 0)
+
+    @property
+    def names_others(self) -> bool:
+        """Whether the list also names words that are no modifiers."""
+        return any(value == 0 for value in self.values.values())
+
+
+def read_lexicon(source: Path | str | Lexicon) -> Lexicon:
+    """Read a lexicon from a file, or VADER's modifiers by the name `vader`."""
+    if isinstance(source, Lexicon):
+        return source
+    if str(source).lower() == "vader":
+        return _vader()
+    path = Path(source)
+    values: dict[str, float | None] = {}
+    text = read_text(path, "a lexicon")
+    first = text.lstrip().split("\n", 1)[0]
+    if "\t" in first:  # VADER's list holds quotes as they are
+        rows = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+    else:
+        rows = csv.reader(text.splitlines())
+    try:
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            heading = not values and cells and cells[0].lower() in HEADINGS
+            if any(cells) and not heading and not cells[0].startswith("#"):
+                _add(values, *_entry(cells))
+    except (csv.Error, ValueError) as error:
+        raise RnnlensError(f"{quoted(str(path))}, line {rows.line_num}: {error}; {EXPECTED}") from None
+    if not values:
+        raise RnnlensError(f"{quoted(str(path))} holds no words: {EXPECTED}")
+    return Lexicon(path.stem, values)
+
+
+def _entry(cells: list[str]) -> tuple[str, float | None]:
+    """The word of a row and its value."""
+    if len(cells) > 2 and cells[2] in ("SHIFTER", "NONSHIFTER"):
+        return cells[1], KINDS[cells[2].lower()]
+    word, value = cells[0], cells[1].lower() if len(cells) > 1 else ""
+    if not word:
+        raise ValueError("there is no word")
+    if value in KINDS:
+        return word, KINDS[value]
+    try:
+        grade = float(value.replace("−", "-"))
+    except ValueError:
+        grade = float("nan")
+    if abs(grade) < float("inf"):
+        return word, grade
+    raise ValueError(f"the value of {quoted(word, 40)} is {quoted(cells[1], 40)}")
+
+
+def _add(values: dict[str, float | None], word: str, value: float | None) -> None:
+    """A word that is named twice is a modifier if it is one in either place."""
+    word = word.lower().replace("_", " ")
+    if word not in values or values[word] == 0:
+        values[word] = value
+
+
+def _vader() -> Lexicon:
+    try:
+        from vaderSentiment.vaderSentiment import BOOSTER_DICT, NEGATE  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise RnnlensError("the lexicon vader needs its package: `pip install vaderSentiment`") from error
+    values: dict[str, float | None] = {word.lower(): float(grade) for word, grade in BOOSTER_DICT.items()}
+    return Lexicon("vader", values | {word.lower(): -1.0 for word in NEGATE})

@@ -1,0 +1,81 @@
+"""Strengths of words in a network against those in people's judgement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.figures.labels import Pixel, spread
+from rnnlens.figures.stored import part
+from rnnlens.figures.style import BLUE, FAINT, INK, shown, signed, styled
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+NAMED = 60
+PANEL = (800.0, 470.0)  # its size in pixels, near enough to place names
+FIRST = ("not", "never", "no", "hardly", "without", "less", "very", "extremely", "truly", "the")
+
+
+def agreement(results: Any, network: str | None = None) -> Figure:
+    """From `rnnlens.agreement(…).results()`: a dot for each word that people have judged often enough, with its name
+    where there is room; the larger, the more phrases. network: by default the last, the consensus of several."""
+    import plotly.graph_objects as go
+
+    needs = "`rnnlens.agreement(…).results()` has it"
+    name = network or list(part(results, "networks", needs=needs))[-1]
+    found = part(results, "networks", name, "strength", needs=needs)
+    rows = [row for row in part(results, "words", needs=needs) if name in row["strength"]]
+    at = [(row["people"], row["strength"][name]) for row in rows]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[x for x, _ in at], y=[y for _, y in at], mode="markers", name="words", showlegend=False,
+        marker={"color": BLUE, "opacity": 0.5, "size": [min(22.0, 3 + 0.6 * row["phrases"] ** 0.5) for row in rows]},
+        hovertext=[f"“{shown(row['word'])}”<br>people: {signed(x)} ({row['phrases']} phrases)<br>network: {signed(y)}"
+                   for row, (x, y) in zip(rows, at, strict=True)],
+        hoverinfo="text", customdata=[row["word"] for row in rows],
+    )  # fmt: skip
+    view = [_range([point[i] for point in at]) for i in (0, 1)]
+    shares = [[(point[i] - view[i][0]) / (view[i][1] - view[i][0]) for i in (0, 1)] for point in at]
+    pixels: list[Pixel] = [(x * PANEL[0], y * PANEL[1]) for x, y in shares]
+    order = _order(rows, at)
+    sizes = [(6.0 + 7 * len(rows[i]["word"]), 15.0) for i in order]
+    for k, shift in spread([pixels[i] for i in order], sizes, pixels, PANEL, most=NAMED).items():
+        i = order[k]
+        figure.add_annotation(
+            x=at[i][0], y=at[i][1], text=shown(rows[i]["word"]), ax=shift[0], ay=-shift[1], arrowhead=0, arrowwidth=0.6,
+            arrowcolor=FAINT, standoff=4, font={"size": 11, "color": INK}, name=rows[i]["word"],
+        )  # fmt: skip
+    least = next(iter(found))
+    figure = styled(
+        figure, f"How strongly words modify: people and {shown(name)}", "strength in people's judgement",
+        "strength in the network",
+        f"{len(rows)} words that people have judged before at least {least} phrases. {_told(found[least])}<br>−1 takes "
+        "the valence of what follows away, −2 flips it, +1 doubles it. People's scale has ends: boosters stay near 0.",
+        height=680,
+    )  # fmt: skip
+    figure.update_xaxes(range=view[0], zerolinecolor=FAINT, gridcolor="#edf2f7")
+    return figure.update_yaxes(range=view[1], zerolinecolor=FAINT, gridcolor="#edf2f7")
+
+
+def _told(found: Any) -> str:
+    said = [
+        f"{found[split]['r']:.2f} on {split} sentences"
+        + (f" (at most {found[split]['ceiling']:.2f})" if found[split]["ceiling"] is not None else "")
+        for split in ("even", "all") if found[split]["r"] is not None
+    ]  # fmt: skip
+    return f"r = {', '.join(said)}." if said else "Too few words for a correlation."
+
+
+def _order(rows: list[Any], at: list[Pixel]) -> list[int]:
+    """Well-known modifiers, then the words that lie furthest from the middle."""
+    words = [row["word"] for row in rows]
+    known = [words.index(word) for word in FIRST if word in words]
+    middles = [sum(point[i] for point in at) / max(1, len(at)) for i in (0, 1)]
+    far = sorted(range(len(at)), key=lambda i: -sum(abs(at[i][k] - middles[k]) for k in (0, 1)))
+    return list(dict.fromkeys([*known, *far]))
+
+
+def _range(values: list[float]) -> list[float]:
+    low, high = min(values, default=-1.0), max(values, default=1.0)
+    margin = 0.06 * ((high - low) or 1.0)
+    return [low - margin, high + margin]
