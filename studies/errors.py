@@ -3,9 +3,9 @@
     python -m studies.errors RUNS …    # runs named ARCH-NAME-SEED → src/rnnlens/context/errors.json
     python -m studies.errors --check RUNS …    # how well the rule does on other runs; nothing is written
 
-Of networks that differ in their seed alone, the standard deviation of a word's strength is fitted as scale · moves^power,
-where `moves` is how far the word moves the state, in units of the median word, by maximum likelihood (the variances of a
-few seeds are gamma distributed about it). Other predictors (how often the word was seen, its own effect, the size of its
+Of networks that differ in their seed alone, the standard deviation of a word's strength is fitted as
+scale · moves^power by maximum likelihood (the variances of a few seeds are gamma distributed about it). `moves` is how
+far the word moves the state, in units of the median word. Other predictors (how often the word was seen, its own effect, the size of its
 strength) were tried beside it and added nothing.
 """
 
@@ -23,10 +23,10 @@ import torch
 from scipy.optimize import minimize
 
 import rnnlens
+from rnnlens.analysis.locate import find_line
 from rnnlens.artifacts import write_json
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.strength import MODIFIERS, RULE
-from rnnlens.analysis.locate import find_line
 
 
 def measured(folder: Path) -> Modifiers:

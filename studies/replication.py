@@ -13,9 +13,9 @@ from statistics import mean, median
 from typing import Any
 
 import rnnlens
+from rnnlens.analysis.locate import stored_line
 from rnnlens.artifacts import atomic_file, read_json, write_json
 from rnnlens.context.probes import Probes
-from rnnlens.analysis.locate import stored_line
 from rnnlens.experiments.claims import analysis_claims, last_readings, neutral_share, phrases_right, sign_pattern
 
 DOCS = Path(__file__).parent.parent / "docs"

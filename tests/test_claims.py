@@ -5,7 +5,6 @@ import copy
 import pytest
 
 import rnnlens
-
 from rnnlens.experiments import claims
 from rnnlens.experiments.claims import analysis_claims, counted, phrases_right, sign_pattern
 from rnnlens.page.sections import verdict

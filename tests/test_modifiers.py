@@ -14,9 +14,9 @@ import rnnlens
 from rnnlens import RnnlensError
 from rnnlens.context.barcodes import barcode, component_barcodes
 from rnnlens.context.bilinear import fit_bilinear
+from rnnlens.context.decay import fit_exponential
 from rnnlens.context.edges import beginning, ending
 from rnnlens.context.effects import after, effects, word_inputs
-from rnnlens.context.decay import fit_exponential
 from rnnlens.context.impulse import impulse, timescales
 from rnnlens.context.modifiers import find_modifiers
 from rnnlens.context.negation import negation_form
@@ -85,7 +85,7 @@ def test_the_norm_is_that_of_the_jacobians_change_formed_in_full(known):
 
 
 def test_lists_are_ordered_by_what_is_certain_and_by_the_norm_if_asked(known):
-    _, _, _, modifiers, rows, _ = known
+    modifiers = known[3]
     doubt = modifiers.errors.clone()
     doubt[2, modifiers.row("not")] = 0.9
     doubt[2, modifiers.row("really")] = 0.5

@@ -3,9 +3,9 @@
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes, state_barcode
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.blank import BlankInput, blank_input
+from rnnlens.context.decay import fit_exponential
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.effects import after, effects, linear_effects, word_inputs
-from rnnlens.context.decay import fit_exponential
 from rnnlens.context.impulse import Impulse, Timescales, impulse, timescales
 from rnnlens.context.linear_quality import LinearQuality, linear_quality
 from rnnlens.context.mode_removal import ModeRemoval, mode_removal

@@ -27,7 +27,6 @@ from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.strength import (
     MODIFIERS,
     SURE,
-    certain,
     check_measured,
     fading,
     kind_of,
@@ -323,8 +322,8 @@ def _consensus(found: list[Modifiers]) -> Modifiers:
     expected = errors[:, 2].square().mean(0)
     training = ((PRIOR_SEEDS * expected + apart) / (PRIOR_SEEDS + k - 1) / k).sqrt()
     return replace(
-        first, strength=strength.mean(0), own=all_of("own").mean(0), moves=all_of("moves").mean(0), valence=all_of("valence").mean(0),
-        norm=all_of("norm").mean(0), on_positive=all_of("on_positive").mean(0),
+        first, strength=strength.mean(0), own=all_of("own").mean(0), moves=all_of("moves").mean(0),
+        valence=all_of("valence").mean(0), norm=all_of("norm").mean(0), on_positive=all_of("on_positive").mean(0),
         on_negative=all_of("on_negative").mean(0), tau=tau.nanmean(0), members=tuple(found),
         errors=torch.stack([*(errors[:, part].square().mean(0).sqrt() / k**0.5 for part in (0, 1)), training]),
     )  # fmt: skip

@@ -14,8 +14,8 @@ from rnnlens.networks import Network
 
 @torch.no_grad()
 def negation_form(network: Network, line: LineAttractor, modifiers: Modifiers, most: int = 50) -> dict[str, Any]:
-    """For the strongest negators and diminishers, the probes' effects y after the word from their effects x before it in
-    three forms: a shift y = x − s·sign(x), a factor y = m·x, and a reversal y = −x. Each is told by the share of the
+    """For the strongest negators and diminishers, the probes' effects y after the word from their effects x before it
+    in three forms: a shift y = x − s·sign(x), a factor y = m·x, and a reversal y = −x. Each is told by the share of the
     change y − x that it explains, in the mean over words; below 0 it is worse than no change."""
     line.check_blank()
     rows = [i for i in modifiers.order.tolist() if modifiers.kinds[i] in ("negator", "diminisher")][:most]

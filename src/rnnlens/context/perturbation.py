@@ -186,8 +186,8 @@ class Perturbations(Shown):
     shuffled           words in random order
     removed            by rank: the modifier subspace projected out at every step
     random             by rank: as many random directions (orthogonal to the line), several draws
-    words              by rank: the subspace of as many other words, common but no modifiers, orthogonal to the modifiers'
-                       subspace, several draws: do the modifiers' directions matter, or any that words move the state in?
+    words              by rank: the subspace of as many other words, common but no modifiers, orthogonal to the
+                       modifiers' own, several draws: do these matter, or any directions that words move the state in?
     """
 
     accuracy: float

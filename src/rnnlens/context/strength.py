@@ -109,11 +109,6 @@ def kind_of(strength: float, error: float = 0.0, own: float = 0.0) -> str:
     return "intensifier" if strength > 0 else "negator" if strength <= NEGATES else "diminisher"
 
 
-def certain(strength: Tensor, error: Tensor) -> Tensor:
-    """The end of the interval strength ± 2 errors that is nearer 0, and 0 where the interval reaches it."""
-    return strength.sign() * (strength.abs() - SURE * error).clamp(min=0)
-
-
 @torch.no_grad()
 def fading(network: Network, line: LineAttractor, h_mod: Tensor, probes: Probes, lags: int = 10) -> Tensor:
     """The strength (M, lags + 1) of words after 0, 1, … blank inputs, from the states h_mod (M, N) right after them."""

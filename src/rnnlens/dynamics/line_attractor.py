@@ -30,7 +30,7 @@ class LineAttractor(Shown):
     knots      (M, N)  points of the curve
     logits     (M,)    their logits, rising
     tangents   (M, N)  unit directions of the curve, towards larger logits
-    h_star     (N,)    the slow point whose logit is 0, where the paper expands; the nearest to it if the line ends before
+    h_star     (N,)    the slow point with logit 0, where the paper expands; the nearest to it if the line ends before
     explained          share of the slow points' variance that the curve explains
     pc1_variance       share that the best straight line explains
     bend               how far, at most, the curve leaves its chord, as a share of the chord's length

@@ -29,7 +29,7 @@ _BY = {
 }
 _NOTES = {
     "norm": "Words with a valence of their own can change much too: they move the state along the line.",
-    "strength": "At 1 the next word counts twice, or not at all. The strongest are those whose strength is most certain.",
+    "strength": "At 1 the next word counts twice, or not at all. Strongest: those whose strength is most certain.",
 }
 
 
@@ -121,7 +121,7 @@ def _strongest(found: Mapping[str, Any], measure: str) -> list[str]:
     return [word for word, _ in found["strongest_by_norm"][:STRONGEST]]
 
 
-_NAMES = {kind: f"{kind} in this network" for kind in KINDS} | {"none": "none of these", "unclear": "unclear in this network"}
+_NAMES = {kind: f"{kind} in this network" for kind in KINDS} | {"none": "none of these"}
 
 
 def _word(figure: Figure, row: Mapping[str, Any], measure: str, y: float) -> None:

@@ -69,8 +69,9 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
         section(
             "modifiers", "Finding the modifiers", "§5.1, Fig. 3",
             "Strength says by what share a word changes the effect of the next one: −1 takes it away, −2 flips it, +1 "
-            f"doubles it. {modifiers['n']:,} of {modifiers['of']:,} words are clear modifiers; of {modifiers['unclear']:,} "
-            "more the sign is not certain. Sort, search, and click a word for its card.", ["modifiers", "modifiers_norm"], widget="words",
+            f"doubles it. {modifiers['n']:,} of {modifiers['of']:,} words are clear modifiers; of "
+            f"{modifiers['unclear']:,} more the sign is not certain. Sort, search, and click a word for its card.",
+            ["modifiers", "modifiers_norm"], widget="words",
         ),
         section(
             "impulse", "What one word leaves behind", "§5.2.1, Fig. 4",
