@@ -5,8 +5,8 @@
 
 Of networks that differ in their seed alone, the standard deviation of a word's strength is fitted as
 scale · moves^power by maximum likelihood (the variances of a few seeds are gamma distributed about it). `moves` is how
-far the word moves the state, in units of the median word. Other predictors (how often the word was seen, its own effect, the size of its
-strength) were tried beside it and added nothing.
+far the word moves the state, in units of the median word. Other predictors (how often the word was seen, its own
+effect, the size of its strength) were tried beside it and added nothing.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rnnlens.analysis.people import people_say
 from rnnlens.context.strength import CHANGES, KINDS, NEGATES, kind_of
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import LOWERED, RULES, WORD
@@ -20,6 +21,7 @@ from rnnlens.networks import Cell, Network
 from rnnlens.networks.cells import CELLS, Vanilla
 from rnnlens.runs import Run
 
+LEAST_WORDS = 200  # of a vocabulary that is no toy language's
 LIMIT = 12 * 2**20  # bytes of embedding that a page carries unless asked for more: it can still be sent by e-mail
 SHOWN = ("strength", "error", "valence", "norm", "tau")  # of each word, in the page's table
 
@@ -61,7 +63,7 @@ def live(
         "words": vocab.words, "unk": vocab.unk, "kinds": KINDS,
         "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []},
         "measured": _measured(arrays, vocab) or _listed(results, vocab),
-        "stored": {},
+        "people": _people(vocab), "stored": {},
     }  # fmt: skip
     if all(known):
         data["about"] |= {side: list(probes[side]) for side in ("positive", "negative")}
@@ -111,6 +113,14 @@ def packed(array: Tensor) -> dict[str, str]:
             if dtype == torch.float64 or bool((array.to(dtype).double() == wide).all())
         )
     return {"type": name, "data": b64encode(array.contiguous().numpy().tobytes()).decode()}
+
+
+def _people(vocab: Vocab) -> dict[str, list[float]]:
+    """What people say of the words of a language as large as theirs: strength and number of phrases."""
+    if len(vocab) < LEAST_WORDS:
+        return {}
+    said = {word: people_say(word) for word in vocab.words}
+    return {word: [round(found[0], 2), found[1]] for word, found in said.items() if found is not None}
 
 
 def _why_not(network: Network) -> str:

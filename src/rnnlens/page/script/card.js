@@ -66,6 +66,8 @@ function entries(row, words) {
     ['norm ‖ΔJ‖ (the paper’s)', row.norm.toPrecision(3)],
   ]
   if (row.tau > 0) facts.push(['fades with', `τ = ${row.tau.toFixed(1)} words`])
+  const said = words.people.get(row.word)
+  if (said) facts.push(['people say', `${signed(said[0])} (${said[1].toLocaleString('en')} phrases)`])
   if (row.counts !== undefined) facts.push(['seen in training', `${row.counts.toLocaleString('en')} times`])
   return facts.flatMap(([name, value]) => [html('dt', {}, name), html('dd', {}, value)])
 }

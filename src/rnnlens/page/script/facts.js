@@ -8,10 +8,11 @@ const STRONGEST = 300
 
 export class Words {
   /** measured: columns of the table, by name; context: of the live network, or null; stored: barcodes and impulses. */
-  constructor(words, measured, context, stored, about, kinds) {
+  constructor(words, measured, context, stored, about, kinds, people = {}) {
     Object.assign(this, { words, measured, context, about, kinds })
     // Maps, not objects: `constructor` is a word too.
     this.barcodes = new Map(Object.entries(stored.barcodes ?? {}))
+    this.people = new Map(Object.entries(people))
     this.impulses = new Map(Object.entries(stored.impulse ?? {}))
     this.place = new Map()
     measured?.ids.forEach((id, i) => this.place.set(words[id], i))

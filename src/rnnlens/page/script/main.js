@@ -32,7 +32,7 @@ if (live.network) {
   context = live.analysis && new Context(network, vocabulary, live.about, decodedAll(live.analysis))
   parts = { network, vocabulary, split: splitter(live), context }
 }
-const words = new Words(live.words, measured, context, live.stored, live.about, live.kinds)
+const words = new Words(live.words, measured, context, live.stored, live.about, live.kinds, live.people)
 let reader = null
 const open = cards(words, parts && (word => reader.tryWord(word)))
 if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, examples: data.examples })
