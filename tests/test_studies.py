@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 from pages import ROOT
-from studies import teaching
+from studies import start, teaching
 from studies.pages import write_page
 
 import rnnlens
 from rnnlens.errors import RnnlensWarning
 
 
-@pytest.mark.parametrize("study", [teaching], ids=["teaching"])
+@pytest.mark.parametrize("study", [teaching, start], ids=["teaching", "start"])
 def test_the_page_is_that_of_the_record(study, tmp_path):
     record = json.loads((ROOT / study.RECORD).read_text(encoding="utf-8"))
     write_page(study.TEMPLATE, tmp_path / "page.md", **study.page_values(record))
