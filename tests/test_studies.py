@@ -1,0 +1,47 @@
+"""Studies of trained networks: their pages say what their records say, and their measures do what they claim."""
+
+import json
+
+import numpy as np
+import pytest
+from pages import ROOT
+from studies import start, teaching
+from studies.pages import write_page
+
+import rnnlens
+from rnnlens.errors import RnnlensWarning
+
+
+@pytest.mark.parametrize("study", [teaching, start], ids=["teaching", "start"])
+def test_the_page_is_that_of_the_record(study, tmp_path):
+    record = json.loads((ROOT / study.RECORD).read_text(encoding="utf-8"))
+    write_page(study.TEMPLATE, tmp_path / "page.md", **study.page_values(record))
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == (ROOT / study.PAGE).read_text(encoding="utf-8")
+
+
+def test_a_cut_network_reads_its_frequent_words_as_before_and_others_as_unknown():
+    vocab = rnnlens.Vocab(["<unk>", "the", "good", "rare"], np.array([0, 9, 5, 1]))
+    network = rnnlens.Network(vocab, hidden=4, embedding=3)
+    small = teaching.most_frequent(network, 3)
+    assert len(network.vocab) == 4 and list(small.vocab.words) == ["<unk>", "the", "good"]
+    assert small.read("the good") == network.read("the good")
+    with pytest.warns(RnnlensWarning, match="unknown"):
+        assert small.read("rare")[-1][1] == network.read("<unk>")[-1][1] != network.read("rare")[-1][1]
+
+
+def test_a_source_is_compared_with_the_same_source_in_all():
+    rows = {
+        **{f"gru-imdb-{i}": {"test": {"imdb": 0.80 + 0.01 * i}} for i in range(3)},
+        **{f"gru-all-{i}": {"test": {"imdb": 0.90 + 0.01 * i}} for i in range(3)},
+    }
+    (row,) = teaching.alone_or_all(rows)
+    assert (row["arch"], row["source"]) == ("gru", "imdb")
+    assert np.allclose([row["alone"], row["all"]], [81, 91])
+    # Equal variances: Welch's interval is Student's with 4 degrees of freedom, t = 2.776.
+    assert np.allclose([row["low"], row["high"]], 10 + np.array([-1, 1]) * 2.776 * (2 / 3) ** 0.5, atol=1e-3)
+
+
+def test_three_values_have_the_interval_of_two_degrees_of_freedom():
+    mean, half = teaching.mean_and_half([1.0, 2.0, 3.0])
+    assert (mean, half) == pytest.approx((2, 4.303 / 3**0.5), abs=1e-3)
+    assert teaching.mean_and_half([1.0]) == (1, None)
