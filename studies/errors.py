@@ -4,7 +4,7 @@
     python -m studies.errors --check RUNS …    # how well the rule does on other runs; nothing is written
 
 Of networks that differ in their seed alone, the standard deviation of a word's strength is fitted as
-scale · moves^power by maximum likelihood (the variances of a few seeds are gamma distributed about it). `moves` is how
+most · moves/(moves + half) by maximum likelihood (the variances of a few seeds are gamma distributed about it). `moves` is how
 far the word moves the state, in units of the median word. Other predictors (how often the word was seen, its own
 effect, the size of its strength) were tried beside it and added nothing.
 """
@@ -48,17 +48,18 @@ def fit(found: Iterable[list[Modifiers]]) -> dict[str, float]:
     parts = []
     for some in found:
         strength, moves = (torch.stack([getattr(one, name) for one in some]) for name in ("strength", "moves"))
-        parts.append((strength.var(0).numpy(), np.log(moves.mean(0).numpy()), len(some) - 1))
+        parts.append((strength.var(0).numpy(), moves.mean(0).numpy(), len(some) - 1))
 
     def loss(given: np.ndarray) -> float:
         total = 0.0
         for variance, moves, freedom in parts:
-            expected = np.exp(2 * (given[0] + given[1] * moves))
+            most, half = np.exp(given)
+            expected = (most * moves / (moves + half)) ** 2
             total += freedom * float((np.log(expected) + variance / expected).mean())
         return total
 
-    scale, power = minimize(loss, [np.log(0.05), 0.5], method="Nelder-Mead").x
-    return {"scale": round(float(np.exp(scale)), 4), "power": round(float(power), 4)}
+    most, half = np.exp(minimize(loss, np.log([0.1, 2.0]), method="Nelder-Mead").x)
+    return {"most": round(float(most), 4), "half": round(float(half), 4)}
 
 
 def same_sign(some: list[Modifiers]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ LISTS = {"negators": ("negator", "diminisher"), "intensifiers": ("intensifier",)
 
 
 def lists(run: rnnlens.Run, corpus: rnnlens.Corpus, known: set[str]) -> dict[str, Any]:
-    """The two lists that `analyze` prints, each word with its share, and how many words of each are known modifiers."""
+    """The two lists that `analyze` prints, each word with its strength, and how many words of each are known modifiers."""
     network = run.network
     assert network.vocab is not None
     _, line, _, _ = find_line(network, rnnlens.visited_states(network, corpus.with_vocab(network.vocab), n=3_000))
@@ -41,7 +41,7 @@ def lists(run: rnnlens.Run, corpus: rnnlens.Corpus, known: set[str]) -> dict[str
     found: dict[str, Any] = {}
     for name, kinds in LISTS.items():
         words = modifiers.strongest(LISTED, kinds)
-        found[name] = {word: round(modifiers[word]["share"], 3) for word in words}
+        found[name] = {word: round(modifiers[word]["strength"], 3) for word in words}
         found[f"known_{name}"] = sum(word in known for word in words)
     return found
 

@@ -85,9 +85,9 @@ def _ratio(usual: Tensor, after: Tensor, probes: Probes) -> tuple[Tensor, Tensor
 
 def training_error(moves: Tensor) -> Tensor:
     """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json. It grows
-    with how far a word moves the state; how often the word was seen adds nothing to that."""
+    with how far a word moves the state, up to `most`; how often the word was seen adds nothing to that."""
     rule = _rule()
-    return rule["scale"] * moves ** rule["power"]
+    return rule["most"] * moves / (moves + rule["half"])
 
 
 @cache
