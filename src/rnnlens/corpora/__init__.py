@@ -21,6 +21,7 @@ __all__ = [  # once more, and plainly: type checkers read it
 
 if TYPE_CHECKING:
     from rnnlens.corpora.corpus import Corpus, Split, source_statistics, statistics
+    from rnnlens.corpora.language import Language
     from rnnlens.corpora.options import PrepareConfig
     from rnnlens.corpora.prepared import load_corpus, prepare
     from rnnlens.corpora.synthetic import synthetic_corpus

@@ -11,6 +11,7 @@ from rnnlens.ranges import check_options
 
 SHORT = 10.0  # words of a short document on average
 
+
 @dataclass(frozen=True)
 class Language:
     """How to make a language. The defaults are the preset `hard`.

@@ -92,7 +92,9 @@ def score_modifiers(found: Modifiers, truth: Truth, seed: int = 0) -> dict[str, 
     """Everything that is asked of the measured words: rankings by |strength|, by norm and in the order of the list;
     strengths, kinds and τ of the true modifiers; how often strengths lie within ± 2 errors of the truth."""
     ids = found.ids.cpu().numpy()
-    strength, error, norm, tau = (x.double().cpu().numpy() for x in (found.strength, found.error, found.norm, found.tau))
+    strength, error, norm, tau = (
+        x.double().cpu().numpy() for x in (found.strength, found.error, found.norm, found.tau)
+    )
     positive, share = np.isin(ids, truth.modifiers), truth.share[ids]
     factors = positive & (truth.shift[ids] == 0)  # what a shifter does is no share of valence
     place = np.empty(len(ids))

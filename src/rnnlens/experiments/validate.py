@@ -27,7 +27,7 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.language import PRESETS, Language, preset
 from rnnlens.corpora.synthetic import prepared_synthetic
 from rnnlens.corpora.truth import Truth
-from rnnlens.errors import exit_code_of
+from rnnlens.errors import RnnlensError, exit_code_of
 from rnnlens.experiments.measuring import measure_causes, take_apart
 from rnnlens.experiments.recipe import Settings, recipe
 from rnnlens.experiments.scoring import score_modifiers
@@ -62,9 +62,16 @@ def validate(
     check_json(out / "validation.json", "preset", "a result of `rnnlens validate`")
     name = name or (language if isinstance(language, str) else "own")
     language = preset(language) if isinstance(language, str) else language
+    if not language.test:
+        raise RnnlensError(
+            "the language has no test documents, which networks are to read: expected test to be above 0"
+        )
     corpus, truth = prepared_synthetic(language, language_seed, out / "corpus")
-    report(f"{corpus!r}: {len(truth.modifiers)} modifiers; an oracle that knows every word is right in "
-           f"{100 * truth.reader:.1f} %, one that ignores modifiers in {100 * plain_accuracy(corpus, truth):.1f} %")  # fmt: skip
+    oracles = {"reader": truth.reader, "plain": plain_accuracy(corpus, truth)}
+    report(
+        f"{corpus!r}: {len(truth.modifiers)} modifiers; an oracle that knows every word is right in "
+        f"{100 * oracles['reader']:.1f} %, one that ignores modifiers in {100 * oracles['plain']:.1f} %"
+    )
     subjects = [Subject(settings, seed, out) for seed in range(seeds)]
     for subject, seconds in run_jobs(train_subject, subjects, jobs if jobs > 1 else 0, (device,)):
         report(f"{subject.folder.name}: trained in {seconds:.0f} s")
@@ -80,7 +87,7 @@ def validate(
         "network": {key: value for key, value in vars(settings).items() if key != "config"},
         "config": dataclasses.asdict(settings.config), "seeds": seeds,
         "training_words": int(corpus.train.offsets[-1]),
-        "truth": {"bayes": truth.bayes, "reader": truth.reader, "plain": plain_accuracy(corpus, truth)},
+        "truth": {"bayes": truth.bayes, **oracles},
         "networks": networks,
         "consensus": score_modifiers(found, truth) if seeds > 1 else None,
         "modifiers": modifier_rows(found, truth),
@@ -91,9 +98,10 @@ def validate(
     return results
 
 
-def plain_accuracy(corpus: Corpus, truth: Truth) -> float | None:
+def plain_accuracy(corpus: Corpus, truth: Truth) -> float:
     """Of an oracle that knows every valence but ignores modifiers, on the test documents."""
-    return None if corpus.test is None else float(((truth.sums["test"].plain > 0) == corpus.test.labels).mean())
+    assert corpus.test is not None
+    return float(((truth.sums["test"].plain > 0) == corpus.test.labels).mean())
 
 
 def modifier_rows(found: Modifiers, truth: Truth) -> list[dict[str, Any]]:
