@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 RECORD, PAGE = ROOT / "docs" / "results" / "validation.json", ROOT / "docs" / "validation.md"
 FIGURE, TEMPLATE = ROOT / "docs" / "images" / "validation.svg", Path(__file__).with_name("validation.md")
-WORDS, STEPS, SEEDS = 400_000, 350, 3  # training words, steps of an epoch, networks
+WORDS, STEPS = 400_000, 350  # training words, steps of an epoch
 LANGUAGES: dict[str, dict[str, Any]] = {
     "one topic, long": {"topics": 1, "short": 0.0},
     "one topic, short and long": {"topics": 1},
@@ -47,12 +47,12 @@ def made(changes: dict[str, Any]) -> tuple[Language, Settings]:
     return language, Settings("gru", 32, 16, config=config)
 
 
-def measured(folder: Path) -> dict[str, Any]:
+def measured(folder: Path, seeds: int) -> dict[str, Any]:
     """For each language: the measures of every network and of their consensus, and its modifiers."""
     record = {}
     for place, (name, changes) in enumerate(LANGUAGES.items()):
         language, settings = made(changes)
-        found = validate(language, folder / str(place), settings, seeds=SEEDS, device="cpu", report=print)
+        found = validate(language, folder / str(place), settings, seeds=seeds, device="cpu", report=print)
         record[name] = {
             "documents": language.train, "words": found["training_words"], "vocabulary": found["networks"][0]["words"],
             "truth": found["truth"], "seconds": found["seconds"],
@@ -71,6 +71,12 @@ def measured(folder: Path) -> dict[str, Any]:
             "modifiers": [{key: row[key] for key in KEPT} for row in found["modifiers"]],
         }  # fmt: skip
     return record
+
+
+def spread(values: list[float | None], digits: int = 2) -> str:
+    """Mean and range over networks."""
+    known = [value for value in values if value is not None]
+    return f"{np.mean(known):.{digits}f} ({min(known):.{digits}f} … {max(known):.{digits}f})" if known else "–"
 
 
 def drawn(record: dict[str, Any]) -> Figure:
@@ -95,7 +101,7 @@ def drawn(record: dict[str, Any]) -> Figure:
             mode="markers", name=name, marker={"color": colour, "size": 9}, row=1, col=2,
         )  # fmt: skip
     figure = styled(figure, "Strength and norm against the truth", "true strength", "measured strength",
-                    "left: consensus of three networks, ± 2 errors; right: one dot for each network", 470)  # fmt: skip
+                    "left: consensus of the networks, ± 2 errors; right: one dot for each network", 470)  # fmt: skip
     figure.update_xaxes(title="average precision", range=[0, 1], row=1, col=2)
     return figure.update_yaxes(autorange="reversed", row=1, col=2).update_layout(width=1000)
 
@@ -103,14 +109,15 @@ def drawn(record: dict[str, Any]) -> Figure:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", help="where networks are trained; without it, only the page")
+    parser.add_argument("--seeds", type=int, default=3, help="networks of each language")
     asked = parser.parse_args()
     if asked.folder is not None:
-        write_json(RECORD, measured(asked.folder))
+        write_json(RECORD, measured(asked.folder, asked.seeds))
     record = read_json(RECORD)
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(record=record, seeds=SEEDS)
+    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(record=record, spread=spread)
     with atomic_file(PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
     write_figure(drawn(record), FIGURE)

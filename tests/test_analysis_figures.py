@@ -14,7 +14,7 @@ import pytest
 from rnnlens import figures
 from rnnlens.errors import RnnlensError
 from rnnlens.figures.labels import apart, spread
-from rnnlens.figures.style import KINDS, look_of_kind, shown, told_apart
+from rnnlens.figures.style import MODIFIERS, look_of_kind, shown, told_apart
 
 ODD = '<b>x</b> & "q" %{x} 🙂 ليس'  # markup, an entity, quotes, a template, an emoji, letters from right to left
 EXACT = 0.123456  # six digits, as stored
@@ -44,10 +44,10 @@ def impulse(start: float, fit: bool = True) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def row(word: str, kind: str, score: float, norm: float) -> dict[str, Any]:
+def row(word: str, kind: str, strength: float, norm: float) -> dict[str, Any]:
     return {
-        "word": word, "count": 120, "kind": kind, "score": score, "norm_fixed": norm, "norm_nearest": norm / 2,
-        "relative": norm / 100, "interaction": score, "on_positive": score, "on_negative": -score, "share": score,
+        "word": word, "count": 120, "kind": kind, "strength": strength, "error": 0.05, "valence": 0.1, "norm": norm,
+        "tau": 2.0, "on_positive": strength, "on_negative": -strength,
     }  # fmt: skip
 
 
@@ -90,12 +90,12 @@ def stored(word: str = "not") -> dict[str, Any]:
             "source": "given",
         },
         "modifiers": {
-            "n": 3, "threshold": 0.0882308, "of": 10, "reference": "fixed", "networks": 1, "scale": 100.0,
+            "n": 2, "unclear": 1, "threshold": 0.0882308, "of": 10, "networks": 1, "scale": 100.0,
             "words": [
-                row(word, "negator", -0.7, 5.5), row("very", "intensifier", 0.4, 2.5), row("the", "other", 0.02, 0.2),
+                row(word, "negator", -0.7, 5.5), row("very", "intensifier", 0.4, 2.5), row("the", "none", 0.02, 0.2),
             ],
-            "strongest_by_norm": {"fixed": [["waste", 0.5], [word, 0.4]], "nearest": [[word, 0.3]]},
-            "histograms": dict.fromkeys(("norm_fixed", "norm_nearest", "score"), histogram),
+            "strongest_by_norm": [["waste", 0.5], [word, 0.4]],
+            "histograms": dict.fromkeys(("norm", "strength"), histogram),
         },
         "impulse": {"extremely": impulse(1.2), word: impulse(-1.8), "the": impulse(0.1, fit=False)},
         "barcodes": {
@@ -296,22 +296,23 @@ def test_probe_phrases_have_a_row_each_with_and_without_the_subspace():
     assert figure.layout.yaxis.ticktext == tuple(phrases)
 
 
-def test_the_histogram_of_modifiers_is_the_stored_one_and_words_are_where_they_score():
+def test_the_histogram_of_modifiers_is_the_stored_one_and_words_are_at_their_norm():
     figure = drawn(figures.modifiers)
     assert figure.layout.xaxis.type == "log"
     assert figure.data[0].x == (0.1, 0.1, 1.0, 10.0) and figure.data[0].y == (0, 7.0, 3.0, 0), "empty bins left out"
     marked = {trace.name: trace.x[0] for trace in figure.data if trace.mode == "markers+text"}
     assert marked == {"not": 5.5, "very": 2.5, "the": 0.2}
     assert "“waste”" in figure.layout.title.text, "the strongest, though it has no row"
-    assert not any("threshold" in (trace.name or "") for trace in figure.data)
-
-
-def test_the_threshold_is_drawn_for_the_score_it_is_of():
-    figure = drawn(figures.modifiers, "not", "score")
-    (line,) = (trace for trace in figure.data if "threshold" in (trace.name or ""))
+    (line,) = (trace for trace in figure.data if "the first 400 words" in (trace.name or ""))
     assert line.x == (0.0882308, 0.0882308)
+
+
+def test_by_strength_words_are_at_its_size_and_have_no_threshold():
+    figure = drawn(figures.modifiers, "not", "strength")
     assert {trace.x[0] for trace in figure.data if trace.mode == "markers+text"} == {0.7, 0.4, 0.02}
-    with pytest.raises(RnnlensError, match="'loudness'.*norm_fixed, norm_nearest, score"):
+    assert not any("the first 400 words" in (trace.name or "") for trace in figure.data)
+    assert any("strength -0.70 ± 0.05" in trace.hovertext[0] for trace in figure.data if trace.mode == "markers+text")
+    with pytest.raises(RnnlensError, match="'loudness'.*norm, strength"):
         figures.modifiers(stored(), "loudness")
 
 
@@ -374,7 +375,7 @@ def test_the_subspace_shows_kinds_by_colour_and_mark_and_names_words_without_ove
     figure = drawn(figures.subspace)
     assert {tuple(at[:2]) for at in stored()["subspace"]["coordinates"]} <= points(figure)
     kinds = {t.name.split("s (")[0]: (t.marker.color, t.marker.symbol) for t in figure.data if " (" in t.name}
-    assert kinds == {kind: tuple(look_of_kind(kind)) for kind in KINDS}
+    assert kinds == {"other" if kind == "none" else kind: tuple(look_of_kind(kind)) for kind in (*MODIFIERS, "none")}
     assert {"not", "very", "hardly"} <= {note.text for note in figure.layout.annotations}
     assert "70.0 %" in figure.layout.xaxis.title.text and "20.0 %" in figure.layout.yaxis.title.text
     assert figure.layout.yaxis.scaleanchor == "x", "distances mean the same both ways"

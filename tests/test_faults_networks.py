@@ -189,7 +189,7 @@ def test_an_adapted_module_with_dropout_is_analyzed_alike_twice() -> None:
     torch.manual_seed(1)
     network = adapt(module, torch.randn(30, D), (torch.ones(H), 0.0), words, torch.zeros(H))
     first, second = (rnnlens.analyze(network, starts=40).modifiers for _ in range(2))
-    assert first.score.tolist() == second.score.tolist() and first.strength.tolist() == second.strength.tolist()
+    assert first.norm.tolist() == second.norm.tolist() and first.strength.tolist() == second.strength.tolist()
 
 
 class Holder:
