@@ -1,6 +1,6 @@
 """The method against languages whose truth is known: trains, scores, and writes docs/validation.md.
 
-    python -m studies.validation FOLDER   # six minutes on one core; → docs/results/validation.json, then the page
+    python -m studies.validation FOLDER   # seven minutes on one core; → docs/results/validation.json, and the page
     python -m studies.validation          # docs/validation.md and its figure from the record
 
 Every language has the same modifiers, about as many training words and as many training steps.
@@ -36,6 +36,16 @@ LANGUAGES: dict[str, dict[str, Any]] = {
     "five topics, long": {"short": 0.0},
     "five topics, short and long": {},
 }
+RANGES = {
+    "list_range": "average precision of the list", "norm_range": "average precision of the norm",
+    "r_range": "strength: correlation with the truth", "modification_range": "modification read (1: in full)",
+    "left_range": "… without the subspace, rank 3", "precision_range": "words called modifiers that are",
+    "tau_range": "τ within 30 % of the truth",
+}  # fmt: skip
+CONTROLS = {
+    "random": "… without three random directions",
+    "other_words": "… without the subspace of other words, rank 3",
+}
 KEPT = ("true_kind", "true_strength", "strength", "error", "kind")
 
 
@@ -55,14 +65,11 @@ def measured(folder: Path, seeds: int) -> dict[str, Any]:
         found = validate(language, folder / str(place), settings, seeds=seeds, device="cpu", report=print)
         record[name] = {
             "documents": language.train, "words": found["training_words"], "vocabulary": found["networks"][0]["words"],
-            "truth": found["truth"], "seconds": found["seconds"],
+            "truth": found["truth"],
             "test": [one["accuracy"]["test"] for one in found["networks"]],
             "warnings": [len(one["warnings"]) for one in found["networks"]],
             "networks": {key: [pick(one) for one in found["networks"]] for key, pick in MEASURES.items()},
-            "controls": {
-                key: [float(np.mean([one["modification"] for one in network["causes"][key]] or np.nan))
-                      for network in found["networks"]] for key in ("random", "other_words")
-            },
+            "controls": {key: [control(one["causes"][key]) for one in found["networks"]] for key in CONTROLS},
             "consensus": {key: pick(found["consensus"]) for key, pick in MEASURES.items() if key not in OF_NETWORKS},
             "intervals": {
                 **{key: one["interval"] for key, one in found["consensus"]["average_precision"].items()},
@@ -73,10 +80,40 @@ def measured(folder: Path, seeds: int) -> dict[str, Any]:
     return record
 
 
-def spread(values: list[float | None], digits: int = 2) -> str:
+def control(removed: list[dict[str, float]]) -> float | None:
+    """The modification that is left without other subspaces; None where there are too few words for any."""
+    return float(np.mean([one["modification"] for one in removed])) if removed else None
+
+
+def spread(values: list[float | None], digits: int = 2, scale: float = 1) -> str:
     """Mean and range over networks."""
-    known = [value for value in values if value is not None]
+    known = [scale * value for value in values if value is not None]
     return f"{np.mean(known):.{digits}f} ({min(known):.{digits}f} … {max(known):.{digits}f})" if known else "–"
+
+
+def told(record: dict[str, Any]) -> dict[str, Any]:
+    """What the page says in its text: means for each language, and ranges of these over languages."""
+    with_means = {
+        name: {**one, "means": {key: np.mean([v for v in values if v is not None] or np.nan)
+                                for key, values in one["networks"].items()}}
+        for name, one in record.items()
+    }  # fmt: skip
+
+    def over_languages(key: str) -> str:
+        values = [one["means"][key] for one in with_means.values()]
+        return f"{min(values):.2f} to {max(values):.2f}"
+
+    strength, norm = (
+        [value for one in record.values() for value in one["networks"][f"average precision of {name}"]]
+        for name in ("|strength|", "the norm")
+    )
+    again = [one["consensus"]["another seed within ± 2 errors"] for one in record.values()]
+    return {
+        "record": with_means, "spread": spread, "words": WORDS, "controls": CONTROLS,
+        "better": sum(a > b for a, b in zip(strength, norm, strict=True)), "networks": len(norm),
+        "ahead": np.mean(strength) - np.mean(norm), "seeds_range": f"{min(again):.2f} to {max(again):.2f}",
+        **{name: over_languages(key) for name, key in RANGES.items()},
+    }  # fmt: skip
 
 
 def drawn(record: dict[str, Any]) -> Figure:
@@ -117,7 +154,7 @@ def main() -> None:
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(record=record, spread=spread)
+    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(**told(record))
     with atomic_file(PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
     write_figure(drawn(record), FIGURE)

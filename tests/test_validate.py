@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rnnlens import RnnlensError
+from rnnlens.artifacts import read_json
 from rnnlens.cli import main
 from rnnlens.corpora.language import preset
 from rnnlens.experiments.recipe import Settings
@@ -48,7 +49,7 @@ def test_removing_the_subspace_removes_the_modification_and_nothing_else(validat
 
 def test_every_true_modifier_is_stored_with_its_measures(validated):
     folder, found = validated
-    assert json.loads((folder / "validation.json").read_text()) == found
+    assert read_json(folder / "validation.json") == found
     assert len(found["modifiers"]) == found["networks"][0]["modifiers"] == 10
     assert {"word", "true_strength", "strength", "error", "kind"} < set(found["modifiers"][0])
     assert [row[0] for row in summary(found)] == list(MEASURES) and all(row[2] == "–" for row in summary(found))

@@ -217,8 +217,8 @@ def _documents(
     if language.short:
         short = generator.random(n) < language.short
         mean = np.where(short, SHORT, language.length)
-    lengths = generator.lognormal(np.log(mean) - sigma**2 / 2, sigma, n)
-    lengths = np.maximum(1, np.round(lengths)).astype(np.int64)
+    drawn = generator.lognormal(np.log(mean) - sigma**2 / 2, sigma, n)
+    lengths = np.maximum(1, np.round(drawn)).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     edges = np.cumsum(frequencies(language))
     ranks = np.searchsorted(edges[:-1], generator.random(offsets[-1]), side="right")
