@@ -37,6 +37,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
     "five topics, short and long": {},
 }
 RANGES = {
+    "strength_range": "average precision of the strength", "slope_range": "strength: slope on the truth",
     "list_range": "average precision of the list", "norm_range": "average precision of the norm",
     "r_range": "strength: correlation with the truth", "modification_range": "modification read (1: in full)",
     "left_range": "… without the subspace, rank 3", "precision_range": "words called modifiers that are",
@@ -105,11 +106,12 @@ def told(record: dict[str, Any]) -> dict[str, Any]:
 
     strength, norm = (
         [value for one in record.values() for value in one["networks"][f"average precision of {name}"]]
-        for name in ("|strength|", "the norm")
+        for name in ("the strength", "the norm")
     )
     again = [one["consensus"]["another seed within ± 2 errors"] for one in record.values()]
     return {
         "record": with_means, "spread": spread, "words": WORDS, "controls": CONTROLS,
+        "warned": sum(n > 0 for one in record.values() for n in one["warnings"]),
         "better": sum(a > b for a, b in zip(strength, norm, strict=True)), "networks": len(norm),
         "ahead": np.mean(strength) - np.mean(norm), "seeds_range": f"{min(again):.2f} to {max(again):.2f}",
         **{name: over_languages(key) for name, key in RANGES.items()},
@@ -131,15 +133,15 @@ def drawn(record: dict[str, Any]) -> Figure:
     figure.add_scatter(x=[-2.3, 1.6], y=[-2.3, 1.6], mode="lines", line={"color": GREY, "dash": "dot"},
                        showlegend=False, row=1, col=1)  # fmt: skip
     for key, colour, name in (("average precision of the norm", GREY, "norm"),
-                              ("average precision of |strength|", BLUE, "strength")):  # fmt: skip
+                              ("average precision of the strength", BLUE, "strength")):  # fmt: skip
         points = [(value, language) for language, one in record.items() for value in one["networks"][key]]
         figure.add_scatter(
-            x=[value for value, _ in points], y=[language.replace(", ", ",<br>") for _, language in points],
+            x=[value for value, _ in points], y=[language.replace(", ", ",<br>").replace(" with ", "<br>with ") for _, language in points],
             mode="markers", name=name, marker={"color": colour, "size": 9}, row=1, col=2,
         )  # fmt: skip
     figure = styled(figure, "Strength and norm against the truth", "true strength", "measured strength",
                     "left: consensus of the networks, ± 2 errors; right: one dot for each network", 470)  # fmt: skip
-    figure.update_xaxes(title="average precision", range=[0, 1], row=1, col=2)
+    figure.update_xaxes(title={"text": "average precision", "font": {"size": 14}}, range=[0, 1], row=1, col=2)
     return figure.update_yaxes(autorange="reversed", row=1, col=2).update_layout(width=1000)
 
 

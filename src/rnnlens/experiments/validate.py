@@ -132,7 +132,7 @@ def _removal(one: dict[str, Any]) -> dict[str, Any]:
 
 
 MEASURES: dict[str, Callable[[dict[str, Any]], float | None]] = {
-    "average precision of |strength|": lambda one: one["average_precision"]["strength"]["value"],
+    "average precision of the strength": lambda one: one["average_precision"]["strength"]["value"],
     "average precision of the norm": lambda one: one["average_precision"]["norm"]["value"],
     "average precision of the list": lambda one: one["average_precision"]["order"]["value"],
     "strength: correlation with the truth": lambda one: one["strength"]["r"],
