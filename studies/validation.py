@@ -136,7 +136,8 @@ def drawn(record: dict[str, Any]) -> Figure:
                               ("average precision of the strength", BLUE, "strength")):  # fmt: skip
         points = [(value, language) for language, one in record.items() for value in one["networks"][key]]
         figure.add_scatter(
-            x=[value for value, _ in points], y=[language.replace(", ", ",<br>").replace(" with ", "<br>with ") for _, language in points],
+            x=[value for value, _ in points],
+            y=[language.replace(", ", ",<br>").replace(" with ", "<br>with ") for _, language in points],
             mode="markers", name=name, marker={"color": colour, "size": 9}, row=1, col=2,
         )  # fmt: skip
     figure = styled(figure, "Strength and norm against the truth", "true strength", "measured strength",
