@@ -27,8 +27,8 @@ WORDS = ("not", "never", "no", "without", "hardly", "less", "very", "extremely",
 
 
 def in_phrases(one: Scores) -> dict[str, float] | None:
-    """How well the strength, measured at h* for the very next word, foretells what the word does where the network reads
-    people's phrases: the correlation over words, and the slope of the regression through 0."""
+    """How well the strength, measured at h* for the very next word, foretells what the word does where the network
+    reads people's phrases: the correlation over words, and the slope of the regression through 0."""
     if one.behaviour is None:
         return None
     read = one.behaviour["all"]

@@ -4,9 +4,9 @@
     python -m studies.errors --check RUNS …    # how well the rule does on other runs; nothing is written
 
 Of networks that differ in their seed alone, the standard deviation of a word's strength is fitted as
-most · moves/(moves + half) by maximum likelihood (the variances of a few seeds are gamma distributed about it). `moves` is how
-far the word moves the state, in units of the median word. Other predictors (how often the word was seen, its own
-effect, the size of its strength) were tried beside it and added nothing.
+most · moves/(moves + half) by maximum likelihood (the variances of a few seeds are gamma distributed about
+it). `moves` is how far the word moves the state, in units of the median word. Other predictors (how often the word was
+seen, its own effect, the size of its strength) were tried beside it and added nothing.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from studies.world import TRAIN, World
 
 FILES = {"notes.txt": b"mine\n", "mine/data.csv": b"a,b\n1,2\n"}
 TABLE = "reproduce corpus --out table --model bow --seeds 1 --jobs 0 --settings settings.json"
-VALID = ("validate --preset tiny --documents 3000 --seeds 1 --hidden 6 --embedding 3 --epochs 1 --no-convolution "
+VALID = ("validate --preset tiny --documents 3000 --seeds 1 --hidden 6 --embedding 3 --epochs 1 "
          "--device cpu --out validation")  # fmt: skip
 BAGS = "baselines corpus --modifiers words.txt --settings settings.json --out bags"
 

@@ -33,10 +33,10 @@ LISTS = {"negators": ("negator", "diminisher"), "intensifiers": ("intensifier",)
 
 
 def lists(run: rnnlens.Run, corpus: rnnlens.Corpus, known: set[str]) -> dict[str, Any]:
-    """The two lists that `analyze` prints, each word with its strength, and how many words of each are known modifiers."""
+    """The two lists that `analyze` prints, each word with its strength, and how many of each are known modifiers."""
     network = run.network
     assert network.vocab is not None
-    _, line, _, _ = find_line(network, rnnlens.visited_states(network, corpus.with_vocab(network.vocab), n=3_000))
+    _, line, _, _ = find_line(network, rnnlens.visited_states(network, corpus.with_vocab(network.vocab), n=1_000))
     modifiers = rnnlens.find_modifiers(network, line)
     found: dict[str, Any] = {}
     for name, kinds in LISTS.items():

@@ -1,181 +1,166 @@
-"""The method against known truth: reads what `rnnlens validate` stored, writes docs/validation.md, figures and data.
+"""The method against languages whose truth is known: trains, scores, and writes docs/validation.md.
 
-python -m studies.validation runs/validation [--imdb RUN RUN …]   # folders of `rnnlens validate`, one below the other
+    python -m studies.validation FOLDER   # seven minutes on one core; → docs/results/validation.json, and the page
+    python -m studies.validation          # docs/validation.md and its figure from the record
+
+Every language has the same modifiers, about as many training words and as many training steps.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rnnlens.artifacts import atomic_file, read_json, read_lines, write_json
-from rnnlens.corpora import load_corpus
-from rnnlens.experiments.subjects import TOP
-from rnnlens.figures.style import write_figure
-from studies.validation_claims import again, explained, in_short, verdicts
-from studies.validation_figures import figures
-from studies.validation_imdb import imdb, imdb_lists
-from studies.validation_more import architectures, constants, recipe, sizes
-from studies.validation_tables import (
-    MAIN,
-    causes,
-    causes_elsewhere,
-    edges,
-    failures,
-    languages,
-    measures,
-    rankings,
-    table,
-)  # fmt: skip
+import numpy as np
+from jinja2 import Environment, StrictUndefined
 
-DOCS = Path(__file__).parent.parent / "docs"
-Results = dict[str, Any]
+from rnnlens.artifacts import atomic_file, read_json, write_json
+from rnnlens.corpora.language import Language, preset
+from rnnlens.experiments.recipe import RECIPE, Settings
+from rnnlens.experiments.validate import MEASURES, OF_NETWORKS, validate
+from rnnlens.figures.style import BLUE, GREY, look_of_kind, panels, styled, write_figure
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+ROOT = Path(__file__).parents[1]
+RECORD, PAGE = ROOT / "docs" / "results" / "validation.json", ROOT / "docs" / "validation.md"
+FIGURE, TEMPLATE = ROOT / "docs" / "images" / "validation.svg", Path(__file__).with_name("validation.md")
+WORDS, STEPS = 400_000, 350  # training words, steps of an epoch
+LANGUAGES: dict[str, dict[str, Any]] = {
+    "one topic, long": {"topics": 1, "short": 0.0},
+    "one topic, short and long": {"topics": 1},
+    "five topics with their own names, long": {"topical": 0.0, "short": 0.0},
+    "five topics, long": {"short": 0.0},
+    "five topics, short and long": {},
+}
+RANGES = {
+    "strength_range": "average precision of the strength", "slope_range": "strength: slope on the truth",
+    "list_range": "average precision of the list", "norm_range": "average precision of the norm",
+    "r_range": "strength: correlation with the truth", "modification_range": "modification read (1: in full)",
+    "left_range": "… without the subspace, rank 3", "precision_range": "words called modifiers that are",
+    "tau_range": "τ within 30 % of the truth",
+}  # fmt: skip
+CONTROLS = {
+    "random": "… without three random directions",
+    "other_words": "… without the subspace of other words, rank 3",
+}
+KEPT = ("true_kind", "true_strength", "strength", "error", "kind")
+
+
+def made(changes: dict[str, Any]) -> tuple[Language, Settings]:
+    """A language with as many training words as the others, and networks with as many training steps."""
+    language = replace(preset("topics"), **changes)
+    language = replace(language, train=round(WORDS / language.mean_length))
+    config = replace(RECIPE, epochs=8, batch=round(language.train / STEPS), blanks=50)
+    return language, Settings("gru", 32, 16, config=config)
+
+
+def measured(folder: Path, seeds: int) -> dict[str, Any]:
+    """For each language: the measures of every network and of their consensus, and its modifiers."""
+    record = {}
+    for place, (name, changes) in enumerate(LANGUAGES.items()):
+        language, settings = made(changes)
+        found = validate(language, folder / str(place), settings, seeds=seeds, device="cpu", report=print)
+        record[name] = {
+            "documents": language.train, "words": found["training_words"], "vocabulary": found["networks"][0]["words"],
+            "truth": found["truth"],
+            "test": [one["accuracy"]["test"] for one in found["networks"]],
+            "warnings": [len(one["warnings"]) for one in found["networks"]],
+            "networks": {key: [pick(one) for one in found["networks"]] for key, pick in MEASURES.items()},
+            "controls": {key: [control(one["causes"][key]) for one in found["networks"]] for key in CONTROLS},
+            "consensus": {key: pick(found["consensus"]) for key, pick in MEASURES.items() if key not in OF_NETWORKS},
+            "intervals": {
+                **{key: one["interval"] for key, one in found["consensus"]["average_precision"].items()},
+                "r": found["consensus"]["strength"]["interval"],
+            },
+            "modifiers": [{key: row[key] for key in KEPT} for row in found["modifiers"]],
+        }  # fmt: skip
+    return record
+
+
+def control(removed: list[dict[str, float]]) -> float | None:
+    """The modification that is left without other subspaces; None where there are too few words for any."""
+    return float(np.mean([one["modification"] for one in removed])) if removed else None
+
+
+def spread(values: list[float | None], digits: int = 2, scale: float = 1) -> str:
+    """Mean and range over networks."""
+    known = [scale * value for value in values if value is not None]
+    return f"{np.mean(known):.{digits}f} ({min(known):.{digits}f} … {max(known):.{digits}f})" if known else "–"
+
+
+def told(record: dict[str, Any]) -> dict[str, Any]:
+    """What the page says in its text: means for each language, and ranges of these over languages."""
+    with_means = {
+        name: {**one, "means": {key: np.mean([v for v in values if v is not None] or np.nan)
+                                for key, values in one["networks"].items()}}
+        for name, one in record.items()
+    }  # fmt: skip
+
+    def over_languages(key: str) -> str:
+        values = [one["means"][key] for one in with_means.values()]
+        return f"{min(values):.2f} to {max(values):.2f}"
+
+    strength, norm = (
+        [value for one in record.values() for value in one["networks"][f"average precision of {name}"]]
+        for name in ("the strength", "the norm")
+    )
+    again = [one["consensus"]["another seed within ± 2 errors"] for one in record.values()]
+    return {
+        "record": with_means, "spread": spread, "words": WORDS, "controls": CONTROLS,
+        "warned": sum(n > 0 for one in record.values() for n in one["warnings"]),
+        "better": sum(a > b for a, b in zip(strength, norm, strict=True)), "networks": len(norm),
+        "ahead": np.mean(strength) - np.mean(norm), "seeds_range": f"{min(again):.2f} to {max(again):.2f}",
+        **{name: over_languages(key) for name, key in RANGES.items()},
+    }  # fmt: skip
+
+
+def drawn(record: dict[str, Any]) -> Figure:
+    """Left: strengths as measured and as they are, in the last language. Right: average precision in every language."""
+    *_, last = record
+    figure = panels((f"Strength: {last}", "Average precision"), column_widths=[0.45, 0.55], horizontal_spacing=0.2)
+    for kind in ("negator", "diminisher", "intensifier"):
+        rows = [row for row in record[last]["modifiers"] if row["true_kind"] == kind]
+        look = look_of_kind(kind)
+        figure.add_scatter(
+            x=[row["true_strength"] for row in rows], y=[row["strength"] for row in rows], mode="markers", name=kind,
+            marker={"color": look.colour, "symbol": look.symbol, "size": 8},
+            error_y={"array": [2 * row["error"] for row in rows], "thickness": 1, "width": 2}, row=1, col=1,
+        )  # fmt: skip
+    figure.add_scatter(x=[-2.3, 1.6], y=[-2.3, 1.6], mode="lines", line={"color": GREY, "dash": "dot"},
+                       showlegend=False, row=1, col=1)  # fmt: skip
+    for key, colour, name in (("average precision of the norm", GREY, "norm"),
+                              ("average precision of the strength", BLUE, "strength")):  # fmt: skip
+        points = [(value, language) for language, one in record.items() for value in one["networks"][key]]
+        figure.add_scatter(
+            x=[value for value, _ in points],
+            y=[language.replace(", ", ",<br>").replace(" with ", "<br>with ") for _, language in points],
+            mode="markers", name=name, marker={"color": colour, "size": 9}, row=1, col=2,
+        )  # fmt: skip
+    figure = styled(figure, "Strength and norm against the truth", "true strength", "measured strength",
+                    "left: consensus of the networks, ± 2 errors; right: one dot for each network", 470)  # fmt: skip
+    figure.update_xaxes(title={"text": "average precision", "font": {"size": 14}}, range=[0, 1], row=1, col=2)
+    return figure.update_yaxes(autorange="reversed", row=1, col=2).update_layout(width=1000)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="holds folders that `rnnlens validate` wrote")
-    parser.add_argument("--imdb", type=Path, nargs="+", help="analysed runs: lists of their modifiers are made anew")
-    parser.add_argument("--corpus", type=Path, default=Path("corpora/imdb"), help="the reviews they were trained on")
+    parser.add_argument("folder", type=Path, nargs="?", help="where networks are trained; without it, only the page")
+    parser.add_argument("--seeds", type=int, default=3, help="networks of each language")
     asked = parser.parse_args()
-    found = {path.parent.name: read_json(path) for path in sorted(asked.folder.glob("*/validation.json"))}
-    if not found:
-        parser.error(f"no validation.json in the folders of {asked.folder}")
-    found = dict(sorted(found.items(), key=lambda item: place(item[1])))
-    for name, one in found.items():
-        write_json(DOCS / "results" / f"validation-{name}.json", slim(one))
-    lists = DOCS / "results" / "imdb-lists.json"
-    if asked.imdb is not None:
-        write_json(lists, imdb_lists(asked.imdb, load_corpus(asked.corpus)))
-    reach, tried, before = (
-        read_json(path) if path.exists() else None
-        for path in (DOCS / "results" / f"validation-{name}.json" for name in ("reach", "constants", "earlier"))
+    if asked.folder is not None:
+        write_json(RECORD, measured(asked.folder, asked.seeds))
+    record = read_json(RECORD)
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    searched, earlier = (DOCS / "results" / f"validation-search{name}.jsonl" for name in ("", "-earlier"))
-    for name, figure in figures(found, MAIN).items():
-        write_figure(figure, DOCS / "images" / f"validation-{name}.svg")
-    with atomic_file(DOCS / "validation.md") as temporary:
-        told = read_json(lists) if lists.exists() else None
-        text = "\n".join(page(found, told, read_lines(searched), read_lines(earlier), reach, tried, before)) + "\n"
-        temporary.write_text(text, encoding="utf-8")
-    print(DOCS / "validation.md")
-
-
-ORDER = ["tiny", "easy", "medium", "mixed", "hard", "own"]
-
-
-def place(one: Results) -> tuple[int, int, bool, int]:
-    """Where a study stands among the others: by preset, then seed, then architecture, then size."""
-    return (
-        ORDER.index(one["preset"]),
-        one["language_seed"],
-        one["network"]["arch"] != "gru",
-        one["language"]["train"],
-    )
-
-
-def slim(one: Results) -> Results:
-    """Without every modifier's row for each network: the consensus has them."""
-    if "consensus" not in one:
-        return one
-    networks = [{key: value for key, value in network.items() if key != "found"} for network in one["networks"]]
-    return {**one, "networks": networks}
-
-
-def page(
-    every: dict[str, Results],
-    lists: Results | None,
-    searched: list[Results],
-    earlier: list[Results],
-    reach: Results | None,
-    tried: Results | None,
-    earlier_scores: Results | None,
-) -> list[str]:
-    found = {name: one for name, one in every.items() if name in MAIN}
-    return [
-        "# The method against known truth",
-        "",
-        "Written by `python -m studies.validation FOLDER` from what `rnnlens validate` stored; all numbers are in",
-        "[results](results). Languages are made in which it is known which words modify others, how strongly and how",
-        "far; networks are trained on their documents, which carry one noisy label each, and are taken apart like any",
-        "other. Single networks: mean and range over seeds; consensus: of the mean of all seeds' strengths. Intervals",
-        "are 95 %, by bootstrap over words. Numbers of `score` are of an earlier definition, from which the",
-        "median of words of similar valence was subtracted.",
-        "",
-        *in_short(every),
-        "## The languages",
-        "",
-        *languages(every),
-        "",
-        "`knows all`: accuracy of who knows every word's valence, strength and mean reach, but not how far each",
-        "occurrence reaches; `no modifiers`: of who knows all valences and heeds no modifier. What lies between the",
-        "two is all that modifiers are worth. `reads`: how much of the modification is in the networks' logits, by a",
-        "regression on what words add up to plainly and on what modifiers add: 0 where a network is a bag of words.",
-        "",
-        "## What was asked, and what was found",
-        "",
-        *verdicts(found),
-        "",
-        *explained(found, reach),
-        "",
-        *again(every, earlier_scores),
-        "## Which words are modifiers",
-        "",
-        f"Average precision of ranking the {TOP:,} most frequent words, all modifiers among them, by each score.",
-        "`strength` is the lasting change of strong probe words after a word, as a share of their valence",
-        "(`context.strength`); `in documents` corrects what networks are sure of by a regression on the training",
-        "documents (`context.documents`).",
-        "",
-        *rankings(found),
-        "",
-        "![average precision by score](images/validation-scores.svg)",
-        "",
-        "The last three know the form of the language: that some words multiply what follows, fading. `documents",
-        "alone` knows nothing else: it is the recommended method without networks, valences by a sparse logistic",
-        "regression, then strengths by another on what follows each word. `valences known` is meant as a ceiling: the",
-        "same by who knows all valences and the mean reach. For these, the better of strengths as they are and shrunk",
-        "by frequency.",
-        "",
-        "## Where scores fail",
-        "",
-        *failures(found),
-        "",
-        "![recall by frequency](images/validation-frequency.svg)",
-        "",
-        "## How strong, of what kind, how far",
-        "",
-        *measures(found),
-        "",
-        "![strengths found and true](images/validation-strength.svg)",
-        "",
-        "## What removing the subspace removes",
-        "",
-        "The modifier subspace, fitted to the strongest words that the analysis found (by `score`), is projected out",
-        "of the state at every step, and the test documents are read again. `modification` and `valence` are the two",
-        "slopes of the logits (see above); removing exactly the modification brings the first to 0 and leaves the",
-        "second. Accuracies are by the logits' median as threshold: a shift of all of them does not count.",
-        "",
-        *causes(found),
-        "",
-        "Subspaces of other words, which modify nothing, take some of the modification too, where networks are those",
-        "of hard languages: a subspace is no proof that its words are modifiers.",
-        "",
-        "The same on all other languages, sizes and architectures. Warnings are what `analyze` warns of: a line that",
-        "explains little, or a network that drifts while it reads blank inputs.",
-        "",
-        *causes_elsewhere(every),
-        "",
-        "## Edges of documents",
-        "",
-        *edges(found),
-        "",
-        *sizes(every),
-        *architectures(every),
-        *recipe(searched, earlier),
-        *constants(tried),
-        *([] if lists is None else imdb(lists, table)),
-    ]
+    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(**told(record))
+    with atomic_file(PAGE) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    write_figure(drawn(record), FIGURE)
 
 
 if __name__ == "__main__":

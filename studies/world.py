@@ -32,7 +32,7 @@ POOLS = {  # commands with worker processes
     "reproduce": "reproduce corpus --out table --model bow,comw,gru --seeds 1 --most 2 --jobs 2 "
                  "--settings settings.json",
     "validate": "validate --preset tiny --documents 3000 --seeds 2 --jobs 2 --hidden 6 --embedding 3 --epochs 1 "
-                "--no-convolution --device cpu --out validation",
+                "--device cpu --out validation",
 }  # fmt: skip
 UUID = rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # the name that Plotly gives a figure, at random
 TIMES = {"seconds"}  # what no two runs have in common

@@ -44,10 +44,10 @@ def impulse(start: float, fit: bool = True) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def row(word: str, kind: str, score: float, norm: float) -> dict[str, Any]:
+def row(word: str, kind: str, strength: float, norm: float) -> dict[str, Any]:
     return {
-        "word": word, "count": 120, "kind": kind, "strength": score, "error": 0.1, "norm": norm, "tau": None,
-        "on_positive": score, "on_negative": -score,
+        "word": word, "count": 120, "kind": kind, "strength": strength, "error": 0.05, "valence": 0.1, "norm": norm,
+        "tau": 2.0, "on_positive": strength, "on_negative": -strength,
     }  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def stored(word: str = "not") -> dict[str, Any]:
             "source": "given",
         },
         "modifiers": {
-            "n": 3, "threshold": 0.2, "of": 10, "unclear": 2, "networks": 1, "scale": 100.0,
+            "n": 2, "unclear": 1, "threshold": 0.0882308, "of": 10, "networks": 1, "scale": 100.0,
             "words": [
                 row(word, "negator", -0.7, 5.5), row("very", "intensifier", 0.4, 2.5), row("the", "none", 0.02, 0.2),
             ],
@@ -296,7 +296,7 @@ def test_probe_phrases_have_a_row_each_with_and_without_the_subspace():
     assert figure.layout.yaxis.ticktext == tuple(phrases)
 
 
-def test_the_histogram_of_modifiers_is_the_stored_one_and_words_are_where_they_score():
+def test_the_histogram_of_modifiers_is_the_stored_one_and_words_are_at_their_norm():
     figure = drawn(figures.modifiers)
     assert figure.layout.xaxis.type == "log"
     assert figure.data[0].x == (0.1, 0.1, 1.0, 10.0) and figure.data[0].y == (0, 7.0, 3.0, 0), "empty bins left out"
@@ -304,13 +304,14 @@ def test_the_histogram_of_modifiers_is_the_stored_one_and_words_are_where_they_s
     assert marked == {"not": 5.5, "very": 2.5, "the": 0.2}
     assert "“waste”" in figure.layout.title.text, "the strongest, though it has no row"
     (line,) = (trace for trace in figure.data if "the first 400 words" in (trace.name or ""))
-    assert line.x == (0.2, 0.2)
+    assert line.x == (0.0882308, 0.0882308)
 
 
-def test_strengths_are_drawn_without_the_norms_threshold():
+def test_by_strength_words_are_at_its_size_and_have_no_threshold():
     figure = drawn(figures.modifiers, "not", "strength")
-    assert not any("the first 400" in (trace.name or "") for trace in figure.data)
     assert {trace.x[0] for trace in figure.data if trace.mode == "markers+text"} == {0.7, 0.4, 0.02}
+    assert not any("the first 400 words" in (trace.name or "") for trace in figure.data)
+    assert any("strength -0.70 ± 0.05" in trace.hovertext[0] for trace in figure.data if trace.mode == "markers+text")
     with pytest.raises(RnnlensError, match="'loudness'.*norm, strength"):
         figures.modifiers(stored(), "loudness")
 
@@ -374,7 +375,7 @@ def test_the_subspace_shows_kinds_by_colour_and_mark_and_names_words_without_ove
     figure = drawn(figures.subspace)
     assert {tuple(at[:2]) for at in stored()["subspace"]["coordinates"]} <= points(figure)
     kinds = {t.name.split("s (")[0]: (t.marker.color, t.marker.symbol) for t in figure.data if " (" in t.name}
-    assert kinds == {kind.replace("none", "other"): tuple(look_of_kind(kind)) for kind in (*MODIFIERS, "none")}
+    assert kinds == {"other" if kind == "none" else kind: tuple(look_of_kind(kind)) for kind in (*MODIFIERS, "none")}
     assert {"not", "very", "hardly"} <= {note.text for note in figure.layout.annotations}
     assert "70.0 %" in figure.layout.xaxis.title.text and "20.0 %" in figure.layout.yaxis.title.text
     assert figure.layout.yaxis.scaleanchor == "x", "distances mean the same both ways"

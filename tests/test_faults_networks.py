@@ -114,7 +114,7 @@ def test_another_input_than_the_points_is_refused() -> None:
 def test_word_effects_are_refused_on_a_line_at_another_input_than_the_blank_one() -> None:
     from rnnlens.context import find_modifiers
     from rnnlens.context.barcodes import barcode
-    from rnnlens.context.edges import edge_gains, ending
+    from rnnlens.context.edges import ending
     from rnnlens.context.probes import Probes
 
     network, Q = handmade()
@@ -125,7 +125,6 @@ def test_word_effects_are_refused_on_a_line_at_another_input_than_the_blank_one(
         lambda: find_modifiers(network, line),
         lambda: barcode(network, line, "not", probes),
         lambda: ending(network, line, probes),
-        lambda: edge_gains(network, line, probes),
         lambda: Probes.from_network(network, line),
     ):
         told(call, "an input that is not blank")
@@ -190,7 +189,7 @@ def test_an_adapted_module_with_dropout_is_analyzed_alike_twice() -> None:
     torch.manual_seed(1)
     network = adapt(module, torch.randn(30, D), (torch.ones(H), 0.0), words, torch.zeros(H))
     first, second = (rnnlens.analyze(network, starts=40).modifiers for _ in range(2))
-    assert first.score.tolist() == second.score.tolist() and first.strength.tolist() == second.strength.tolist()
+    assert first.norm.tolist() == second.norm.tolist() and first.strength.tolist() == second.strength.tolist()
 
 
 class Holder:

@@ -17,10 +17,11 @@ import rnnlens
 from rnnlens.cli import app, main
 from rnnlens.cli.flags import RecipeFlags
 from rnnlens.corpora import PrepareConfig, toy_corpus
+from rnnlens.corpora.language import Language, preset
 from rnnlens.corpora.prepared import load_corpus, prepare
 from rnnlens.corpora.sources import hub_name, open_source
 from rnnlens.corpora.spool import stratified
-from rnnlens.corpora.synthetic import Language, synthetic_corpus
+from rnnlens.corpora.synthetic import synthetic_corpus
 from rnnlens.errors import RnnlensError
 from rnnlens.experiments import analyze as analysis
 from rnnlens.experiments import reproduce as reproduction
@@ -204,7 +205,7 @@ def test_a_run_of_neighbours_longer_than_a_class_is_the_whole_class() -> None:
 
 
 def test_few_documents_still_make_both_classes() -> None:
-    corpus, _ = synthetic_corpus(dataclasses.replace(rnnlens.corpora.synthetic.preset("tiny"), train=100))
+    corpus, _ = synthetic_corpus(dataclasses.replace(preset("tiny"), train=100))
     assert set(np.asarray(corpus.train.labels).tolist()) == {0, 1}
 
 

@@ -24,8 +24,7 @@ from rnnlens.baselines import BagOfWords
 from rnnlens.cli import main
 from rnnlens.corpora import Corpus, load_corpus, prepare
 from rnnlens.corpora.synthetic import prepared_synthetic
-from rnnlens.experiments import reproduce, validate
-from rnnlens.experiments.subjects import read_probes
+from rnnlens.experiments import reproduce
 from rnnlens.training.loop import Trainer
 
 CONFIG = TrainConfig(epochs=2, batch=64, checkpoint_every=2)
@@ -344,27 +343,6 @@ def test_a_baseline_and_a_synthetic_truth_refuse_another_ones_arrays(tmp_path: P
     shutil.copy(tmp_path / "corpus1" / "truth.safetensors", tmp_path / "corpus0" / "truth.safetensors")
     with pytest.raises(RnnlensError, match=r"truth\.json' does not fit 'truth\.safetensors'"):
         prepared_synthetic("tiny", 0, tmp_path / "corpus0")
-
-
-def test_probe_words_of_another_corpus_are_refused(stored: Path, tmp_path: Path) -> None:
-    words = {"positive": ["good"], "negative": ["bad"], "source": "corpus"}
-    write_json(tmp_path / "probes.json", {**words, "provenance": {"corpus": "other"}})
-    with pytest.raises(RnnlensError, match=r"probes\.json' does not fit 'corpus'"):
-        read_probes(tmp_path, load_corpus(stored / "corpus"))
-
-
-def test_arrays_and_models_that_validate_stored_for_another_corpus_are_refused(tmp_path: Path) -> None:
-    one, other = (prepared_synthetic("tiny", seed, tmp_path / f"corpus{seed}")[0] for seed in (0, 1))
-    path = tmp_path / "valences.safetensors"
-    for _ in range(2):  # computed, then read
-        found = validate._stored(path, one, "valences", lambda: {"valence": np.ones(3)})
-        assert found["valence"].tolist() == [1, 1, 1]
-    with pytest.raises(RnnlensError, match=r"valences\.safetensors' does not fit 'corpus'"):
-        validate._stored(path, other, "valences", lambda: {"valence": np.ones(3)})
-    BagOfWords(epochs=1).fit(one).save(tmp_path / "convolution")
-    assert validate.convolution_of(one, tmp_path, None).vocab_ == one.vocab
-    with pytest.raises(RnnlensError, match="a model of another corpus"):
-        validate.convolution_of(other, tmp_path, None)
 
 
 # --- reproduce --------------------------------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ from rnnlens import Network, TrainConfig
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.fitting import train_model
 from rnnlens.context.bilinear import fit_bilinear
-from rnnlens.context.modifiers import PRIOR, _score, find_modifiers
+from rnnlens.context.modifiers import find_modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.probes import Probes
+from rnnlens.context.strength import kind_of
 from rnnlens.context.subspace import fit_subspace
 from rnnlens.corpora import Corpus
 from rnnlens.dynamics.jacobians import input_features
@@ -65,23 +66,20 @@ def test_shuffled_words_come_in_the_same_order_however_reviews_are_batched():
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_a_word_is_measured_against_a_pad_in_its_place():
-    """On a line where something is fading anyway, a word that does nothing to other words has no interaction."""
+def test_a_word_that_changes_nothing_has_no_strength():
     network, Q = handmade()
     along = torch.linspace(-4, 4, 200, dtype=torch.float64)
-    line = rnnlens.fit_line_attractor(network, along.unsqueeze(1) * Q[:, 0] + 0.5 * Q[:, 2])
+    line = rnnlens.fit_line_attractor(network, along.unsqueeze(1) * Q[:, 0])
     found = find_modifiers(network, line, probes=PROBES)
-    assert max(abs(found[word]["interaction"]) for word in NEUTRAL) < 1e-9 < abs(found["not"]["interaction"])
+    assert max(abs(found[word]["strength"]) for word in NEUTRAL) < 1e-9
+    assert found["not"]["strength"] == pytest.approx(-2) and found["very"]["strength"] == pytest.approx(1.2)
 
 
 def test_a_word_that_adds_more_than_it_changes_is_a_valence_word():
-    """Probe words add 2 logits each: a word that changes them by half changes 1 logit, and may add as much itself."""
-    usual = torch.tensor([2.0, -2.0])
-    ratio, valence = torch.tensor([-0.5, -0.5, 0.5, 0.0]), torch.tensor([-0.9, -1.1, 0.9, 0.1])
-    score = _score(ratio, valence, usual, None, PRIOR)
-    assert score.tolist() == [-0.5, 0, 0.5, 0]
-    seen = _score(ratio, valence, usual, torch.full((4,), PRIOR), PRIOR)
-    torch.testing.assert_close(seen, score / 2)
+    """Own effects are in units of a probe word's: a word that changes those by half may add half of one itself."""
+    given = ((-0.5, 0.45), (-0.5, 0.55), (-0.4, -0.3), (0.5, 0.1), (0.5, -0.6), (0.05, 0.9))
+    called = [kind_of(strength, 0.01, own) for strength, own in given]
+    assert called == ["negator", "valence", "diminisher", "intensifier", "valence", "none"]
 
 
 def test_words_that_are_held_out_are_predicted_from_the_others():

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from rnnlens import RnnlensError, load_corpus
+from rnnlens.corpora.language import PRESETS, SHORT, Language, preset
 from rnnlens.corpora.synthetic import (
-    PRESETS,
-    Language,
     document_sums,
     frequencies,
     prepared_synthetic,
-    preset,
     scale_for,
     synthetic_corpus,
 )
@@ -26,7 +24,7 @@ def by_hand(truth, ids, reaches):
     for t, i in enumerate(ids):
         weight = 1 + sum(truth.edge[k] - 1 for k in (t, len(ids) - 1 - t) if k < len(truth.edge))
         value, shift = truth.valence[i], 0.0
-        for factor, more, _ in acting:
+        for factor, more, _ in acting if truth.kinds[i] != "name" else ():
             value, shift = value * factor, shift + more
         total += weight * (value + shift * (truth.valence[i] != 0))
         acting = [(f, s, left - 1) for f, s, left in acting if left > 1]
@@ -46,19 +44,19 @@ class Reaches:
 
 
 def tiny_truth(**changes):
-    valence = np.array([0.0, 1.0, -2.0, 0.0, 0.0, 0.0, 0.5])
-    factor = np.array([1.0, 1.0, 1.0, -0.5, 2.0, 1.0, 1.5])
-    shift = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0])
-    scope = np.array([0.0, 0.0, 0.0, 2.0, 3.0, 1.5, 4.0])
-    words = ("neutral", "good", "awful", "not", "very", "sadly", "truly")
-    kinds = ("neutral", "valence", "valence", "negator", "intensifier", "shifter", "intensifier")
+    valence = np.array([0.0, 1.0, -2.0, 0.0, 0.0, 0.0, 0.5, -0.7])
+    factor = np.array([1.0, 1.0, 1.0, -0.5, 2.0, 1.0, 1.5, 1.0])
+    shift = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0])
+    scope = np.array([0.0, 0.0, 0.0, 2.0, 3.0, 1.5, 4.0, 0.0])
+    words = ("neutral", "good", "awful", "not", "very", "sadly", "truly", "seagal")
+    kinds = ("neutral", "valence", "valence", "negator", "intensifier", "shifter", "intensifier", "name")
     made = Truth(words, kinds, valence, factor, shift, scope, np.array([1.5, 1.25]), 1.0, 0, 0, {})
     return replace(made, **changes)
 
 
 def test_sums_are_those_of_a_reading_word_by_word():
     truth, chance = tiny_truth(), np.random.default_rng(0)
-    documents = [chance.integers(0, 7, chance.integers(1, 12)) for _ in range(300)]
+    documents = [chance.integers(0, 8, chance.integers(1, 12)) for _ in range(300)]
     ids, lengths = np.concatenate(documents), [len(document) for document in documents]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     reaches = chance.integers(1, 6, int((truth.scope[ids] > 0).sum()))
@@ -76,7 +74,7 @@ def test_sums_are_those_of_a_reading_word_by_word():
 
 def test_expected_sums_are_the_mean_over_reaches():
     truth = tiny_truth()
-    ids = np.array([4, 3, 1, 0, 2, 5, 6, 1, 2, 1])
+    ids = np.array([4, 3, 1, 0, 2, 5, 6, 1, 7, 2, 1])
     n = 20_000
     sums = document_sums(truth, np.tile(ids, n), len(ids) * np.arange(n + 1), np.random.default_rng(0))
     np.testing.assert_allclose(sums.expected, sums.expected[0])
@@ -86,7 +84,7 @@ def test_expected_sums_are_the_mean_over_reaches():
 def test_tau_is_where_the_mean_effect_has_fallen_to_1_over_e():
     truth = tiny_truth()
     q = 1 - 1 / truth.scope[truth.modifiers]
-    np.testing.assert_allclose(q ** (truth.tau[truth.modifiers] - 1), np.exp(-1))
+    np.testing.assert_allclose(q ** truth.tau[truth.modifiers], np.exp(-1))
     assert np.isnan(truth.tau[0])
 
 
@@ -100,14 +98,49 @@ def test_presets_have_the_words_they_promise(name):
         assert len(rows) == n and low <= strength.min() and strength.max() <= high
     rows = truth.modifiers
     first, last = language.ranks
-    assert rows[0] == first - 1 and rows[-1] == last - 1
-    assert np.ptp(np.diff(rows)) <= 1  # spread evenly
+    if language.topics == 1:
+        assert rows[0] == first - 1 and rows[-1] == last - 1
+        assert np.ptp(np.diff(rows)) <= 1  # spread evenly
     assert language.scope[0] <= truth.scope[rows].min() and truth.scope[rows].max() <= language.scope[1]
-    assert sum(kind == "valence" for kind in truth.kinds) == round(language.valence_share * language.words)
+    valence, names = (round(share * language.words) for share in (language.valence_share, language.names))
+    own = round(language.topical * valence)
+    assert truth.kinds.count("valence") == valence + (language.topics - 1) * own
+    assert truth.kinds.count("name") == names * language.topics
     assert (truth.valence[rows] != 0).sum() == round(language.both * len(rows))
-    pull = frequencies(language) * truth.valence
-    assert abs(pull.sum()) < 0.05 * np.abs(pull).sum()  # neither class has more to say for it
     assert corpus.validation is None and len(corpus.train) == 200
+    if language.topics == 1:
+        pull = frequencies(language) * truth.valence
+        assert abs(pull.sum()) < 0.05 * np.abs(pull).sum()  # neither class has more to say for it
+
+
+def test_topics_share_modifiers_and_have_valence_words_and_names_of_their_own():
+    language = replace(preset("topics"), train=4_000)
+    corpus, truth = synthetic_corpus(language, seed=1)
+    split = corpus.train
+    inside = np.zeros((len(split.lengths), len(truth.words)), dtype=bool)
+    inside[np.repeat(np.arange(len(split.lengths)), split.lengths), split.ids] = True
+    together = inside.astype(float).T @ inside
+    words = np.flatnonzero(truth.names & (inside.sum(0) >= 100))
+    # Words of one topic are found together, words of two never: so many groups of names are there.
+    groups = {tuple(words[together[word, words] > 0]) for word in words}
+    assert len(groups) == language.topics and sum(map(len, groups)) == len(words)
+    common = truth.modifiers[:5]
+    assert (together[np.ix_(common, words)] > 0).all()
+    counts = np.asarray(corpus.vocab.counts)
+    assert np.corrcoef(np.arange(len(counts)), counts.argsort()[::-1].argsort())[0, 1] > 0.95  # most frequent first
+    assert abs(corpus.train.labels.mean() - 0.5) < 0.04
+
+
+def test_short_documents_are_short_and_as_clearly_labelled():
+    language = replace(preset("topics"), topics=1, train=8_000)
+    corpus, truth = synthetic_corpus(language, seed=1)
+    lengths, full = corpus.train.lengths, truth.sums["train"].full
+    assert lengths.mean() == pytest.approx(language.mean_length, rel=0.03)
+    assert np.median(lengths) == pytest.approx(SHORT, abs=3)
+    spread = [full[lengths < 8].std(), full[lengths > 40].std()]
+    assert 0.5 < spread[0] / spread[1] < 1.1
+    right = (full > 0) == corpus.train.labels
+    assert right[lengths > 40].mean() == pytest.approx(language.bayes, abs=0.03)
 
 
 def test_hard_is_the_language_that_was_fixed():
@@ -119,6 +152,15 @@ def test_hard_is_the_language_that_was_fixed():
     }  # fmt: skip
     assert (hard.edge_words, hard.edge_weight, hard.bayes) == (20, 1.5, 0.93)
     assert set(hard.modifiers) < set(MODIFIERS)
+
+
+FINGERPRINTS = {"tiny": "2e4bc35c07a08bb910852900c511283f", "hard": "5c5b5c93f11e33f35d79d4c788598b97"}
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_languages_are_the_same_in_every_release(name):
+    language = replace(preset(name), train=400, validation=50, test=50)
+    assert synthetic_corpus(language, seed=3)[0].fingerprint == FINGERPRINTS[name]
 
 
 def test_documents_and_labels_are_drawn_as_promised():
@@ -162,5 +204,9 @@ def test_what_cannot_be_made_is_said():
         preset("huge")
     with pytest.raises(RnnlensError, match="too few for the modifiers"):
         Language(words=300, ranks=(50, 200))
+    with pytest.raises(RnnlensError, match="topics 0, .* expected at least one topic"):
+        Language(topics=0)
+    with pytest.raises(RnnlensError, match="short 1.5: .* shares between 0 and 1"):
+        Language(short=1.5)
     with pytest.raises(RnnlensError, match="no kind of modifier"):
         Language(modifiers={"booster": (1, 1.0, 2.0)})

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.barcodes import Barcode, state_barcode
-from rnnlens.context.effects import effects, word_inputs
+from rnnlens.context.effects import word_inputs
 from rnnlens.context.impulse import responses
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace
@@ -239,19 +239,3 @@ def _ending_modes(
         _transients(network, line.h_star, shown, steps),
         _transients(network, line.h_star, shown, steps, keep.to(line.h_star.dtype)),
     )  # fmt: skip
-
-
-@torch.no_grad()
-def edge_gains(network: Network, line: LineAttractor, probes: Probes, steps: int = 40) -> tuple[Tensor, Tensor]:
-    """How much more valence words count at the edges of a document, (steps,) each, than in the long run: of the t-th
-    word, by the contrast of full effects t blank inputs after the initial state (over that at the nearest point of the
-    line); and of a word with t words behind it, by what it is worth after t blank inputs (the line's own growth taken
-    out)."""
-    line.check_blank()
-    e = probes.inputs(network)
-    states = responses(network, network.h0.detach(), 2 * steps)
-    on_line = probes.contrast(effects(network, line.knots, e))
-    first = probes.contrast(effects(network, states, e)) / line.interpolate(on_line, states)
-    last = probes.contrast(_transients(network, line.h_star, e, 2 * steps).t())
-    last = last / abs(line.integration_eigenvalue) ** torch.arange(len(last), device=last.device, dtype=last.dtype)
-    return first[:steps] / first[-1], last[:steps] / last[-1]

@@ -54,9 +54,11 @@ class Probes(Shown):
 
     def some(self, n: int) -> Probes:
         """n of each side at most, evenly spread from the strongest to the weakest."""
-        sides = ([words[len(words) * i // n] for i in range(n)] if len(words) > n else words
-                 for words in (self.positive, self.negative))  # fmt: skip
-        return Probes(*(tuple(side) for side in sides), self.source)
+        positive, negative = (
+            tuple(words[len(words) * i // n] for i in range(n)) if len(words) > n else words
+            for words in (self.positive, self.negative)
+        )
+        return Probes(positive, negative, self.source)
 
     def split(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """Values for `words` along the last dimension, parted into positive and negative ones."""

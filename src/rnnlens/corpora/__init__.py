@@ -9,7 +9,7 @@ _HOMES = {
     "PAD": "vocab", "UNK": "vocab", "Vocab": "vocab", "split_words": "words",
     "Corpus": "corpus", "Split": "corpus", "statistics": "corpus", "source_statistics": "corpus",
     "PrepareConfig": "options", "prepare": "prepared", "load_corpus": "prepared",
-    "Language": "synthetic", "synthetic_corpus": "synthetic", "Truth": "truth",
+    "Language": "language", "synthetic_corpus": "synthetic", "Truth": "truth",
     "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
 }  # fmt: skip
 
@@ -21,9 +21,10 @@ __all__ = [  # once more, and plainly: type checkers read it
 
 if TYPE_CHECKING:
     from rnnlens.corpora.corpus import Corpus, Split, source_statistics, statistics
+    from rnnlens.corpora.language import Language
     from rnnlens.corpora.options import PrepareConfig
     from rnnlens.corpora.prepared import load_corpus, prepare
-    from rnnlens.corpora.synthetic import Language, synthetic_corpus
+    from rnnlens.corpora.synthetic import synthetic_corpus
     from rnnlens.corpora.toy import Modifier, ToyCorpus, ToyLanguage, toy_corpus
     from rnnlens.corpora.truth import Truth
     from rnnlens.corpora.vocab import PAD, UNK, Vocab

@@ -8,20 +8,23 @@ words, and one noisy label a document.
 
 A modifier's strength is its factor: a negator of −0.7 turns a valence of 1 into −0.7, an intensifier of 2 doubles it,
 a diminisher of 0.5 halves it. A shifter adds its strength to every valence in reach instead.
+
+With several topics, each document is about one of them. A topic has valence words and names of its own; all other
+words, and all modifiers, are shared. Names add to the sum as valence words do, but no modifier changes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 
 from rnnlens.artifacts import fingerprint, read_json
 from rnnlens.corpora.corpus import Corpus, Split, content_fingerprint, is_prepared, read_corpus
+from rnnlens.corpora.language import SHORT, Language, preset
 from rnnlens.corpora.saving import save_corpus
-from rnnlens.corpora.truth import MODIFIERS, Sums, Truth
+from rnnlens.corpora.truth import Sums, Truth
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.errors import RnnlensError, quoted
 from rnnlens.ranges import check_options
@@ -30,116 +33,31 @@ from rnnlens.replacing import atomic_folder
 FAR = 60  # lags after which even a scope of 6 words is reached by less than 1 in 40,000
 
 
-@dataclass(frozen=True)
-class Language:
-    """How to make a language. The defaults are the preset `hard`.
-
-    train, validation, test  documents of each split
-    length, length_sigma     words of a document: log-normal with this mean and this σ of the logarithm
-    words, zipf              the r-th most frequent word is drawn in proportion to r^−zipf
-    valence_share, valence_shape  share of valence words, and their |valence|: gamma of this shape, of mean 1
-    valence_from             valence words are drawn from this rank on, from all words that are no modifiers
-    ranks                    modifiers are spread evenly over these ranks
-    modifiers                kind → (how many, weakest and strongest strength, uniform between)
-    both                     share of modifiers that have valence too
-    scope                    mean reach in words, uniform between
-    edge_words, edge_weight  the first and the last word weigh so much, falling along a line to 1 behind so many words
-    bayes                    accuracy of who knows the sums
-    """
-
-    train: int = 25_000
-    validation: int = 2_500
-    test: int = 5_000
-    length: float = 230
-    length_sigma: float = 0.6
-    words: int = 20_000
-    zipf: float = 1.05
-    valence_share: float = 0.05
-    valence_shape: float = 2.0
-    valence_from: int = 1
-    ranks: tuple[int, int] = (50, 5_000)
-    modifiers: Mapping[str, tuple[int, float, float]] = field(
-        default_factory=lambda: {
-            "negator": (120, -1.2, -0.3),
-            "intensifier": (120, 1.3, 2.5),
-            "diminisher": (60, 0.3, 0.8),
-        }
-    )
-    both: float = 0.0
-    scope: tuple[float, float] = (1.5, 6.0)
-    edge_words: int = 20
-    edge_weight: float = 1.5
-    bayes: float = 0.93
-
-    def __post_init__(self) -> None:
-        check_options("synthetic", train=self.train, validation=self.validation, test=self.test)
-        unknown = next((kind for kind in self.modifiers if kind not in MODIFIERS), None)
-        if unknown is not None:
-            raise RnnlensError(f"{quoted(unknown)} is no kind of modifier: expected {', '.join(MODIFIERS)}")
-        first, last = self.ranks
-        if not 1 <= first < last <= self.words or last - first < sum(n for n, _, _ in self.modifiers.values()):
-            raise RnnlensError(f"ranks are {first} … {last} of {self.words} words: too few for the modifiers")
-        if not 1 <= self.scope[0] <= self.scope[1] or not 0.5 < self.bayes < 1:
-            raise RnnlensError(f"scope {self.scope}, bayes {self.bayes}: expected scopes from 1 on, 0.5 < bayes < 1")
-
-
-_MEDIUM = Language(
-    length=120, words=6_000, valence_share=0.08, valence_from=20, ranks=(20, 1_500),
-    modifiers={"negator": (40, -1.2, -0.3), "intensifier": (40, 1.3, 2.5), "diminisher": (20, 0.3, 0.8)},
-)  # fmt: skip
-PRESETS: dict[str, Language] = {
-    "tiny": Language(
-        train=12_000, validation=500, test=1_000, length=20, length_sigma=0.4, words=150, zipf=0.6, valence_share=0.3,
-        valence_from=3, ranks=(4, 80), scope=(1.5, 4.0), edge_words=4, bayes=0.96,
-        modifiers={"negator": (4, -1.2, -0.8), "intensifier": (4, 2.0, 2.5), "diminisher": (2, 0.1, 0.3)},
-    ),
-    "easy": Language(
-        train=20_000, length=60, words=2_000, valence_share=0.15, valence_from=10, ranks=(10, 300),
-        modifiers={"negator": (12, -1.2, -0.3), "intensifier": (12, 1.3, 2.5), "diminisher": (6, 0.3, 0.8)},
-        edge_words=10, bayes=0.95,
-    ),
-    "medium": _MEDIUM,
-    "mixed": replace(
-        _MEDIUM, both=0.25,
-        modifiers={
-            "negator": (30, -1.2, -0.3), "intensifier": (30, 1.3, 2.5), "diminisher": (20, 0.3, 0.8),
-            "shifter": (20, -1.5, 1.5),
-        },
-    ),
-    "hard": Language(),
-}  # fmt: skip
-
-
-def preset(name: str) -> Language:
-    """A language by name: tiny (for tests), easy, medium, mixed (also shifters, and modifiers with valence), hard."""
-    if name not in PRESETS:
-        raise RnnlensError(f"unknown preset {quoted(name)}: expected one of {', '.join(PRESETS)}")
-    return PRESETS[name]
-
-
 def synthetic_corpus(language: Language | str = "hard", seed: int = 0) -> tuple[Corpus, Truth]:
     """Make a language and its documents; the same seed gives the same ones. Words, their counts and labels are in the
     corpus, what lies behind them in the truth."""
     check_options("synthetic", seed=seed)
     language = preset(language) if isinstance(language, str) else language
     draw, *parts = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4))
-    truth = _words(language, draw)
-    odds = frequencies(language)
-    splits, sums, noise = {}, {}, {}
+    truth, codes = _words(language, draw)
+    splits, sums, noise, is_short = {}, {}, {}, {}
     for name, n, generator in zip(("train", "validation", "test"), _sizes(language), parts, strict=True):
         if n == 0:
             continue
-        ids, offsets = _documents(language, odds, n, generator)
+        ids, offsets, is_short[name] = _documents(language, codes, n, generator)
         sums[name] = document_sums(truth, ids, offsets, generator)
         noise[name] = generator.logistic(size=n)
         splits[name] = Split(ids, offsets, np.zeros(n, dtype=np.uint8))
-    scale = scale_for(sums["train"].full, language.bayes)
+    long, short = (sums["train"].full[is_short["train"] == which] for which in (False, True))
+    scale = scale_for(long if len(long) else short, language.bayes)
+    clearer = long.std() / short.std() if len(long) and len(short) and short.std() else 1.0
     for name, some in sums.items():
-        full, expected, plain = (scale * x for x in (some.full, some.expected, some.plain))
+        by = scale * np.where(is_short[name], clearer, 1.0)
+        full, expected, plain = (by * x for x in (some.full, some.expected, some.plain))
         labels, without = ((x + noise[name] > 0).astype(np.uint8) for x in (full, plain))
         sums[name] = Sums(full, expected, plain, without)
         splits[name] = replace(splits[name], labels=labels)
-    counts = np.bincount(splits["train"].ids, minlength=language.words)
+    counts = np.bincount(splits["train"].ids, minlength=len(truth.words))
     about = {"source": "synthetic", "language": asdict(language), "seed": seed}
     vocab = Vocab(truth.words, counts)
     corpus = Corpus(
@@ -168,7 +86,7 @@ def prepared_synthetic(language: Language | str, seed: int, folder: Path | str) 
 
 
 def frequencies(language: Language) -> np.ndarray:
-    """The chance of each word, (W,)."""
+    """The chance of each rank, (W,); a rank that topics have for themselves is another word in each."""
     weight = np.arange(1, language.words + 1, dtype=np.float64) ** -language.zipf
     return weight / weight.sum()
 
@@ -193,6 +111,8 @@ def document_sums(truth: Truth, ids: np.ndarray, offsets: np.ndarray, generator:
         np.multiply.at(mean_factor, at, 1 + (truth.factor[word[inside]] - 1) * reached[inside])
         np.add.at(mean_shift, at, truth.shift[word[inside]] * reached[inside])
         reached = reached * (1 - 1 / truth.scope[word])
+    name = truth.names[ids]
+    factor[name], mean_factor[name], shift[name], mean_shift[name] = 1.0, 1.0, 0.0, 0.0
 
     def total(factor: np.ndarray | float, shift: np.ndarray | float) -> np.ndarray:
         weight = np.where(valence == 0, 0.0, edge_weights(truth.edge, lengths))
@@ -226,8 +146,9 @@ def _sizes(language: Language) -> tuple[int, int, int]:
     return language.train, language.validation, language.test
 
 
-def _words(language: Language, generator: np.random.Generator) -> Truth:
-    """The words: which have valence, which modify, how strongly and how far."""
+def _words(language: Language, generator: np.random.Generator) -> tuple[Truth, np.ndarray]:
+    """The words: which have valence, which modify, how strongly and how far; and the id (topics, W) that each rank has
+    in each topic."""
     W, (first, last) = language.words, language.ranks
     kinds = np.full(W, "neutral", dtype="<U12")
     valence, factor, shift, scope = np.zeros(W), np.ones(W), np.zeros(W), np.zeros(W)
@@ -246,28 +167,61 @@ def _words(language: Language, generator: np.random.Generator) -> Truth:
     free = free[free >= language.valence_from - 1]
     chosen = generator.choice(free, round(language.valence_share * W), replace=False)
     kinds[chosen] = "valence"
+    own = chosen[: round(language.topical * len(chosen))]
     chosen = np.concatenate([chosen, generator.choice(places, round(language.both * len(places)), replace=False)])
-    valence[chosen] = generator.gamma(language.valence_shape, 1 / language.valence_shape, len(chosen))
-    # From the weightiest word on, each takes the side that has less so far: neither class is more frequent.
-    pull = frequencies(language) * valence
-    balance = generator.choice([-1e-12, 1e-12])
-    for i in chosen[np.argsort(-pull[chosen], kind="stable")]:
-        sign = -1.0 if balance > 0 else 1.0
-        valence[i] *= sign
-        balance += sign * pull[i]
+    if language.names:
+        names = generator.choice(np.setdiff1d(free, chosen), round(language.names * W), replace=False)
+        kinds[names] = "name"
+        chosen, own = np.concatenate([chosen, names]), np.concatenate([own, names])
+    odds = frequencies(language)
+    valence[chosen] = _valences(language, odds[chosen], 0.0, generator)
+    # One row for every word: the rank that it is drawn by, and its topic.
+    rank, topic, values = np.arange(W), np.zeros(W, int), valence
+    shared = float((odds * valence)[np.setdiff1d(chosen, own)].sum())
+    for t in range(1, language.topics):
+        rank, topic = np.append(rank, own), np.append(topic, np.full(len(own), t))
+        values = np.append(values, _valences(language, odds[own], shared, generator))
+    often = odds[rank] / np.where(np.isin(rank, own), language.topics, 1)
+    order = np.argsort(-often, kind="stable")
+    rank, topic, values = rank[order], topic[order], values[order]
+    codes = np.zeros((language.topics, W), int)
+    codes[:, rank[topic == 0]] = np.flatnonzero(topic == 0)
+    codes[topic, rank] = np.arange(len(rank))
     n = language.edge_words
     edge = 1 + (language.edge_weight - 1) * (1 - np.arange(n) / max(1, n))
-    words = tuple(f"w{rank:0{len(str(W))}d}" for rank in range(1, W + 1))
-    return Truth(words, tuple(kinds.tolist()), valence, factor, shift, scope, edge, 1.0, 0.0, 0.0, {})
+    words = tuple(f"w{place:0{len(str(len(rank)))}d}" for place in range(1, len(rank) + 1))
+    columns = (values, factor[rank], shift[rank], scope[rank])
+    return Truth(words, tuple(kinds[rank].tolist()), *columns, edge, 1.0, 0.0, 0.0, {}), codes
+
+
+def _valences(language: Language, odds: np.ndarray, balance: float, generator: np.random.Generator) -> np.ndarray:
+    """Signed valences (n,) of words of these frequencies. From the weightiest word on, each takes the side that has
+    less so far, beginning with a balance: neither class is more frequent."""
+    size = generator.gamma(language.valence_shape, 1 / language.valence_shape, len(odds))
+    pull = odds * size
+    balance += generator.choice([-1e-12, 1e-12])
+    for i in np.argsort(-pull, kind="stable"):
+        sign = -1.0 if balance > 0 else 1.0
+        size[i] *= sign
+        balance += sign * pull[i]
+    return size
 
 
 def _documents(
-    language: Language, odds: np.ndarray, n: int, generator: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Ids of n documents end to end, and where each begins."""
-    sigma = language.length_sigma
-    lengths = generator.lognormal(np.log(language.length) - sigma**2 / 2, sigma, n)
-    offsets = np.concatenate([[0], np.cumsum(np.maximum(1, np.round(lengths)).astype(np.int64))])
-    edges = np.cumsum(odds)
-    ids = np.searchsorted(edges[:-1], generator.random(offsets[-1]), side="right")
-    return ids.astype(np.uint16 if language.words <= 2**16 else np.uint32), offsets
+    language: Language, codes: np.ndarray, n: int, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids of n documents end to end, where each begins, and which are short; codes (topics, W): ids by topic and
+    rank."""
+    sigma, short = language.length_sigma, np.zeros(n, dtype=bool)
+    mean: np.ndarray | float = language.length
+    if language.short:
+        short = generator.random(n) < language.short
+        mean = np.where(short, SHORT, language.length)
+    drawn = generator.lognormal(np.log(mean) - sigma**2 / 2, sigma, n)
+    lengths = np.maximum(1, np.round(drawn)).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    edges = np.cumsum(frequencies(language))
+    ranks = np.searchsorted(edges[:-1], generator.random(offsets[-1]), side="right")
+    topic = np.zeros(n, int) if language.topics == 1 else generator.integers(language.topics, size=n)
+    ids = codes[np.repeat(topic, lengths), ranks]
+    return ids.astype(np.uint16 if codes.max() < 2**16 else np.uint32), offsets, short

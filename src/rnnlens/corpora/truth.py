@@ -13,8 +13,8 @@ import numpy as np
 from rnnlens.artifacts import read_json, read_marked_tensors, understood, write_json, write_tensors
 from rnnlens.provenance import check_named
 
-KINDS = ("neutral", "valence", "negator", "intensifier", "diminisher", "shifter")
-MODIFIERS = KINDS[2:]
+MODIFIERS = ("negator", "intensifier", "diminisher", "shifter")
+KINDS = ("neutral", "valence", "name", *MODIFIERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +37,15 @@ class Sums:
 class Truth:
     """A language's words (W), the most frequent first.
 
-    kinds      (W,)  neutral, valence, negator, intensifier, diminisher, shifter; a modifier may have valence too
-    valence    (W,)  what a word adds to the sum; 0 for most
+    kinds      (W,)  neutral, valence, name, negator, intensifier, diminisher, shifter; a modifier may have valence too
+    valence    (W,)  what a word adds to the sum; 0 for most. What a name adds is changed by no modifier
     factor     (W,)  a valence word in reach of a modifier counts so many times: below 0 negated, 1 unchanged
     shift      (W,)  a valence word in reach of a shifter counts so much more
     scope      (W,)  mean reach μ in words; 0 where none. An occurrence reaches at least k with chance (1 − 1/μ)^(k−1)
     edge       (T,)  the weight of a document's t-th word from either end; 1 beyond
-    scale            labels are drawn from the logistic of scale·(the document's sum)
-    bayes            accuracy of who knows the sums; `reader`: of who knows all this but not each occurrence's reach
+    scale            labels are drawn from the logistic of scale·(the document's sum); that of short documents is larger
+    bayes            accuracy of an oracle that knows the sums
+    reader           accuracy of an oracle that knows all this, but not how far each occurrence reaches
     sums             of every split's documents
     """
 
@@ -65,6 +66,11 @@ class Truth:
         """Ids of the modifiers."""
         return np.flatnonzero([kind in MODIFIERS for kind in self.kinds])
 
+    @cached_property
+    def names(self) -> np.ndarray:
+        """Which words are names, (W,)."""
+        return np.array([kind == "name" for kind in self.kinds])
+
     @property
     def share(self) -> np.ndarray:
         """The change of the next word's valence as a share of it, (W,): −1 takes it away, −2 flips it."""
@@ -72,18 +78,18 @@ class Truth:
 
     @property
     def tau(self) -> np.ndarray:
-        """The lag at which a modifier's mean effect is 1/e of that on the next word, (W,); NaN where there is none.
+        """How many words a modifier's mean effect lasts, (W,), as `Modifiers.tau`; NaN where there is none.
 
-        At lag k the mean effect is that on the next word times q^(k−1), q = 1 − 1/μ: τ = 1 + 1/(−ln q)."""
+        The effect k words after the next is that on the next times q^k = exp(−k/τ), q = 1 − 1/μ."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.scope > 1, 1 - 1 / np.log1p(-1 / self.scope), np.where(self.scope == 1, 1.0, np.nan))
+            return np.where(self.scope > 0, -1 / np.log1p(-1 / self.scope), np.nan)
 
     def save(self, folder: Path | str) -> None:
         """Write truth.json (words, numbers) and truth.safetensors (documents) into a folder."""
         folder = Path(folder)
         arrays = {f"{part}.{name}": getattr(sums, name) for part, sums in self.sums.items() for name in vars(sums)}
         mark = write_tensors(folder / "truth.safetensors", arrays, {"what": "the sums behind every document's label"})
-        told = {key: value for key, value in vars(self).items() if key not in ("sums", "modifiers")}
+        told = {key: value for key, value in vars(self).items() if key not in ("sums", "modifiers", "names")}
         write_json(folder / "truth.json", {**told, "documents": mark})
 
     @classmethod

@@ -1,16 +1,17 @@
 """`validate`: the method against languages whose truth is known.
 
-Trains networks on a synthetic language, takes each apart as any network, and scores what was found against the truth,
-together with scores that data alone give and with a `ModifierConvolution` that learns its modifiers.
+Trains networks on a synthetic language, takes each apart as any network, and scores `strength` and `norm` of every word
+against the truth.
 
-DIR/corpus, DIR/ARCH-SEED (run folders), DIR/convolution, DIR/data.safetensors, DIR/validation.json. A killed command
-goes on where it stopped; what is finished is used again.
+DIR/corpus, DIR/ARCH-SEED (run folders), DIR/validation.json. A command that was killed continues where it stopped:
+finished networks are used again.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -20,30 +21,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from rnnlens.artifacts import read_tensors, write_json, write_tensors
-from rnnlens.baselines import ModifierConvolution
-from rnnlens.baselines.estimators import SAVED
-from rnnlens.context.documents import SEEN, Borne, sparse_valences
-from rnnlens.context.modifiers import kind_of
+from rnnlens.artifacts import write_json
+from rnnlens.context.modifiers import Modifiers, find_modifiers
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.corpora.synthetic import PRESETS, Language, preset
+from rnnlens.corpora.language import PRESETS, Language, preset
+from rnnlens.corpora.synthetic import prepared_synthetic
 from rnnlens.corpora.truth import Truth
-from rnnlens.errors import RnnlensError, exit_code_of, quoted
-from rnnlens.experiments.against_truth import scored
-from rnnlens.experiments.ceiling import REACH, known_valences, two_regressions
-from rnnlens.experiments.data_scores import data_scores
+from rnnlens.errors import RnnlensError, exit_code_of
+from rnnlens.experiments.measuring import measure_causes, take_apart
 from rnnlens.experiments.recipe import Settings, recipe
-from rnnlens.experiments.scoring import score_words
-from rnnlens.experiments.subjects import TOP, Subject, measure_subject, prepare, train_and_measure
+from rnnlens.experiments.scoring import score_modifiers
+from rnnlens.experiments.subjects import Subject, train_subject
 from rnnlens.experiments.workers import run_jobs
-from rnnlens.provenance import KEY, check_named, names_in
 from rnnlens.ranges import check_options
-from rnnlens.replacing import check_folder, check_json
+from rnnlens.replacing import check_json
+from rnnlens.runs import load
 from rnnlens.terminal import say
 from rnnlens.training.__main__ import config_flags
 from rnnlens.training.command import given_fields
 
-Told = Callable[[str], None]
+TOP = 10_000
+Report = Callable[[str], None]
 
 
 def validate(
@@ -53,195 +51,123 @@ def validate(
     *,
     seeds: int = 5,
     language_seed: int = 0,
-    convolution: bool = True,
     jobs: int = 1,
     device: str | None = None,
-    told: Told = lambda note: None,
+    report: Report = lambda note: None,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Train, take apart and score; returns what validation.json gets."""
+    """Train, take apart and score; returns the content of validation.json."""
     check_options("validate", seeds=seeds, language_seed=language_seed, jobs=jobs)
     settings, out, began = settings or Settings(), Path(out), time.monotonic()
     check_json(out / "validation.json", "preset", "a result of `rnnlens validate`")
     name = name or (language if isinstance(language, str) else "own")
     language = preset(language) if isinstance(language, str) else language
-    corpus, truth, _ = prepare(language, language_seed, out)
-    told(f"{corpus!r}: {len(truth.modifiers)} modifiers; who knows the sums is right in {100 * truth.bayes:.1f} %, "
-         f"who knows the words' truth in {100 * truth.reader:.1f} %")  # fmt: skip
-    subjects = [Subject(language, language_seed, settings, seed, out) for seed in range(seeds)]
-    for subject, seconds in run_jobs(train_and_measure, subjects, jobs if jobs > 1 else 0, (device,)):
-        told(f"{subject.folder.name}: trained in {seconds[0]:.0f} s, measured in {seconds[1]:.0f} s")
-    measured = [_measured(subject) for subject in subjects]
-    ids, valences = measured[0]["ids"], _valences(corpus, out)
-    data, alone = _data(corpus, out, ids), two_regressions(corpus, ids, valences)
-    found: dict[str, Any] = {
+    if not language.test:
+        raise RnnlensError(
+            "the language has no test documents, which networks are to read: expected test to be above 0"
+        )
+    corpus, truth = prepared_synthetic(language, language_seed, out / "corpus")
+    oracles = {"reader": truth.reader, "plain": plain_accuracy(corpus, truth)}
+    report(
+        f"{corpus!r}: {len(truth.modifiers)} modifiers; an oracle that knows every word is right in "
+        f"{100 * oracles['reader']:.1f} %, one that ignores modifiers in {100 * oracles['plain']:.1f} %"
+    )
+    subjects = [Subject(settings, seed, out) for seed in range(seeds)]
+    for subject, seconds in run_jobs(train_subject, subjects, jobs if jobs > 1 else 0, (device,)):
+        report(f"{subject.folder.name}: trained in {seconds:.0f} s")
+    where = device or ("cuda" if torch.cuda.is_available() else None)
+    opened = [take_apart(load(subject.folder), corpus, where) for subject in subjects]
+    found = find_modifiers([one.network for one in opened], [one.line for one in opened], TOP)
+    networks = []
+    for seed, (one, own) in enumerate(zip(opened, found.members, strict=True)):
+        causes = measure_causes(one.network, one.line, own, corpus, truth)
+        networks.append({"seed": seed, **one.results, **score_modifiers(own, truth), "causes": causes})
+    results: dict[str, Any] = {
         "preset": name, "language": dataclasses.asdict(language), "language_seed": language_seed,
         "network": {key: value for key, value in vars(settings).items() if key != "config"},
         "config": dataclasses.asdict(settings.config), "seeds": seeds,
-        "truth": {"bayes": truth.bayes, "reader": truth.reader, "plain": _plain_accuracy(corpus, truth)},
-        "networks": [
-            {**scored(corpus, truth, [one], data, valences, alone.score), **one["results"]} for one in measured
-        ],
+        "training_words": int(corpus.train.offsets[-1]),
+        "truth": {"bayes": truth.bayes, **oracles},
+        "networks": networks,
+        "consensus": score_modifiers(found, truth) if seeds > 1 else None,
+        "modifiers": modifier_rows(found, truth),
     }  # fmt: skip
-    if seeds > 1:
-        found["consensus"] = scored(corpus, truth, measured, data, valences, alone.score)
-    found["ceiling"] = _regressed(corpus, truth, ids, known_valences(corpus, truth, ids))
-    found["regressions"] = _regressed(corpus, truth, ids, alone.strength, alone)
-    if convolution:
-        found["convolution"] = _convolution(corpus, truth, out, device, told)
-    found["seconds"] = time.monotonic() - began
-    write_json(out / "validation.json", _finite(found))
-    told(f"{time.monotonic() - began:.0f} s in all; {out / 'validation.json'}")
-    return found
+    results = {**_finite(results), "seconds": round(time.monotonic() - began, 1)}
+    write_json(out / "validation.json", results)
+    report(f"{time.monotonic() - began:.0f} s in all; {out / 'validation.json'}")
+    return results
 
 
-def _measured(subject: Subject) -> dict[str, Any]:
-    """What was measured of one network."""
-    arrays, results = measure_subject(subject)
-    results = {
-        "seed": subject.seed, "accuracy": results["accuracy"], "warnings": results["warnings"],
-        "line": results["line_attractor"], "blank_input": results["blank_input"], **results["validation"],
-    }  # fmt: skip
-    return {**arrays, "results": results}
-
-
-def _regressed(
-    corpus: Corpus, truth: Truth, ids: np.ndarray, share: np.ndarray, borne: Borne | None = None
-) -> dict[str, Any]:
-    """Strengths (M,) that documents tell who knows the form of the language, against the truth; reaches, if given."""
-    kind = [kind_of(s, s, -s) for s in share.tolist()]
-    counts, tau = np.asarray(corpus.vocab.counts)[ids], np.full(len(ids), np.nan)
-    if borne is not None:
-        positive = np.isin(ids, truth.modifiers)
-        tau[positive] = borne.reaches(ids[positive], np.full(int(positive.sum()), REACH))
-    found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, tau)
-    return found if borne is not None else {key: value for key, value in found.items() if key != "reach"}
-
-
-def convolution_of(corpus: Corpus, out: Path, device: str | None) -> ModifierConvolution:
-    """A bag of words that learns which of its words modify others, or the one that was fitted before."""
-    folder = out / "convolution"
-    if (folder / "baseline.json").exists():
-        found = ModifierConvolution.load(folder)
-        if found.vocab_ != corpus.vocab or not np.array_equal(
-            np.asarray(found.vocab_.counts), np.asarray(corpus.vocab.counts)
-        ):
-            raise RnnlensError(
-                f"{quoted(str(folder))} holds a model of another corpus: move it away to fit the model again"
-            )
-        return found
-    check_folder(folder, SAVED)
-    many = min(TOP, len(corpus.vocab))
-    where = device or ("cuda" if torch.cuda.is_available() else None)
-    model = ModifierConvolution("learn", candidates=many, edges=True, epochs=8, device=where).fit(corpus)
-    model.save(folder)
-    return model
-
-
-def _convolution(corpus: Corpus, truth: Truth, out: Path, device: str | None, told: Told) -> dict[str, Any]:
-    """That bag of words against the truth."""
-    began, model = time.monotonic(), convolution_of(corpus, out, device)
-    ids = np.array(model.model_.shape.modifiers)
-    tau = model.model_.log_tau.exp().numpy()
-    share = model.model_.alpha[:, 0].numpy() * np.exp(-1 / tau)
-    assert corpus.vocab.counts is not None and corpus.test is not None
-    kind = [kind_of(s, s, -s) for s in share.tolist()]
-    counts = corpus.vocab.counts[ids]
-    found = score_words(truth, ids, counts, _strengths(share, counts), share, kind, 1 + tau)
-    accuracy = float((model.predict(corpus.test) == corpus.test.labels).mean())
-    told(f"convolution: test {100 * accuracy:.1f} %; {time.monotonic() - began:.0f} s")
-    return {**found, "accuracy": {"test": accuracy}}
-
-
-def _strengths(share: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
-    """Strengths as rankings: as they are, and shrunk by frequency as the recommended score is."""
-    return {"strength": share, "strength, shrunk": share * counts / (counts + SEEN)}
-
-
-def _data(corpus: Corpus, out: Path, ids: np.ndarray) -> dict[str, np.ndarray]:
-    what = "scores of words from data alone"
-    return dict(sorted(_stored(out / "data.safetensors", corpus, what, lambda: data_scores(corpus, ids)).items()))
-
-
-def _valences(corpus: Corpus, out: Path) -> np.ndarray:
-    what = "weights of words, sparse"
-    path = out / "valences.safetensors"
-    return _stored(path, corpus, what, lambda: {"valence": sparse_valences(corpus)[0]})["valence"]
-
-
-def _stored(
-    path: Path, corpus: Corpus, what: str, compute: Callable[[], dict[str, np.ndarray]]
-) -> dict[str, np.ndarray]:
-    """Arrays computed from a corpus, or read from the file that holds them; a file of another corpus is refused."""
-    if not path.exists():
-        write_tensors(path, compute(), {"what": what, KEY: {"corpus": corpus.fingerprint}})
-    arrays, about = read_tensors(path)
-    advice = "move it away to compute it again"
-    check_named(path, names_in(about), "corpus", path.parent / "corpus", corpus.fingerprint, advice)
-    return arrays
-
-
-def _plain_accuracy(corpus: Corpus, truth: Truth) -> float:
-    """Of who knows every valence but no modifier."""
+def plain_accuracy(corpus: Corpus, truth: Truth) -> float:
+    """Of an oracle that knows every valence but ignores modifiers, on the test documents."""
     assert corpus.test is not None
     return float(((truth.sums["test"].plain > 0) == corpus.test.labels).mean())
 
 
+def modifier_rows(found: Modifiers, truth: Truth) -> list[dict[str, Any]]:
+    """Each true modifier, as it is and as it was measured."""
+    ids = found.ids.tolist()
+    columns = found.columns()
+    return [
+        {
+            "word": found.words[i], "true_kind": truth.kinds[ids[i]], "true_strength": float(truth.share[ids[i]]),
+            "true_tau": float(truth.tau[ids[i]]),
+            **{name: columns[name][i] for name in ("count", "kind", "strength", "error", "norm", "tau")},
+        }
+        for i in np.flatnonzero(np.isin(ids, truth.modifiers)).tolist()
+    ]  # fmt: skip
+
+
 def _finite(content: Any) -> Any:
-    """Plain data in which numbers that are none are None, the others of six digits."""
+    """Plain data: numbers with four digits, and None where a number is not finite."""
     if isinstance(content, float):
-        return float(f"{content:.6g}") if np.isfinite(content) else None
+        return float(f"{content:.4g}") if math.isfinite(content) else None
     if isinstance(content, dict):
         return {name: _finite(value) for name, value in content.items()}
     return [_finite(value) for value in content] if isinstance(content, list | tuple) else content
 
 
-def summary(found: dict[str, Any]) -> list[list[str]]:
-    """A table: a row for each score and measure, with each network's range, and the consensus."""
-    networks, consensus = found["networks"], found.get("consensus")
+def _removal(one: dict[str, Any]) -> dict[str, Any]:
+    return one["causes"]["removed"].get("3", {})
+
+
+MEASURES: dict[str, Callable[[dict[str, Any]], float | None]] = {
+    "average precision of the strength": lambda one: one["average_precision"]["strength"]["value"],
+    "average precision of the norm": lambda one: one["average_precision"]["norm"]["value"],
+    "average precision of the list": lambda one: one["average_precision"]["order"]["value"],
+    "strength: correlation with the truth": lambda one: one["strength"]["r"],
+    "strength: slope on the truth": lambda one: one["strength"]["slope"],
+    "modifiers that are called their kind": lambda one: one["kinds"]["right"],
+    "words called modifiers that are": lambda one: one["kinds"]["precision"],
+    "τ within 30 % of the truth": lambda one: one["tau"]["within"],
+    "truth within ± 2 errors, modifiers": lambda one: one["coverage"]["modifiers"],
+    "truth within ± 2 errors, other words": lambda one: one["coverage"]["other_words"],
+    "another seed within ± 2 errors": lambda one: one["coverage"]["seeds"],
+    "modification read (1: in full)": lambda one: one["causes"]["before"]["modification"],
+    "… without the subspace, rank 3": lambda one: _removal(one).get("modification"),
+    "valence kept without it": lambda one: _removal(one).get("valence_kept"),
+}
+OF_NETWORKS = tuple(MEASURES)[-3:]  # a consensus has no state to remove a subspace from
+
+
+def summary(results: dict[str, Any]) -> list[list[str]]:
+    """A table: a row for each measure, with the networks' mean and range, and the consensus."""
 
     def number(value: float | None) -> str:
-        return "–" if value is None else f"{value:.3f}"  # too few words to measure it by
+        return "–" if value is None else f"{value:.3f}"
 
-    def row(name: str, pick: Callable[[dict[str, Any]], float | None], of: list[dict[str, Any]]) -> list[str]:
-        values = [value for value in (pick(one) for one in of) if value is not None]
-        spread = "–" if not values else f"{np.mean(values):.3f} ({min(values):.3f} … {max(values):.3f})"
-        both = pick(consensus) if consensus is not None else None
-        return [name, spread, number(both)]
-
-    rows = [
-        row(f"average precision: {name}", lambda one, name=name: one["scores"][name]["average_precision"], networks)  # type: ignore[misc]
-        for name in networks[0]["scores"]
-    ]
-    for name, pick in {
-        "recall at M: sure": lambda one: one["scores"]["sure"]["recall_at_m"],
-        "recall at M: documents": lambda one: one["scores"]["documents"]["recall_at_m"],
-        "kind, all": lambda one: one["kinds"]["accuracy"],
-        "kind, frequent enough": lambda one: one["kinds"]["accuracy_learnable"],
-        "strength r, all": lambda one: one["strength"]["all"]["pearson"],
-        "strength r, frequent enough": lambda one: one["strength"]["learnable"]["pearson"],
-        "… in documents": lambda one: one["documents"]["strength"]["learnable"]["pearson"],
-        "τ within 30 %, frequent enough": lambda one: one["reach"]["reachable"]["within"],
-        "… in documents, frequent enough": lambda one: one["documents"]["reach"]["reachable"]["within"],
-        "edge error, beginning": lambda one: one["edges"]["beginning"]["error"],
-        "edge error, ending": lambda one: one["edges"]["ending"]["error"],
-    }.items():
-        rows.append(row(name, pick, networks))
-    for name, other in (
-        ("convolution", "learns its modifiers"), ("regressions", "documents alone"), ("ceiling", "valences known"),
-    ):  # fmt: skip
-        if name in found:
-            one = found[name]
-            precision = max(score["average_precision"] for score in one["scores"].values())
-            rows.append([f"{other}: average precision", f"{precision:.3f}", ""])
-            for rows_of, told in (("all", "all"), ("learnable", "frequent enough")):
-                rows.append([f"{other}: strength r, {told}", number(one["strength"][rows_of]["pearson"]), ""])
+    rows = []
+    for name, pick in MEASURES.items():
+        values = [value for value in map(pick, results["networks"]) if value is not None]
+        spread = f"{np.mean(values):.3f} ({min(values):.3f} … {max(values):.3f})" if values else "–"
+        consensus = results["consensus"] if name not in OF_NETWORKS else None
+        rows.append([name, spread, number(pick(consensus) if consensus else None)])
     return rows
 
 
 def validate_command(
-    name: str, out: Path, settings: Settings, seeds: int, language_seed: int, documents: int | None, convolution: bool,
-    jobs: int, device: str | None,
+    name: str, out: Path, settings: Settings, seeds: int, language_seed: int, documents: int | None, jobs: int,
+    device: str | None,
 ) -> list[list[str]]:  # fmt: skip
     """What `rnnlens validate` and `python -m rnnlens.experiments.validate` both do; returns the table."""
     from rnnlens.training.loop import check_device
@@ -249,12 +175,12 @@ def validate_command(
     check_options("validate", vars(settings), documents=documents, seeds=seeds, language_seed=language_seed, jobs=jobs)
     check_device(device)
     language = preset(name)
-    found = validate(
+    results = validate(
         name if documents is None else dataclasses.replace(language, train=documents), out,
-        settings, seeds=seeds, language_seed=language_seed, convolution=convolution, jobs=jobs, device=device,
-        told=lambda note: say(note, flush=True),
+        settings, seeds=seeds, language_seed=language_seed, jobs=jobs, device=device,
+        report=lambda note: say(note, flush=True),
     )  # fmt: skip
-    return summary(found)
+    return summary(results)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -269,9 +195,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--hidden", type=int, default=Settings.hidden)
     parser.add_argument("--embedding", type=int, default=Settings.embedding)
     parser.add_argument("--scale", type=float, default=Settings.scale, help="size of the untrained words")
-    parser.add_argument("--memory", type=float, default=Settings.memory, help="units begin keeping up to so many words")
+    parser.add_argument("--memory", type=float, default=Settings.memory, help="longest initial time constant, in words")
     parser.add_argument("--jobs", type=int, default=1, help="networks at a time")
-    parser.add_argument("--no-convolution", action="store_true", help="networks only")
     parser.add_argument("--device", choices=["cpu", "cuda"])
     config_flags(parser)
     asked = parser.parse_args(arguments)
@@ -280,11 +205,11 @@ def main(arguments: list[str] | None = None) -> None:
         config = recipe(given_fields(vars(asked)))
         settings = Settings(asked.arch, asked.hidden, asked.embedding, asked.scale, asked.memory, config)
         rows = validate_command(
-            asked.preset, asked.out, settings, asked.seeds, asked.language_seed, asked.documents,
-            not asked.no_convolution, asked.jobs, asked.device,
+            asked.preset, asked.out, settings, asked.seeds, asked.language_seed, asked.documents, asked.jobs,
+            asked.device,
         )  # fmt: skip
         for name, networks, consensus in rows:
-            say(f"{name:45} {networks:28} {consensus}")
+            say(f"{name:40}{networks:28}{consensus}")
 
     sys.exit(exit_code_of(command))
 
