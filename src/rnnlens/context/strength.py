@@ -62,7 +62,7 @@ def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes
     low, high = line.range
     places = [line.at(low + share * (high - low)) for share in PLACES]
     elsewhere = [_ratio(*_effects(network, h, words, few.inputs(network)), few)[0] for h in places]
-    apart = torch.stack([strength, *elsewhere]).std(0)
+    apart = torch.stack([strength, *elsewhere]).std(0) / (1 + len(places)) ** 0.5
     valence = effects(network, line.h_star, words)
     far = (network.step(line.h_star.expand(len(words), -1), words) - network.step(line.h_star)).norm(dim=-1)
     moves = far / far.median().clamp(min=torch.finfo(far.dtype).tiny)

@@ -20,7 +20,7 @@ from rnnlens.terminal import say
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
     """Words of a .json or .txt file (a list; a word a line), or the `most` strongest modifiers of analysed runs, by
-    the mean of their scores where there are several."""
+    the mean of their strengths where there are several."""
     check_options("baselines", most=most)
     sources = [sources] if isinstance(sources, (str, Path)) else list(sources)
     if not sources:
@@ -42,7 +42,7 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
         if len(runs) > 1
         else find_modifiers(networks[0], lines[0], probes=probes)
     )
-    return found.strongest(most)
+    return [found.words[i] for i in found.order[:most].tolist()]
 
 
 def _listed(path: Path) -> list[str]:
