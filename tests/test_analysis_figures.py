@@ -399,7 +399,7 @@ def test_bilinear_draws_all_three_curves_the_paper_and_zero():
 
 def test_bilinear_shows_both_choices_of_words_where_both_are_stored():
     result = stored()
-    result["bilinear"]["recommended"] = {**result["bilinear"], "n": 7, "held_out": [0.5, 0.55, -0.2]}
+    result["bilinear"]["by_strength"] = {**result["bilinear"], "n": 7, "held_out": [0.5, 0.55, -0.2]}
     figure = figures.bilinear(result)
     assert any(y == pytest.approx((50, 55, -20)) for y in curves(figure))
     assert [note.text.split()[0] for note in figure.layout.annotations] == ["40", "7"]

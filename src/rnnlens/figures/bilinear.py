@@ -22,14 +22,14 @@ _CURVES = {
 def bilinear(results: Any) -> Figure:
     """§8, from `bilinear`: the share of ‖ΔJ_inp‖² that the bilinear model explains with 1, 2, … terms, for the words
     it was fitted to and for words it was not, below the bound of an SVD; on the right, if stored, for the words that
-    are modifiers by the recommended score."""
+    are the strongest by strength."""
     found = part(results, "bilinear")
     fits = {f"{found['n']:,} modifiers": found}
-    if "recommended" in found:
-        few = found["recommended"]
+    if "by_strength" in found:
+        few = found["by_strength"]
         fits = {
             f"{found['n']:,} words of largest ‖ΔJ<sub>inp</sub>‖": found,
-            f"{few['n']:,} words of largest score": few,
+            f"{few['n']:,} words of largest strength": few,
         }
     figure = panels(list(fits), shared_yaxes=True, horizontal_spacing=0.04)
     lowest = 0.0
