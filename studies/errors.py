@@ -4,9 +4,13 @@
     python -m studies.errors --check RUNS …    # how well the rule does on other runs; nothing is written
 
 Of networks that differ in their seed alone, the standard deviation of a word's strength is fitted as
-most · moves/(moves + half) by maximum likelihood (the variances of a few seeds are gamma distributed about
-it). `moves` is how far the word moves the state, in units of the median word. Other predictors (how often the word was
-seen, its own effect, the size of its strength) were tried beside it and added nothing.
+
+    most · moves/(moves + half) · (words/read)^power
+
+by maximum likelihood (the variances of a few seeds are gamma distributed about its square). `moves` is how far the word
+moves the state, in units of the median word; `read` is how many words the network's training texts have, `words` that
+of the largest. How often the word itself was seen, its own effect and the size of its strength were tried beside them
+and added nothing.
 """
 
 from __future__ import annotations
@@ -45,21 +49,24 @@ def groups(folders: list[Path]) -> dict[str, list[Modifiers]]:
 
 
 def fit(found: Iterable[list[Modifiers]]) -> dict[str, float]:
-    parts = []
+    parts, read = [], []
     for some in found:
         strength, moves = (torch.stack([getattr(one, name) for one in some]) for name in ("strength", "moves"))
         parts.append((strength.var(0).numpy(), moves.mean(0).numpy(), len(some) - 1))
+        assert some[0].counts is not None
+        read.append(float(some[0].counts.sum()))
 
     def loss(given: np.ndarray) -> float:
-        total = 0.0
-        for variance, moves, freedom in parts:
-            most, half = np.exp(given)
-            expected = (most * moves / (moves + half)) ** 2
+        (most, half), total = np.exp(given[:2]), 0.0
+        for (variance, moves, freedom), words in zip(parts, read, strict=True):
+            expected = (most * moves / (moves + half) * (max(read) / words) ** given[2]) ** 2
             total += freedom * float((np.log(expected) + variance / expected).mean())
         return total
 
-    most, half = np.exp(minimize(loss, np.log([0.1, 2.0]), method="Nelder-Mead").x)
-    return {"most": round(float(most), 4), "half": round(float(half), 4)}
+    *logs, power = minimize(loss, [np.log(0.1), np.log(2.0), 0.2], method="Nelder-Mead").x
+    most, half = np.exp(logs)
+    return {"most": round(float(most), 4), "half": round(float(half), 4), "power": round(float(power), 4),
+            "words": max(read)}  # fmt: skip
 
 
 def same_sign(some: list[Modifiers]) -> dict[str, Any]:

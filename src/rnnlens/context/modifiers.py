@@ -28,6 +28,7 @@ from rnnlens.context.strength import (
     MODIFIERS,
     SURE,
     check_measured,
+    clear_from,
     fading,
     kind_of,
     strengths,
@@ -103,7 +104,12 @@ class Modifiers(Shown):
     @cached_property
     def kinds(self) -> list[str]:
         columns = (values.tolist() for values in (self.strength, self.error, self.own))
-        return [kind_of(*row) for row in zip(*columns, strict=True)]
+        return [kind_of(*row, self.sure) for row in zip(*columns, strict=True)]
+
+    @cached_property
+    def sure(self) -> float:
+        """How many errors from 0 a strength must be to be clear."""
+        return clear_from(self.strength, self.error)
 
     @cached_property
     def order(self) -> Tensor:
@@ -226,6 +232,7 @@ class Modifiers(Shown):
         by_norm = self.norm.argsort(descending=True)
         return {
             "n": len(self.selected),
+            "sure": self.sure if math.isfinite(self.sure) else None,
             "unclear": sum(kind == "unclear" for kind in self.kinds),
             "threshold": float(self.norm[by_norm[min(MOST, len(self)) - 1]]),
             "of": len(self),
@@ -278,7 +285,7 @@ def find_modifiers(
     seen = network.vocab.counts
     counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
     norm = input_change(network, h_mod, h_star)
-    errors = torch.stack([found.from_probes, found.from_places, training_error(found.moves)])
+    errors = torch.stack([found.from_probes, found.from_places, training_error(found.moves, counts)])
     check_measured(strength=found.strength, error=errors, valence=found.valence, norm=norm)
     measured = Modifiers(
         network, line, probes, network.vocab.decode(ids.tolist()), ids, counts, h_mod, found.strength, errors,

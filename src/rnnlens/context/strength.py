@@ -30,7 +30,8 @@ from rnnlens.networks import Network
 
 NEGATES = -0.5  # a negator has at most this strength
 CHANGES = 0.1  # a word with a strength of a smaller size changes nothing worth a name
-SURE = 2.0  # standard errors from 0 from which on a strength is clear
+SURE = 2.0  # errors from 0 that a strength must be at least to be clear
+FALSE = 0.1  # share of clear words that may in truth be 0
 MODIFIERS = ("negator", "diminisher", "intensifier")
 KINDS = ("none", *MODIFIERS, "valence", "unclear")
 PLACES = (0.25, 0.75)  # where on the line, as a share of its range of logits, strengths are measured again
@@ -83,11 +84,15 @@ def _ratio(usual: Tensor, after: Tensor, probes: Probes) -> tuple[Tensor, Tensor
     return strength, variance.sqrt() / base.abs()
 
 
-def training_error(moves: Tensor) -> Tensor:
-    """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json. It grows
-    with how far a word moves the state, up to `most`; how often the word was seen adds nothing to that."""
+def training_error(moves: Tensor, counts: Tensor | None) -> Tensor:
+    """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json.
+
+    It grows with how far a word moves the state, up to `most`; and it is larger throughout for networks that have read
+    less text than those with which the rule was fitted. How often the word itself was seen adds nothing to that."""
     rule = _rule()
-    return rule["most"] * moves / (moves + rule["half"])
+    read = rule["words"] if counts is None else float(counts.sum())
+    scarce = max(1.0, rule["words"] / max(read, 1.0)) ** rule["power"]
+    return scarce * rule["most"] * moves / (moves + rule["half"])
 
 
 @cache
@@ -95,14 +100,25 @@ def _rule() -> dict[str, float]:
     return json.loads(RULE.read_text(encoding="utf-8"))["rule"]
 
 
-def kind_of(strength: float, error: float = 0.0, own: float = 0.0) -> str:
+def clear_from(strength: Tensor, error: Tensor) -> float:
+    """How many errors from 0 a strength must be to be called clear: at least 2, and more where few of many words are that
+    far from 0, so that of the words called clear at most a twentieth have the wrong sign by chance (Benjamini and
+    Hochberg's procedure at 0.1)."""
+    size = (strength.abs() / error.clamp(min=torch.finfo(error.dtype).tiny)).double().sort(descending=True).values
+    chance = torch.special.erfc(size / 2**0.5)  # both tails
+    ranks = torch.arange(1, len(size) + 1, dtype=torch.float64, device=size.device)
+    found = (chance <= FALSE * ranks / max(1, len(size))).nonzero()
+    return max(SURE, float(size[int(found[-1])])) if len(found) else float("inf")
+
+
+def kind_of(strength: float, error: float = 0.0, own: float = 0.0, sure: float = SURE) -> str:
     """What a word is called by its strength, its error, and its own effect in units of a probe word's.
 
-    none: it changes little. unclear: it may change nothing. valence: its own effect is larger than the change that it
-    makes to a probe word's."""
+    none: it changes little. unclear: it may change nothing, because it is less than `sure` errors from 0. valence: its
+    own effect is larger than the change that it makes to a probe word's."""
     if abs(strength) < CHANGES:
         return "none"
-    if abs(strength) <= SURE * error:
+    if abs(strength) < sure * error:
         return "unclear"
     if abs(own) > abs(strength):
         return "valence"
