@@ -132,7 +132,7 @@ def test_one_table_for_several_networks(known):
     both = find_modifiers([network, other], [line, other_line], probes=PROBES)
     assert both.networks == 2 and set(both.strongest(6)) == set(MODIFIERS)
     torch.testing.assert_close(both.strength, modifiers.strength, atol=1e-9, rtol=0)  # the same, rotated otherwise
-    assert bool((both.error < modifiers.error).all())  # two networks that agree are surer than one
+    assert bool((both.errors[2] < modifiers.errors[2]).all())  # two networks that agree are surer than one
     with pytest.raises(RnnlensError, match="a line for each"):
         find_modifiers([network, other], [line], probes=PROBES)
 
