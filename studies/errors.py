@@ -66,7 +66,7 @@ def fit(found: Iterable[list[Modifiers]]) -> dict[str, float]:
     *logs, power = minimize(loss, [np.log(0.1), np.log(2.0), 0.2], method="Nelder-Mead").x
     most, half = np.exp(logs)
     return {"most": round(float(most), 4), "half": round(float(half), 4), "power": round(float(power), 4),
-            "words": max(read)}  # fmt: skip
+            "words": max(read), "fewest": min(read)}  # fmt: skip
 
 
 def same_sign(some: list[Modifiers]) -> dict[str, Any]:

@@ -88,10 +88,10 @@ def training_error(moves: Tensor, counts: Tensor | None) -> Tensor:
     """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json.
 
     It grows with how far a word moves the state, up to `most`; and it is larger throughout for networks that have read
-    less text than those with which the rule was fitted. How often the word itself was seen adds nothing to that."""
+    less text, within the range of texts with which the rule was fitted. How often the word itself was seen adds nothing to that."""
     rule = _rule()
     read = rule["words"] if counts is None else float(counts.sum())
-    scarce = max(1.0, rule["words"] / max(read, 1.0)) ** rule["power"]
+    scarce = (rule["words"] / min(max(read, rule["fewest"]), rule["words"])) ** rule["power"]
     return scarce * rule["most"] * moves / (moves + rule["half"])
 
 
@@ -108,7 +108,10 @@ def clear_from(strength: Tensor, error: Tensor) -> float:
     chance = torch.special.erfc(size / 2**0.5)  # both tails
     ranks = torch.arange(1, len(size) + 1, dtype=torch.float64, device=size.device)
     found = (chance <= FALSE * ranks / max(1, len(size))).nonzero()
-    return max(SURE, float(size[int(found[-1])])) if len(found) else float("inf")
+    if not len(found):
+        return float("inf")
+    allowed = FALSE * (1 + int(found[-1])) / len(size)
+    return max(SURE, float(2**0.5 * torch.special.erfinv(torch.tensor(1 - allowed, dtype=torch.float64))))
 
 
 def kind_of(strength: float, error: float = 0.0, own: float = 0.0, sure: float = SURE) -> str:
