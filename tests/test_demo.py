@@ -60,7 +60,7 @@ def test_unknown_names_and_foreign_folders_are_told(tmp_path):
 def test_the_demo_says_what_is_most_worth_knowing(capsys, demo):
     code, out, err = run_cli(capsys, "demo", "--out", demo)
     assert code == 0, err
-    for told in ("very", "not", "subspace", "timescales", "bilinear model", "report:", "line attractor"):
+    for told in ("extremely", "not", "±", "subspace", "timescales", "bilinear model", "report:", "line attractor"):
         assert told in out
     text = (demo / "report.html").read_text(encoding="utf-8")
     assert text.count('data-figure="') >= 14 and 'src="http' not in text and len(text.encode()) < 12e6

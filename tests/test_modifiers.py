@@ -262,9 +262,9 @@ def test_negation_here_is_a_factor(known):
     found = negation_form(network, line, modifiers)
     assert set(found["words"]) >= {"not", "never"}
     assert found["factor_explained"] == pytest.approx(1) and found["shift_explained"] < 0.95
-    alone = negation_form(
-        network, line, dataclasses.replace(modifiers, errors=modifiers.errors + 0.39)
-    )  # of `not` only
+    doubt = torch.full_like(modifiers.errors, 9.0)
+    doubt[:, modifiers.row("not")] = 0.01
+    alone = negation_form(network, line, dataclasses.replace(modifiers, errors=doubt))
     assert alone["words"] == ["not"] and alone["reversal_explained"] == pytest.approx(1)
     assert dict(zip(found["words"], found["factor"], strict=True))["not"] == pytest.approx(-1)
 
