@@ -1,7 +1,7 @@
 """The paper's claims beside what networks show: docs/replication.md and its record.
 
-    python -m studies.replication RUNS …    # runs named ARCH-NAME-SEED, each after `rnnlens analyze RUN --corpus CORPUS`
-    python -m studies.replication           # the page from the record
+python -m studies.replication RUNS …   # runs named ARCH-NAME-SEED, each after `rnnlens analyze RUN --corpus CORPUS`
+python -m studies.replication          # the page from the record
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ TEMPLATE = Path(__file__).with_name("replication.md")
 ARCHS = ("gru", "lstm", "ugrnn", "vanilla")
 WHY = {  # of claims that most of our networks do not show: why that is, as far as it was measured
     "one curve": "Networks that read several kinds of text keep more than one slow direction.",
-    "nine tenths": "The distance from the line includes slow parts that do not modify; along the first component of the "
-    "subspace τ is one or two words.",
+    "nine tenths": "The distance from the line includes slow parts that do not modify; along the first component of "
+    "the subspace τ is one or two words.",
     "two components": "Our modifiers are 400 words of five kinds of text; they move the state in more directions.",
     "projecting it out": "The projection hardly moves h0: see what each intervention takes away, below.",
     "three bilinear": "The same: more directions.",
@@ -35,9 +35,11 @@ def results_of(run: Path) -> dict[str, Any]:
     claims = [
         {"claim": c.claim, "shown": c.shown, "measured": c.measured, "paper": c.paper} for c in analysis_claims(found)
     ]
-    beginning = found["beginning"].get("interventions", {})
-    return {"claims": claims, "beginning": beginning, "reviews": found.get("ending", {}).get("test", {}).get("padded", {}).get("n"),
-            "covers": found["line_attractor"].get("covers")}  # fmt: skip
+    return {
+        "claims": claims, "beginning": found["beginning"].get("interventions", {}),
+        "reviews": found["ending"].get("test", {}).get("padded", {}).get("n"),
+        "covers": found["line_attractor"].get("covers"),
+    }  # fmt: skip
 
 
 def rows(record: dict[str, list[dict[str, Any]]], of_paper: bool, nulls: dict[str, list[str]]) -> list[dict[str, Any]]:
@@ -53,7 +55,8 @@ def rows(record: dict[str, list[dict[str, Any]]], of_paper: bool, nulls: dict[st
             known = [one["shown"] for one in some if one["shown"] is not None]
             verdict = "not measured" if not known else "shown" if all(known) else "not shown" if not any(known) else (
                 f"shown by {sum(known)} of {len(known)}")  # fmt: skip
-            cells[arch] = {"verdict": verdict, "measured": "; ".join(one["measured"] for one in some if one["measured"])}
+            measured = "; ".join(one["measured"] for one in some if one["measured"])
+            cells[arch] = {"verdict": verdict, "measured": measured}
         why = next((text for start, text in WHY.items() if claim["claim"].startswith(start)), "")
         missed = any(cell["verdict"] != "shown" for arch, cell in cells.items() if arch != "vanilla")
         found.append({"claim": claim["claim"], "paper": claim["paper"], "cells": cells, "why": why if missed else "",

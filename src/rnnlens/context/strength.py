@@ -88,7 +88,8 @@ def training_error(moves: Tensor, counts: Tensor | None) -> Tensor:
     """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json.
 
     It grows with how far a word moves the state, up to `most`; and it is larger throughout for networks that have read
-    less text, within the range of texts with which the rule was fitted. How often the word itself was seen adds nothing to that."""
+    less text, within the range of texts with which the rule was fitted. How often the word itself was seen adds nothing
+    to that."""
     rule = _rule()
     read = rule["words"] if counts is None else float(counts.sum())
     scarce = (rule["words"] / min(max(read, rule["fewest"]), rule["words"])) ** rule["power"]
@@ -101,8 +102,8 @@ def _rule() -> dict[str, float]:
 
 
 def clear_from(strength: Tensor, error: Tensor) -> float:
-    """How many errors from 0 a strength must be to be called clear: at least 2, and more where few of many words are that
-    far from 0, so that of the words called clear at most a twentieth have the wrong sign by chance (Benjamini and
+    """How many errors from 0 a strength must be to be called clear: at least 2, and more where few of many words are
+    that far from 0, so that of the words called clear at most a twentieth have the wrong sign by chance (Benjamini and
     Hochberg's procedure at 0.1)."""
     size = (strength.abs() / error.clamp(min=torch.finfo(error.dtype).tiny)).double().sort(descending=True).values
     chance = torch.special.erfc(size / 2**0.5)  # both tails
