@@ -104,7 +104,7 @@ class Modifiers(Shown):
     @cached_property
     def kinds(self) -> list[str]:
         columns = (values.tolist() for values in (self.strength, self.error, self.own))
-        return [kind_of(*row, self.sure) for row in zip(*columns, strict=True)]
+        return [kind_of(s, error, own, self.sure) for s, error, own in zip(*columns, strict=True)]
 
     @cached_property
     def sure(self) -> float:

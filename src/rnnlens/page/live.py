@@ -172,7 +172,7 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
     columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
     sure = clear_from(columns["strength"], columns["error"])
     of_each = zip(*(columns[name].tolist() for name in ("strength", "error", "own")), strict=True)
-    kinds = [kind_of(*row, sure) for row in of_each]
+    kinds = [kind_of(strength, error, own, sure) for strength, error, own in of_each]
     return _table(arrays["words"].long(), columns, kinds, vocab) | {
         "places": packed(arrays["places"].float()), "rank": arrays["places"].shape[1]
     }  # fmt: skip
