@@ -34,7 +34,7 @@ SURE = 2.0  # errors from 0 that a strength must be at least to be clear
 FALSE = 0.1  # share of clear words that may in truth be 0
 MODIFIERS = ("negator", "diminisher", "intensifier")
 KINDS = ("none", *MODIFIERS, "valence", "unclear")
-PLACES = (0.25, 0.75)  # where on the line, as a share of its range of logits, strengths are measured again
+PLACES = (-1.0, 1.0)  # logits of the places of the line where strengths are measured again; its ends are saturated
 ENOUGH, FEW = 40, 20  # probe words of each side: at h*, and at other places and lags; more change little
 RULE = Path(__file__).with_name("errors.json")
 
@@ -60,8 +60,7 @@ def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes
     words, some, few = network.E.detach()[ids], probes.some(ENOUGH), probes.some(FEW)
     usual, after = _effects(network, line.h_star, words, some.inputs(network))
     strength, error = _ratio(usual, after, some)
-    low, high = line.range
-    places = [line.at(low + share * (high - low)) for share in PLACES]
+    places = [line.at(logit) for logit in PLACES]
     elsewhere = [_ratio(*_effects(network, h, words, few.inputs(network)), few)[0] for h in places]
     apart = torch.stack([strength, *elsewhere]).std(0) / (1 + len(places)) ** 0.5
     valence = effects(network, line.h_star, words)
