@@ -23,8 +23,8 @@ CORPORA = {
     "yelp": "A small set of Yelp reviews (about 60,000 to train on, mostly positive; 4,518 to test on, half and "
     "half), not the paper's Yelp 2015. Classes are weighed equally. Settings were chosen on Yelp's validation reviews: "
     "for the gated networks of four around the packaged networks' recipe, for the bag of words and the edges by "
-    "random search (`results/yelp-search.json`). The convolutions of modifiers have IMDB's settings and the 400 strongest words "
-    "of one of the recipe's GRUs; the vanilla network was not trained again.",
+    "random search (`results/yelp-search.json`). The convolutions of modifiers have IMDB's settings and the 400 "
+    "strongest words of one of the recipe's GRUs; the vanilla network was not trained again.",
 }
 
 NOTES = """## What was tried where a cell is below the paper's
