@@ -101,7 +101,7 @@ def _add(values: dict[str, float | None], word: str, value: float | None) -> Non
 
 def _vader() -> Lexicon:
     try:
-        from vaderSentiment.vaderSentiment import BOOSTER_DICT, NEGATE  # type: ignore[import-untyped,unused-ignore]
+        from vaderSentiment.vaderSentiment import BOOSTER_DICT, NEGATE
     except ImportError as error:
         raise RnnlensError("the lexicon vader needs its package: `pip install vaderSentiment`") from error
     values: dict[str, float | None] = {word.lower(): float(grade) for word, grade in BOOSTER_DICT.items()}
