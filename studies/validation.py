@@ -40,7 +40,7 @@ RANGES = {
     "strength_range": "average precision of the strength", "slope_range": "strength: slope on the truth",
     "list_range": "average precision of the list", "norm_range": "average precision of the norm",
     "r_range": "strength: correlation with the truth", "modification_range": "modification read (1: in full)",
-    "left_range": "… without the subspace, rank 3", "precision_range": "words called modifiers that are",
+    "left_range": "… without the subspace, rank 3",
     "tau_range": "τ within 30 % of the truth",
 }  # fmt: skip
 CONTROLS = {
