@@ -53,8 +53,9 @@ def fit(found: Iterable[list[Modifiers]]) -> dict[str, float]:
     for some in found:
         strength, moves = (torch.stack([getattr(one, name) for one in some]) for name in ("strength", "moves"))
         parts.append((strength.var(0).numpy(), moves.mean(0).numpy(), len(some) - 1))
-        assert some[0].counts is not None
-        read.append(float(some[0].counts.sum()))
+        vocab = some[0].network.vocab
+        assert vocab is not None and vocab.counts is not None
+        read.append(float(vocab.counts.sum()))
 
     def loss(given: np.ndarray) -> float:
         (most, half), total = np.exp(given[:2]), 0.0

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 
 import rnnlens
+from rnnlens.analysis.locate import find_line
 from rnnlens.corpora import prepare
-from rnnlens.experiments.analyze import find_line
 from rnnlens.training.command import train_command
 from studies.pages import write_page
 from studies.teaching import known_modifiers, mean_and_half

@@ -268,7 +268,7 @@ def _measured(network: Network, run: Run | None, seed: int) -> tuple[Probes, Mod
 def _phrases(trees: Path | str | Labelled) -> list[tuple[str, int]]:
     """Phrases with labels, of a file or as they are given; each text once, those of one word left out."""
     if isinstance(trees, Path | str):
-        from rnnlens.analysis.trees import read_trees  # type: ignore[import-not-found, unused-ignore]
+        from rnnlens.analysis.trees import read_trees
 
         read = read_trees(trees)
         trees = ((read.text(phrase), phrase.label) for phrase in read.phrases)

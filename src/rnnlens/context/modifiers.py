@@ -25,10 +25,10 @@ from rnnlens.context.decay import fit_exponential
 from rnnlens.context.effects import linear_effects
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.strength import (
+    LEAST_ERRORS,
     MODIFIERS,
-    SURE,
     check_measured,
-    clear_from,
+    clear_at,
     fading,
     kind_of,
     strengths,
@@ -104,12 +104,12 @@ class Modifiers(Shown):
     @cached_property
     def kinds(self) -> list[str]:
         columns = (values.tolist() for values in (self.strength, self.error, self.own))
-        return [kind_of(s, error, own, self.sure) for s, error, own in zip(*columns, strict=True)]
+        return [kind_of(s, error, own, self.clear_at) for s, error, own in zip(*columns, strict=True)]
 
     @cached_property
-    def sure(self) -> float:
+    def clear_at(self) -> float:
         """How many errors from 0 a strength must be to be clear."""
-        return clear_from(self.strength, self.error)
+        return clear_at(self.strength, self.error)
 
     @cached_property
     def order(self) -> Tensor:
@@ -117,7 +117,7 @@ class Modifiers(Shown):
         other words by the size of their strength less their error, valence words last."""
         named = torch.tensor([kind in MODIFIERS for kind in self.kinds], device=self.strength.device)
         valence = torch.tensor([kind == "valence" for kind in self.kinds], device=self.strength.device)
-        size = self.strength.abs() - SURE * self.error
+        size = self.strength.abs() - LEAST_ERRORS * self.error
         bound = float(size.abs().max()) + 1 if len(size) else 1.0
         return (size + 2 * bound * named - 2 * bound * valence).argsort(descending=True)
 
@@ -232,7 +232,7 @@ class Modifiers(Shown):
         by_norm = self.norm.argsort(descending=True)
         return {
             "n": len(self.selected),
-            "sure": self.sure if math.isfinite(self.sure) else None,
+            "clear_at": self.clear_at if math.isfinite(self.clear_at) else None,
             "unclear": sum(kind == "unclear" for kind in self.kinds),
             "threshold": float(self.norm[by_norm[min(MOST, len(self)) - 1]]),
             "of": len(self),
@@ -284,8 +284,9 @@ def find_modifiers(
     positive, negative = (part.mean(-1) for part in probes.split(barcode))
     seen = network.vocab.counts
     counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
+    read = None if seen is None else float(sum(seen))
     norm = input_change(network, h_mod, h_star)
-    errors = torch.stack([found.from_probes, found.from_places, training_error(found.moves, counts)])
+    errors = torch.stack([found.from_probes, found.from_places, training_error(found.moves, read)])
     check_measured(strength=found.strength, error=errors, valence=found.valence, norm=norm)
     measured = Modifiers(
         network, line, probes, network.vocab.decode(ids.tolist()), ids, counts, h_mod, found.strength, errors,

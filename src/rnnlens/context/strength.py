@@ -23,26 +23,27 @@ import torch
 from torch import Tensor
 
 from rnnlens.context.effects import effects
-from rnnlens.context.probes import Probes
+from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
 from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 
 NEGATES = -0.5  # a negator has at most this strength
 CHANGES = 0.1  # a word with a strength of a smaller size changes nothing worth a name
-SURE = 2.0  # errors from 0 that a strength must be at least to be clear
+LEAST_ERRORS = 2.0  # a clear strength is at least so many errors from 0
 FALSE = 0.1  # share of clear words that may in truth be 0
 MODIFIERS = ("negator", "diminisher", "intensifier")
 KINDS = ("none", *MODIFIERS, "valence", "unclear")
 PLACES = (-1.0, 1.0)  # logits of the places of the line where strengths are measured again; its ends are saturated
 ENOUGH, FEW = 40, 20  # probe words of each side: at h*, and at other places and lags; more change little
+COMMON = 10_000  # words whose median says how far a word usually moves the state
 RULE = Path(__file__).with_name("errors.json")
 
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
     """Of M words, each (M,). valence: a word's own effect at h*; own: in units of the mean size of a probe word's.
-    moves: how far the word moves the state beyond a blank input, in units of the median over these words.
+    moves: how far the word moves the state beyond a blank input, in units of the median of the common words.
     from_probes, from_places: two parts of the error; the third depends on the training."""
 
     strength: Tensor
@@ -64,9 +65,14 @@ def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes
     elsewhere = [_ratio(*_effects(network, h, words, few.inputs(network)), few)[0] for h in places]
     apart = torch.stack([strength, *elsewhere]).std(0) / (1 + len(places)) ** 0.5
     valence = effects(network, line.h_star, words)
-    far = (network.step(line.h_star.expand(len(words), -1), words) - network.step(line.h_star)).norm(dim=-1)
-    moves = far / far.median().clamp(min=torch.finfo(far.dtype).tiny)
+    usually = _moved(network, line, network.E.detach()[common_words(network, COMMON)]).median()
+    moves = _moved(network, line, words) / usually.clamp(min=torch.finfo(usually.dtype).tiny)
     return Strengths(strength, valence, valence / usual.abs().mean(), moves, error, apart)
+
+
+def _moved(network: Network, line: LineAttractor, words: Tensor) -> Tensor:
+    """How far embedded words (M, D) take the state from where a blank input takes it, from h*, (M,)."""
+    return (network.step(line.h_star.expand(len(words), -1), words) - network.step(line.h_star)).norm(dim=-1)
 
 
 def _effects(network: Network, h: Tensor, words: Tensor, e: Tensor) -> tuple[Tensor, Tensor]:
@@ -83,14 +89,14 @@ def _ratio(usual: Tensor, after: Tensor, probes: Probes) -> tuple[Tensor, Tensor
     return strength, variance.sqrt() / base.abs()
 
 
-def training_error(moves: Tensor, counts: Tensor | None) -> Tensor:
+def training_error(moves: Tensor, read: float | None) -> Tensor:
     """How much another seed would change the strength (M,): a standard deviation, by the rule of errors.json.
 
     It grows with how far a word moves the state, up to `most`; and it is larger throughout for networks that have read
-    less text, within the range of texts with which the rule was fitted. How often the word itself was seen adds nothing
-    to that."""
+    less text, within the range of texts with which the rule was fitted. read: how many words the network's training
+    texts have; None where nobody counted."""
     rule = _rule()
-    read = rule["words"] if counts is None else float(counts.sum())
+    read = rule["words"] if read is None else read
     scarce = (rule["words"] / min(max(read, rule["fewest"]), rule["words"])) ** rule["power"]
     return scarce * rule["most"] * moves / (moves + rule["half"])
 
@@ -100,7 +106,7 @@ def _rule() -> dict[str, float]:
     return json.loads(RULE.read_text(encoding="utf-8"))["rule"]
 
 
-def clear_from(strength: Tensor, error: Tensor) -> float:
+def clear_at(strength: Tensor, error: Tensor) -> float:
     """How many errors from 0 a strength must be to be called clear: at least 2, and more where few of many words are
     that far from 0, so that of the words called clear at most a twentieth have the wrong sign by chance (Benjamini and
     Hochberg's procedure at 0.1)."""
@@ -111,17 +117,17 @@ def clear_from(strength: Tensor, error: Tensor) -> float:
     if not len(found):
         return float("inf")
     allowed = FALSE * (1 + int(found[-1])) / len(size)
-    return max(SURE, float(2**0.5 * torch.special.erfinv(torch.tensor(1 - allowed, dtype=torch.float64))))
+    return max(LEAST_ERRORS, float(2**0.5 * torch.special.erfinv(torch.tensor(1 - allowed, dtype=torch.float64))))
 
 
-def kind_of(strength: float, error: float = 0.0, own: float = 0.0, sure: float = SURE) -> str:
+def kind_of(strength: float, error: float = 0.0, own: float = 0.0, clear: float = LEAST_ERRORS) -> str:
     """What a word is called by its strength, its error, and its own effect in units of a probe word's.
 
-    none: it changes little. unclear: it may change nothing, because it is less than `sure` errors from 0. valence: its
+    none: it changes little. unclear: it may change nothing, because it is less than `clear` errors from 0. valence: its
     own effect is larger than the change that it makes to a probe word's."""
     if abs(strength) < CHANGES:
         return "none"
-    if abs(strength) < sure * error:
+    if abs(strength) < clear * error:
         return "unclear"
     if abs(own) > abs(strength):
         return "valence"

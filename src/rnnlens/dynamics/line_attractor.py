@@ -206,7 +206,7 @@ def fit_line_attractor(
         curve.to(dtype),
         at.to(dtype),
         (slope / slope.norm(dim=1, keepdim=True)).to(dtype),
-        _resting(network, states[s.abs().argmin()], curve, at, slope, e).to(dtype),
+        _resting(network, states[s.abs().argmin()], at, slope, e).to(dtype),
         explained=float(1 - apart.square().sum() / spread),
         pc1_variance=float(((h - centre) @ first).square().sum() / spread),
         bend=float(off.norm(dim=1).max() / chord.norm()),
@@ -216,12 +216,10 @@ def fit_line_attractor(
     )
 
 
-def _resting(
-    network: Network, sample: Tensor, curve: Tensor, at: Tensor, slope: Tensor, e: Tensor | None, turns: int = 5
-) -> Tensor:
-    """The slow point with logit 0: from the sample nearest to it, by turns a few inputs, after which fast parts are
-    gone, and a move along the curve to logit 0. The sample itself where the curve does not reach 0, or where the
-    result is less slow."""
+def _resting(network: Network, sample: Tensor, at: Tensor, slope: Tensor, e: Tensor | None, turns: int = 5) -> Tensor:
+    """The slow point with logit 0. From the sample nearest to it, two moves alternate: ten steps at the input, which
+    remove fast parts, and a shift along the curve to logit 0. The result is the sample itself where the curve does not
+    reach 0, or where the shift makes the state less slow."""
     if not float(at[0]) <= 0 <= float(at[-1]):
         return sample.clone()
     along = slope[int(at.abs().argmin())].to(sample)  # its logit rises by 1 with every unit of the curve's logit
@@ -232,12 +230,11 @@ def _resting(
     def speed(h: Tensor) -> float:
         return float((network.step(h, e) - h).norm())
 
-    h = to_zero(sample)
+    first = h = to_zero(sample)
     for _ in range(turns):
         for _ in range(10):
             h = network.step(h, e)
         h = to_zero(h)
-    first = to_zero(sample)
     best = min((first, h), key=speed)
     return best if speed(best) <= 2 * speed(sample) + 1e-6 else sample.clone()
 

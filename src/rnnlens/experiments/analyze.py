@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.analysis.locate import find_line, states_of, stored_line, stored_probes  # noqa: F401 - studies import it
+from rnnlens.analysis.locate import find_line, states_of, stored_probes
 from rnnlens.artifacts import exclusive, write_json, write_tensors
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from rnnlens.analysis.locate import find_line
 from rnnlens.context.blank import blank_input
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
@@ -16,7 +17,7 @@ from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 from rnnlens.corpora.truth import Truth
 from rnnlens.dynamics import LineAttractor, visited_states
 from rnnlens.experiments.accuracy import other_words
-from rnnlens.experiments.analyze import find_line, warnings_of
+from rnnlens.experiments.analyze import warnings_of
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 from rnnlens.training.loop import threads_for

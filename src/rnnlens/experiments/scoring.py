@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rnnlens.context.modifiers import Modifiers
-from rnnlens.context.strength import MODIFIERS, SURE, kind_of
+from rnnlens.context.strength import LEAST_ERRORS, MODIFIERS, kind_of
 from rnnlens.corpora.truth import Truth
 
 DRAWS = 1_000
@@ -85,7 +85,7 @@ def fading(found: np.ndarray, true: np.ndarray) -> dict[str, Any]:
 
 def within(found: np.ndarray, true: np.ndarray, error: np.ndarray) -> float | None:
     """The share of true values that lie within ± 2 errors of the measured ones."""
-    return _mean(np.abs(found - true) <= SURE * error)
+    return _mean(np.abs(found - true) <= LEAST_ERRORS * error)
 
 
 def score_modifiers(found: Modifiers, truth: Truth, seed: int = 0) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.analysis.people import people_say
-from rnnlens.context.strength import CHANGES, KINDS, NEGATES, clear_from, kind_of
+from rnnlens.context.strength import CHANGES, KINDS, NEGATES, clear_at, kind_of
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import LOWERED, RULES, WORD
 from rnnlens.experiments.analyze import MEASURES
@@ -170,9 +170,9 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
     if "measures" not in arrays:
         return None
     columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
-    sure = clear_from(columns["strength"], columns["error"])
+    clear = clear_at(columns["strength"], columns["error"])
     of_each = zip(*(columns[name].tolist() for name in ("strength", "error", "own")), strict=True)
-    kinds = [kind_of(strength, error, own, sure) for strength, error, own in of_each]
+    kinds = [kind_of(strength, error, own, clear) for strength, error, own in of_each]
     return _table(arrays["words"].long(), columns, kinds, vocab) | {
         "places": packed(arrays["places"].float()), "rank": arrays["places"].shape[1]
     }  # fmt: skip
