@@ -22,6 +22,7 @@ from studies.pages import write_page
 
 RECORD, PAGE = Path("docs/results/people.json"), Path("docs/people.md")
 EARLIER, RIVAL = Path("docs/results/earlier-measures.json"), Path("docs/results/decomposition.json")
+VARIANTS = Path("docs/results/variants.json")
 FIGURE, TEMPLATE = Path("docs/images/people.svg"), Path(__file__).with_name("people_page.md")
 WORDS = ("not", "never", "no", "without", "hardly", "less", "very", "extremely", "truly", "the")
 
@@ -66,7 +67,7 @@ def main() -> None:
         record = measure(asked.runs, asked.trees, ["vader", *asked.lexicon])
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     values = {name: json.loads(path.read_text(encoding="utf-8"))
-              for name, path in (("record", RECORD), ("earlier", EARLIER), ("rival", RIVAL))}  # fmt: skip
+              for name, path in (("record", RECORD), ("earlier", EARLIER), ("rival", RIVAL), ("variants", VARIANTS))}  # fmt: skip
     write_page(TEMPLATE, PAGE, shown=WORDS, **values)
 
 

@@ -9,8 +9,7 @@ Of networks that differ in their seed alone, the standard deviation of a word's 
 
 by maximum likelihood (the variances of a few seeds are gamma distributed about its square). `moves` is how far the word
 moves the state, in units of the median word; `read` is how many words the network's training texts have, `words` that
-of the largest. How often the word itself was seen, its own effect and the size of its strength were tried beside them
-and added nothing.
+of the largest.
 """
 
 from __future__ import annotations

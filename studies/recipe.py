@@ -1,8 +1,8 @@
 r"""The recipe of the packaged networks: train its twelve networks again, or choose its settings from a search.
 
     rnnlens prepare imdb yelp amazon yelp-sentences phrases --out CORPUS \
-        --vocab-size 12000 --min-count 5 --neighbours 50
-    python -m studies.recipe CORPUS --out DIR             # four architectures, three seeds: about 6 minutes on an H200
+        --vocab-size 10500 --min-count 5 --neighbours 50
+    python -m studies.recipe CORPUS --out DIR             # four architectures, three seeds: 4 minutes on an H200
     python -m studies.recipe CORPUS --out DIR --mixtures  # GRUs and LSTMs on parts of it; estimated: 12 minutes more
     python -m studies.recipe --choose                     # docs/results/recipe-search.json → the bundled settings
 

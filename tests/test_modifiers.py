@@ -26,10 +26,11 @@ from rnnlens.context.perturbation import (
     compare_logits,
     final_logits,
     initial_state_without,
+    network_from,
     perturb,
 )  # fmt: skip
 from rnnlens.context.probes import Probes, bag_of_words
-from rnnlens.context.strength import kind_of, strengths
+from rnnlens.context.strength import clear_at, kind_of, strengths, training_error
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 
 PROBES = Probes(("great", "good"), ("awful", "bad"))
@@ -118,6 +119,32 @@ def test_errors_of_probes_are_those_of_other_probe_words():
     assert 0.7 < float((expected / spread).median()) < 1.4
 
 
+def test_few_words_are_clear_by_chance_and_true_ones_are():
+    generator = torch.Generator().manual_seed(0)
+    noise = torch.randn(10_000, generator=generator, dtype=torch.float64)
+    error = torch.ones_like(noise)
+    assert int((noise.abs() >= clear_at(noise, error)).sum()) <= 2  # a bar of 2 errors would name 450 of them
+    true = torch.cat([noise[:9_000], noise[9_000:] + 5])
+    found = (true >= clear_at(true, error)).nonzero()[:, 0]
+    assert clear_at(true, error) > 2 and int((found >= 9_000).sum()) > 900
+    assert float((found < 9_000).double().mean()) < 0.1
+
+
+def test_networks_that_have_read_less_are_less_certain_within_what_was_measured():
+    moves = torch.tensor([0.0, 0.5, 1.0, 5.0])
+    much, little, hardly = (training_error(moves, read) for read in (None, 1e6, 1.0))
+    assert bool((much.diff() > 0).all()) and bool((little[1:] > much[1:]).all())
+    assert float(hardly[1]) == pytest.approx(float(training_error(moves, 1e5)[1]))  # no more than was ever measured
+
+
+def test_measures_do_not_depend_on_how_many_words_are_looked_at(known):
+    network, _, line, modifiers, _, _ = known
+    some = find_modifiers(network, line, top=12, probes=PROBES)
+    rows = [modifiers.row(word) for word in some.words]
+    torch.testing.assert_close(some.strength, modifiers.strength[rows])
+    torch.testing.assert_close(some.errors, modifiers.errors[:, rows])
+
+
 def test_the_change_fades_with_the_words_own_timescale(known):
     _, _, _, modifiers, _, _ = known
     taus = {word: modifiers[word]["tau"] for word in ("not", "really")}
@@ -154,6 +181,8 @@ def test_the_subspace_is_spanned_by_what_modifiers_leave(known):
     torch.testing.assert_close(inside[1, 2].item(), 1.0, atol=1e-9, rtol=0)
     assert subspace.explained[:2].sum().item() == pytest.approx(1)
     assert (subspace.components @ line.tangent(line.h_star)).abs().max() < 1e-9
+    rest = fit_subspace(known[0], line, known[3], rank=1, rows=torch.arange(len(known[3])), without=subspace.components)
+    assert (rest.components @ subspace.components.t()).abs().max() < 1e-9
     alone = [set(words) for words in subspace.one_component()]
     assert alone == [{"not", "so", "never", "very"}, {"hardly", "really"}]
     where = dict(zip(subspace.words, subspace.coordinates.tolist(), strict=True))
@@ -241,6 +270,10 @@ def test_the_beginning_stresses_and_fades(known):
     found = beginning(network, line, subspace, PROBES)
     assert found.barcode.kind == "intensifier" and found.barcode.share == pytest.approx(H0)
     torch.testing.assert_close(found.path[:, 1], H0 * torch.exp(-torch.arange(51).double() / SLOW), atol=1e-9, rtol=0)
+    assert found.interventions["on_line"]["takes_away"] == pytest.approx(1)
+    assert found.interventions["projected"] == pytest.approx({"moved": H0, "takes_away": 1})
+    on_line = network_from(network, line.nearest(network.h0))
+    assert on_line.read("good")[-1][1] - float(on_line.logit(on_line.h0)) == pytest.approx(1.5)
     calm = initial_state_without(network, subspace.components, line.h_star)
     assert calm.read("good")[-1][1] == pytest.approx(1.5) and network.read("good")[-1][1] == pytest.approx(2.25)
 
@@ -253,6 +286,8 @@ def test_the_end_stresses_by_a_mode_that_can_be_removed(known):
     assert found.modes.timescales[strongest].item() == pytest.approx(LATE)
     assert found.modes.change[strongest].item() == pytest.approx(0.5 * 1.5)
     torch.testing.assert_close(found.modes.course[0], 0.75 * torch.exp(-torch.arange(81).double() / LATE))
+    brief = ending(network, line, PROBES, steps=8, examples=("good",)).modes  # over 8 words this mode integrates
+    assert not brief.eligible[strongest] and bool(found.modes.eligible[strongest])
     flat = torch.tensor([1.0, -2.0]).double().unsqueeze(1).expand(2, 81)
     torch.testing.assert_close(found.modes.without, flat, atol=1e-6, rtol=0)
 

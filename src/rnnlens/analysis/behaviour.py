@@ -39,7 +39,7 @@ def behaviour(network: Network, trees: Trees, words: Collection[str]) -> Judged:
 
 @torch.no_grad()
 def read_all(network: Network, texts: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], float]:
-    """The logit after each text, a tuple of words, read from h0; texts of like length together."""
+    """The logit after each text, a tuple of words, read from h0; texts of similar length are read together."""
     assert network.vocab is not None
     found: dict[tuple[str, ...], float] = {}
     order = sorted(set(texts), key=len, reverse=True)

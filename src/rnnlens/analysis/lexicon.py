@@ -1,6 +1,6 @@
 """Lists of modifiers that people have made, each with a sign or a grade where the list has one.
 
-Formats, told apart by what they hold:
+Formats, recognized by their content:
 
 - a word a line (`.txt`), or columns with commas or tabs of which the first is the word and the second, if there is
   one, a number, a sign (+, −) or a kind (negator, intensifier, adverb …); a first line `word,…` is a heading;

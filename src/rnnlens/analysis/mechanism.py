@@ -21,7 +21,7 @@ TEMPLATE = Path(__file__).with_name("mechanism.jinja")
 LITTLE = 0.1  # a share of an effect that is not worth telling
 FAR = 3  # how many words after its negator the last word of "i did not find it …" stands
 CLEAR = 2.0  # standard errors from 0 from which on a strength is clear
-NEGATED = ("not", "never", "isn't", "wasn't", "didn't")  # in this order: the first is told in full
+NEGATED = ("not", "never", "isn't", "wasn't", "didn't")  # in this order: the first is described in full
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def judged_pairs(trees: Trees) -> list[Pair]:
 
 
 def judged_in(trees: Trees, least: int = 1) -> Judged:
-    """What people say of every word with at least so many phrases x that are not neutral."""
+    """What people say of every word with at least `least` phrases x that are not neutral."""
     pairs = judged_pairs(trees)
     labels = np.array([(pair.rest.label, pair.whole.label) for pair in pairs])
     found = sums_of(pairs, labels[:, 0], labels[:, 1], trees.source)

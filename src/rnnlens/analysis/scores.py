@@ -56,7 +56,7 @@ def correlate(
     strength: Mapping[str, float], people: Judged, split: str = "all", least: int = 20, seed: int = 0
 ) -> Correlation:
     """The agreement of strengths with people's on some of the sentences (`even`, `odd` or `all`), for words with at
-    least so many phrases there."""
+    least `least` phrases there."""
     enough = people.phrases(split) >= least
     rows = np.array([i for i, word in enumerate(people.words) if enough[i] and word in strength], int)
     if len(rows) < FEWEST:

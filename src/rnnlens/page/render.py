@@ -85,6 +85,7 @@ def _compressed(text: str) -> str:
 
 def _overview(sections: Sequence[Section]) -> dict[str, Any]:
     every = [{**claim, "anchor": section.id} for section in sections for claim in section.claims]
+    every = [claim for claim in every if claim.get("paper", True)]  # checks of our own are not the paper's claims
     verdicts = [verdict(claim["shown"], claim.get("unspecific", False))[0] for claim in every]
     kinds = {
         name: [claim for claim, found in zip(every, verdicts, strict=True) if found == name]
