@@ -66,8 +66,8 @@ def main() -> None:
     if asked.runs:
         record = measure(asked.runs, asked.trees, ["vader", *asked.lexicon])
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    values = {name: json.loads(path.read_text(encoding="utf-8"))
-              for name, path in (("record", RECORD), ("earlier", EARLIER), ("rival", RIVAL), ("variants", VARIANTS))}  # fmt: skip
+    stored = {"record": RECORD, "earlier": EARLIER, "rival": RIVAL, "variants": VARIANTS}
+    values = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in stored.items()}
     write_page(TEMPLATE, PAGE, shown=WORDS, **values)
 
 

@@ -2,8 +2,8 @@
 
     python -m studies.variants RUNS …    # half a minute for each network on one core
 
-The strength is C(F(h, word))/C(h) − 1. Varied are the probe words, the state h, and how many blank inputs lie between the
-word and the probe. Even sentences are not looked at here: docs/people.md reports those, for the first variant.
+The strength is C(F(h, word))/C(h) − 1. Varied are the probe words, the state h, and how many blank inputs lie between
+the word and the probe. Even sentences are not looked at here: docs/people.md reports those, for the first variant.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def measured(network: rnnlens.Network, words: list[str]) -> dict[str, list[float
         "milder probes (101st to 300th)": strength(
             Probes(wide.positive[100:], wide.negative[100:]), [h_star]
         ),
-        "mean over the line, logits -3 to 3": strength(usual, [line.at(logit) for logit in (-3.0, -1.5, 0.0, 1.5, 3.0)]),
+        "mean over the line, logits -3 to 3": strength(usual, [line.at(x) for x in (-3.0, -1.5, 0.0, 1.5, 3.0)]),
         "at the initial state": strength(usual, [network.h0.detach()]),
         "after one blank input": strength(usual, [h_star], blanks=1),
     }  # fmt: skip
