@@ -85,7 +85,8 @@ def _compressed(text: str) -> str:
 
 def _overview(sections: Sequence[Section]) -> dict[str, Any]:
     every = [{**claim, "anchor": section.id} for section in sections for claim in section.claims]
-    every = [claim for claim in every if claim.get("paper", True)]  # checks of our own are not the paper's claims
+    # checks of our own, which have no number of the paper's beside them, are not counted; the toy's claims have none
+    every = [claim for claim in every if claim.get("paper")] or every
     verdicts = [verdict(claim["shown"], claim.get("unspecific", False))[0] for claim in every]
     kinds = {
         name: [claim for claim, found in zip(every, verdicts, strict=True) if found == name]
