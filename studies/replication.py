@@ -1,7 +1,10 @@
 """The paper's claims beside what networks show: docs/replication.md and its record.
 
-python -m studies.replication RUNS …   # runs named ARCH-NAME-SEED, each after `rnnlens analyze RUN --corpus CORPUS`
-python -m studies.replication          # the page from the record
+python -m studies.replication RUNS … --corpus CORPUS --out DIR   # runs named ARCH-NAME-SEED; resumed where it stopped
+python -m studies.replication                                    # the page from the record
+
+Each network is analyzed twice: with the reviews of IMDB and with those of Yelp (probe words from the training reviews,
+accuracies on `--reviews` test reviews).
 """
 
 from __future__ import annotations
@@ -29,9 +32,17 @@ WHY = {  # of claims that most of our networks do not show: why that is, as far 
 }
 
 
-def results_of(run: Path) -> dict[str, Any]:
-    """What the page needs of one analysed run."""
-    found = rnnlens.load(run).results
+def of_source(corpus: Corpus, source: str) -> Corpus:
+    """The corpus with the documents of one of its sources in every split; it counts as the corpus that it is part of."""
+    k = corpus.sources.index(source)
+    splits = [None if split is None else split.take(np.flatnonzero(split.sources == k))
+              for split in (corpus.train, corpus.validation, corpus.test)]  # fmt: skip
+    return Corpus(corpus.vocab, *splits, corpus.about, None, corpus.fingerprint)
+
+
+def results_of(run: Path, corpus: Corpus, reviews: int) -> dict[str, Any]:
+    """What the page needs of one run with the reviews of one source."""
+    found = rnnlens.analyze(run, corpus, reviews=reviews).measured
     claims = [
         {"claim": c.claim, "shown": c.shown, "measured": c.measured, "paper": c.paper} for c in analysis_claims(found)
     ]
