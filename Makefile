@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 
 .PHONY: demo test lint browser docs package bench coverage audit faults clean
 
-demo: .venv/ready  ## analyse the packaged IMDB network and write its report (well under a minute)
+demo: .venv/ready  ## analyze the packaged reviews network and write its report (well under a minute)
 	$(BIN)/rnnlens demo --out runs/demo
 
 test: lint browser  ## everything that must hold
@@ -15,6 +15,7 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 browser:  ## Chromium, which tests of the page run in: installed where that is allowed, else those tests are skipped
 	@command -v chromium || command -v google-chrome || { [ "$$(id -u)" = 0 ] && command -v apt-get && \

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rnnlens.corpora.corpus import Corpus, Split
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.splits import Split
 from rnnlens.corpora.vocab import Vocab
 
 LIKE = {  # mean and spread of the logarithm of a review's length, and the longest: as `rnnlens info` finds them

@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 import rnnlens
-from rnnlens.artifacts import atomic_file
+from rnnlens.common.files import atomic_file
 
 RECORD, PAGE, TEMPLATE = Path("docs/results/audit.json"), Path("docs/audit.md"), Path(__file__).with_name("audit.md")
 NETWORKS = ("reviews-gru", "reviews-lstm", "reviews-ugrnn", "reviews-vanilla")

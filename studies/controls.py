@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rnnlens.artifacts import append_line, read_lines
 from rnnlens.baselines import BASELINES
+from rnnlens.common.files import append_line, read_lines
 from rnnlens.corpora import load_corpus
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.settings import read_settings
 from rnnlens.experiments.space import models_of
 from rnnlens.experiments.trials import run_trial
+from rnnlens.training.settings import read_settings
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 

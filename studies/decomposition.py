@@ -22,7 +22,7 @@ from rnnlens.analysis.agreement import LEAST, agreement
 from rnnlens.analysis.locate import find_line, states_of, stored_probes
 from rnnlens.analysis.people import SPLITS, Judged, correlation, packaged
 from rnnlens.analysis.scores import RESAMPLES, correlate
-from rnnlens.artifacts import atomic_file
+from rnnlens.common.files import atomic_file
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.probes import Probes
 from rnnlens.networks import Network

@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 
 import rnnlens
 from rnnlens.analysis.locate import find_line
-from rnnlens.artifacts import write_json
+from rnnlens.common.files import write_json
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.strength import MODIFIERS, RULE
 

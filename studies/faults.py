@@ -32,7 +32,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from rnnlens.artifacts import atomic_file
+from rnnlens.common.files import atomic_file
 from studies.foreign import CASES, strike_foreign
 from studies.forks import FULL, Done, Forks
 from studies.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk

@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 HEAVY = (
     "torch._dynamo", "accelerate", "alembic.command", "optuna", "plotly.subplots", "plotly.io", "polars", "PIL.Image",
     "scipy.optimize", "sklearn.linear_model", "rnnlens.cli", "rnnlens.corpora.toy", "rnnlens.corpora.writing",
-    "rnnlens.experiments.analyze", "rnnlens.experiments.sweep", "rnnlens.page", "rnnlens.training.command",
+    "rnnlens.analysis.analyze", "rnnlens.experiments.sweep", "rnnlens.page", "rnnlens.training.command",
 )  # fmt: skip
 MARK, PATIENCE = "RNNLENS_STUDY_COMMAND", 20.0  # environment variable of a command's processes; seconds to end
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "sqlite3.connect")

@@ -20,15 +20,16 @@ import torch
 import rnnlens
 import rnnlens.runs
 import rnnlens.training.loop
-from rnnlens.artifacts import _tensor_fingerprint, fingerprint, read_json, read_lines, read_tensors, write_json
 from rnnlens.baselines import ModifierConvolution
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.files import _tensor_fingerprint, fingerprint, read_json, read_lines, read_tensors, write_json
 from rnnlens.corpora import Corpus, load_corpus, prepare, split_words
 from rnnlens.corpora.sources import open_source
-from rnnlens.errors import RnnlensError
+from rnnlens.experiments.choosing import write_settings
 from rnnlens.experiments.info import describe
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.settings import read_settings, write_settings
 from rnnlens.training.checkpoint import Counters, read_checkpoint, write_checkpoint
+from rnnlens.training.settings import read_settings
 
 Target = Callable[[Path, bytes], object]
 
@@ -181,7 +182,7 @@ def array_of_corpus(name: str) -> Target:
     def target(scene: Path, data: bytes) -> None:
         about = read_json(scene / "corpus" / "corpus.json")
         with replaced(scene / "corpus" / name, data):
-            about["files"][name] = rnnlens.artifacts.file_fingerprint(scene / "corpus" / name)
+            about["files"][name] = rnnlens.common.files.file_fingerprint(scene / "corpus" / name)
             with replaced(scene / "corpus" / "corpus.json", seal_json(json.dumps(about).encode())):
                 open_corpus(scene)
 

@@ -20,7 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rnnlens.artifacts import atomic_file
+from rnnlens.common.files import atomic_file
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "results" / "mutations.json"

@@ -1,6 +1,6 @@
 """Which claims networks show that have learnt nothing: an untrained one, and one trained with shuffled labels.
 
-    python -m studies.nulls --corpus CORPUS --shuffled RUN    # → src/rnnlens/experiments/nulls.json, docs/nulls.md
+    python -m studies.nulls --corpus CORPUS --shuffled RUN    # → src/rnnlens/analysis/nulls.json, docs/nulls.md
     python -m studies.nulls --corpus CORPUS --train OUT       # trains such a network first: on a GPU, four minutes
 
 A claim that one of them shows is unspecific: it says nothing of what a network has learnt, and is not counted.
@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 import rnnlens
-from rnnlens.artifacts import atomic_file, write_json
-from rnnlens.corpora.corpus import Corpus, read_corpus
-from rnnlens.experiments.claims import NULLS, analysis_claims
-from rnnlens.experiments.settings import TUNED, read_choice
+from rnnlens.analysis.claims import NULLS, analysis_claims
+from rnnlens.common.files import atomic_file, write_json
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.reading import read_corpus
 from rnnlens.training.command import resolve
+from rnnlens.training.settings import TUNED, read_choice
 
 PAGE = Path("docs/nulls.md")
 REVIEWS = 1_000

@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from rnnlens.artifacts import atomic_file
+from rnnlens.common.files import atomic_file
 
 
 def write_page(template: Path, page: Path, **values: Any) -> None:

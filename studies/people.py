@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rnnlens.analysis.people import PACKAGED, judged_in
 from rnnlens.analysis.trees import read_trees
-from rnnlens.artifacts import atomic_file
+from rnnlens.common.files import atomic_file
 
 LEAST = 5
 SOURCE = "Stanford Sentiment Treebank (Socher et al. 2013)"

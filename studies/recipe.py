@@ -23,8 +23,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from rnnlens.artifacts import write_json
-from rnnlens.experiments.settings import TUNED
+from rnnlens.common.files import write_json
+from rnnlens.training.settings import TUNED
 
 SEARCH = Path("docs/results/recipe-search.json")
 ARCHS = ("gru", "lstm", "ugrnn", "vanilla")

@@ -15,8 +15,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rnnlens
-from rnnlens.experiments.claims import NULLS, analysis_claims
+from rnnlens.analysis.claims import NULLS, analysis_claims
+from rnnlens.corpora import Corpus
 from studies.pages import write_page
 
 RECORD, PAGE = Path("docs/results/replication.json"), Path("docs/replication.md")
@@ -33,7 +36,7 @@ WHY = {  # of claims that most of our networks do not show: why that is, as far 
 
 
 def of_source(corpus: Corpus, source: str) -> Corpus:
-    """The corpus with the documents of one of its sources in every split; it counts as the corpus that it is part of."""
+    """The corpus with one source's documents in every split; it counts as the corpus that it is part of."""
     k = corpus.sources.index(source)
     splits = [None if split is None else split.take(np.flatnonzero(split.sources == k))
               for split in (corpus.train, corpus.validation, corpus.test)]  # fmt: skip

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rnnlens.artifacts import read_json, read_lines
+from rnnlens.common.files import read_json, read_lines
 
 ROOT = Path(__file__).parent.parent
 PAGE, RECORDS = ROOT / "docs" / "scale.md", ROOT / "docs" / "benchmarks"

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import rnnlens
-from rnnlens.artifacts import atomic_file
+from rnnlens.common.files import atomic_file
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "page.png"
 FIRST, SECOND = "This movie is extremely awesome. I definitely like it.", "This movie is not awesome. I don't like it."

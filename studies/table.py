@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.artifacts import atomic_file, read_json, read_lines, read_tensors, write_json
-from rnnlens.corpora.corpus import read_corpus
-from rnnlens.experiments.table import TITLES, difference
+from rnnlens.analysis.table import TITLES, difference
+from rnnlens.common.files import atomic_file, read_json, read_lines, read_tensors, write_json
+from rnnlens.corpora.reading import read_corpus
 
 DOCS = Path(__file__).parent.parent / "docs"
 CORPORA = {

@@ -26,7 +26,7 @@ import rnnlens
 from rnnlens.analysis.locate import find_line
 from rnnlens.analysis.people import judged_in
 from rnnlens.analysis.trees import read_trees
-from rnnlens.errors import RnnlensWarning
+from rnnlens.common.errors import RnnlensWarning
 from rnnlens.figures import write_figure
 from studies.pages import write_page
 

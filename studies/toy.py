@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 import rnnlens
-from rnnlens.artifacts import atomic_file, read_json, write_json
+from rnnlens.common.files import atomic_file, read_json, write_json
 from rnnlens.experiments.toy import study_toy, toy_config, train_toy
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
-from rnnlens.artifacts import atomic_file, read_json, write_json
+from rnnlens.common.files import atomic_file, read_json, write_json
 from rnnlens.corpora.language import Language, preset
 from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.experiments.validate import MEASURES, OF_NETWORKS, validate

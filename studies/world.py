@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rnnlens.artifacts import write_json
 from rnnlens.baselines import BASELINES
+from rnnlens.common.files import write_json
 from rnnlens.experiments.space import SPACES
 from studies.forks import FULL, READ_ONLY, Done, Forks
 

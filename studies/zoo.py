@@ -12,11 +12,11 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 import rnnlens
-from rnnlens.artifacts import write_json, write_tensors
-from rnnlens.experiments.claims import analysis_claims
-from rnnlens.provenance import KEY, RUN_SCHEMA
-from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder
-from rnnlens.zoo import HERE
+from rnnlens.analysis.claims import analysis_claims
+from rnnlens.common.files import write_json, write_tensors
+from rnnlens.common.provenance import KEY, RUN_SCHEMA
+from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
+from rnnlens.runs.zoo import HERE
 
 KEPT = ("network", "accuracy", "loss", "provenance")  # what cannot be measured again without the reviews
 STATES = 150

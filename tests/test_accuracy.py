@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rnnlens import Network, analyze
+from rnnlens.analysis.accuracy import sample
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.experiments.accuracy import sample
 
 WORDS = [f"w{i}" for i in range(40)]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rnnlens import figures
-from rnnlens.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError
 from rnnlens.figures.labels import apart, spread
 from rnnlens.figures.style import MODIFIERS, look_of_kind, shown, told_apart
 

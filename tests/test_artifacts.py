@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, artifacts, replacing, toy_corpus, train
-from rnnlens.artifacts import (
+from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
+from rnnlens.common import files, replacing
+from rnnlens.common.files import (
     HOST,
     append_line,
     atomic_file,
@@ -24,7 +25,7 @@ from rnnlens.artifacts import (
     write_json,
     write_tensors,
 )
-from rnnlens.replacing import FolderKind, atomic_folder
+from rnnlens.common.replacing import FolderKind, atomic_folder
 
 KIND = FolderKind("a test", frozenset(["old", "new", "mark"]), {"mark": b"ours"})
 
@@ -119,7 +120,8 @@ def test_a_folder_is_replaced_whole(tmp_path):
 
 def test_leftovers_of_killed_processes_are_swept(tmp_path):
     code = (
-        "import os, signal\nfrom rnnlens.artifacts import atomic_file\nfrom rnnlens.replacing import atomic_folder\n"
+        "import os, signal\nfrom rnnlens.common.files import atomic_file\n"
+        "from rnnlens.common.replacing import atomic_folder\n"
         f"with atomic_folder({str(tmp_path / 'corpus')!r}), atomic_file({str(tmp_path / 'x.json')!r}):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -145,12 +147,12 @@ def test_a_file_that_a_killed_process_was_writing_is_swept_by_the_next_that_writ
 
 
 def test_a_folder_is_held_against_others_but_not_against_oneself(tmp_path, monkeypatch):
-    with artifacts.exclusive(tmp_path):
-        with pytest.raises(RnnlensError, match="in use by another rnnlens process"), artifacts.exclusive(tmp_path):
+    with files.exclusive(tmp_path):
+        with pytest.raises(RnnlensError, match="in use by another rnnlens process"), files.exclusive(tmp_path):
             pass
-        with artifacts.exclusive(tmp_path, wait=True):
+        with files.exclusive(tmp_path, wait=True):
             pass
-        with pytest.raises(RnnlensError, match="in use"), artifacts.exclusive(tmp_path):
+        with pytest.raises(RnnlensError, match="in use"), files.exclusive(tmp_path):
             pass
     import fcntl
 
@@ -158,7 +160,7 @@ def test_a_folder_is_held_against_others_but_not_against_oneself(tmp_path, monke
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", refuses)
-    with artifacts.exclusive(tmp_path):  # on a file system without locks
+    with files.exclusive(tmp_path):  # on a file system without locks
         pass
 
 
@@ -170,7 +172,7 @@ def test_a_sweep_for_one_name_takes_it_literally(tmp_path):
 
 
 def test_the_living_are_known_without_proc(tmp_path, monkeypatch):
-    monkeypatch.setattr(artifacts.Path, "exists", lambda self: False)  # as on a Mac
+    monkeypatch.setattr(files.Path, "exists", lambda self: False)  # as on a Mac
     theirs = tmp_path / f".x.{HOST}-{os.getppid()}-0.tmp"
     theirs.write_text("another process is writing this")
     sweep_temporaries(tmp_path)
@@ -197,7 +199,7 @@ def test_without_an_atomic_exchange_the_old_folder_is_never_swept(tmp_path, how)
         (temporary / "mark").write_text("ours")
     code = f"""
 import os
-from rnnlens import replacing
+from rnnlens.common import replacing
 replacing.ctypes.CDLL = lambda *_, **__: None  # no renameat2
 replace, moved = os.replace, []
 def refuses_once(source, target):

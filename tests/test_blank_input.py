@@ -7,8 +7,8 @@ import torch
 from handmade import LATE, handmade
 
 from rnnlens import RnnlensError, adapt, analyze
+from rnnlens.analysis.analyze import warnings_of
 from rnnlens.context import BlankInput, blank_input
-from rnnlens.experiments.analyze import warnings_of
 
 
 def summing(leak=1.0, drift=0.0, scale=1.0, tau=5.0):

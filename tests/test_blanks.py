@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnlens import Network, TrainConfig, toy_corpus, train
-from rnnlens.artifacts import read_tensors
+from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
 from rnnlens.training.loop import BLANKS_EVERY, Trainer, insert_blanks
 

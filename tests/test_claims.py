@@ -5,8 +5,8 @@ import copy
 import pytest
 
 import rnnlens
-from rnnlens.experiments import claims
-from rnnlens.experiments.claims import analysis_claims, counted, phrases_right, sign_pattern
+from rnnlens.analysis import claims
+from rnnlens.analysis.claims import analysis_claims, counted, phrases_right, sign_pattern
 from rnnlens.page.sections import verdict
 
 

@@ -12,7 +12,7 @@ import torch
 
 import rnnlens
 from rnnlens import Network, RnnlensError, adapt, linear_modes, linear_quality, mode_removal, remove_modes
-from rnnlens.artifacts import write_tensors
+from rnnlens.common.files import write_tensors
 from rnnlens.context import after, effects, linear_effects, word_inputs
 from rnnlens.experiments.toy import study_toy, toy_config, train_toy
 from rnnlens.networks.cells import CELLS

@@ -5,7 +5,8 @@ import pytest
 import rnnlens
 from rnnlens import RnnlensError
 from rnnlens.cli import main
-from rnnlens.zoo import names, packaged, unpack
+from rnnlens.runs import unpack
+from rnnlens.runs.zoo import names, packaged
 
 
 def run_cli(capsys, *arguments):
@@ -106,7 +107,7 @@ def test_the_package_is_never_written_to():
 
 
 def test_an_analysis_that_cannot_be_saved_is_refused_before_it_begins(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr("rnnlens.experiments.analyze.analyze", lambda *given, **options: pytest.fail("it began"))
+    monkeypatch.setattr("rnnlens.analysis.analyze.analyze", lambda *given, **options: pytest.fail("it began"))
     code, _, err = run_cli(capsys, "analyze", "zoo:reviews-gru")
     assert code == 1 and "part of the package" in err
     unpack("reviews-gru", tmp_path / "run")

@@ -8,11 +8,11 @@ import torch
 from handmade import Documents, handmade
 
 import rnnlens
-from rnnlens.artifacts import write_json
 from rnnlens.cli import main
+from rnnlens.common.display import lines_svg, sticks_svg, table_html
+from rnnlens.common.files import write_json
 from rnnlens.context import Probes, linear_quality, mode_removal, perturb, word_inputs
 from rnnlens.context.perturbation import Reviews
-from rnnlens.display import lines_svg, sticks_svg, table_html
 
 EVIL = "<script>alert('x')</script>"
 
@@ -89,7 +89,7 @@ def test_drawings_hold_whatever_they_are_given():
 
 
 def test_every_figure_of_a_run_as_a_file(tmp_path, capsys):
-    from rnnlens.zoo import unpack
+    from rnnlens.runs import unpack
 
     run = unpack("reviews-gru", tmp_path / "run")
 

@@ -14,8 +14,8 @@ from pages import PAGES, ROOT, blocks, command_lines, commands, name_of, write_r
 from studies import faults
 
 import rnnlens
+from rnnlens.analysis.analyze import analyze
 from rnnlens.cli import app, main
-from rnnlens.experiments.analyze import analyze
 from rnnlens.training.__main__ import parser
 
 RUN = [page for page in PAGES if any(block.run for block in blocks(page))]

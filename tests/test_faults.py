@@ -21,7 +21,7 @@ from studies.world import COMMANDS, POOLS, World, completes, damage, make_world,
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, train
 from rnnlens.analysis.locate import stored_line
-from rnnlens.artifacts import exclusive, read_json, read_tensors, write_json, write_tensors
+from rnnlens.common.files import exclusive, read_json, read_tensors, write_json, write_tensors
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.page.live import stored_arrays
 from rnnlens.training.loop import Trainer

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, artifacts, toy_corpus, train
-from rnnlens.artifacts import HOST, append_line, exclusive, sweep_temporaries, write_json, write_tensors
+from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
 from rnnlens.baselines import BASELINES, BagOfWords
 from rnnlens.cli import main
+from rnnlens.common import files
+from rnnlens.common.files import HOST, append_line, exclusive, sweep_temporaries, write_json, write_tensors
+from rnnlens.common.replacing import FolderKind, atomic_folder, check_output
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.experiments.bags import fit_baselines
 from rnnlens.experiments.modifier_words import main as write_words
@@ -24,8 +26,7 @@ from rnnlens.experiments.reproduce import reproduce
 from rnnlens.experiments.sweep import sweep
 from rnnlens.experiments.trials import run_trials
 from rnnlens.experiments.validate import validate
-from rnnlens.replacing import FolderKind, atomic_folder, check_output
-from rnnlens.zoo import unpack
+from rnnlens.runs import unpack
 
 TEXTS = ["a good film", "a bad film", "not good", "not bad"] * 15
 LABELS = [1, 0, 0, 1] * 15
@@ -429,6 +430,6 @@ def test_a_table_that_is_no_ordinary_file_is_told(kind: str, name: str, reviews:
 def test_fingerprints_and_files_of_a_run_do_not_wait(kind: str, tmp_path: Path) -> None:
     write_tensors(tmp_path / "x.safetensors", {"x": [1.0]})
     put(kind, tmp_path / "x.safetensors")
-    for read in (artifacts.file_fingerprint, artifacts.read_tensors, artifacts.read_json, artifacts.read_lines):
+    for read in (files.file_fingerprint, files.read_tensors, files.read_json, files.read_lines):
         with pytest.raises(RnnlensError, match="is a (pipe|device)"):
             read(tmp_path / "x.safetensors")  # type: ignore[operator]

@@ -20,9 +20,10 @@ import pytest
 from studies.world import write_reviews
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, locks, train
-from rnnlens.artifacts import exclusive, read_json, write_json
+from rnnlens import Network, RnnlensError, TrainConfig, train
 from rnnlens.cli import main
+from rnnlens.common import locks
+from rnnlens.common.files import exclusive, read_json, write_json
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.training.loop import Trainer
@@ -257,7 +258,7 @@ def test_missing_results_are_one_line(run: Path, corpus: Corpus, test: bool) -> 
 PARENT = """
     import subprocess, sys, time
     from rnnlens.experiments.workers import run_jobs
-    from rnnlens.artifacts import exclusive
+    from rnnlens.common.files import exclusive
 
     def job(k, folder):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])  # a grandchild

@@ -14,26 +14,27 @@ import polars as pl
 import pytest
 
 import rnnlens
+from rnnlens.analysis import analyze as analysis
 from rnnlens.cli import app, main
 from rnnlens.cli.flags import RecipeFlags
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import RANGES, check_options
 from rnnlens.corpora import PrepareConfig, toy_corpus
+from rnnlens.corpora.indexing import stratified
 from rnnlens.corpora.language import Language, preset
 from rnnlens.corpora.prepared import load_corpus, prepare
 from rnnlens.corpora.sources import hub_name, open_source
-from rnnlens.corpora.spool import stratified
 from rnnlens.corpora.synthetic import synthetic_corpus
-from rnnlens.errors import RnnlensError
-from rnnlens.experiments import analyze as analysis
 from rnnlens.experiments import reproduce as reproduction
 from rnnlens.experiments import validate as validation
+from rnnlens.experiments.choosing import write_settings
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.recipe import RECIPE
-from rnnlens.experiments.settings import PACKAGED, TUNED, read_settings, write_settings
 from rnnlens.experiments.sweep import sweep
 from rnnlens.experiments.trials import run_trials
-from rnnlens.ranges import RANGES, check_options
 from rnnlens.training import TrainConfig, command
 from rnnlens.training import __main__ as module_command
+from rnnlens.training.settings import PACKAGED, TUNED, read_settings
 
 HUGE = str(10**30)
 

@@ -17,14 +17,15 @@ from studies import zoo as packaging
 from studies.world import contents, write_reviews
 
 import rnnlens
-import rnnlens.zoo
+import rnnlens.runs.zoo
 from rnnlens import Network, RnnlensError, Run, TrainConfig, train
-from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
 from rnnlens.baselines import BagOfWords
 from rnnlens.cli import main
+from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
 from rnnlens.corpora import Corpus, load_corpus, prepare
 from rnnlens.corpora.synthetic import prepared_synthetic
 from rnnlens.experiments import reproduce
+from rnnlens.runs import unpack
 from rnnlens.training.loop import Trainer
 
 CONFIG = TrainConfig(epochs=2, batch=64, checkpoint_every=2)
@@ -310,7 +311,7 @@ def test_an_export_is_checked_like_a_run(at: Path) -> None:
 
 
 def test_a_packaged_run_names_its_rounded_weights_and_what_they_came_from(at: Path, monkeypatch: Any) -> None:
-    for module in (packaging, rnnlens.zoo):
+    for module in (packaging, rnnlens.runs.zoo):
         monkeypatch.setattr(module, "HERE", at / "zoo")
     given = "zoo RUN --name n --corpus c --command d --chosen e".replace("RUN", str(at / "run0")).split()
     monkeypatch.setattr("sys.argv", given)
@@ -320,7 +321,7 @@ def test_a_packaged_run_names_its_rounded_weights_and_what_they_came_from(at: Pa
     assert packed.states() is not None and packed.provenance["weights"] != original.provenance["weights"]
     for file in ("run.json", "results.json"):
         assert read_json(packed.path / file)["provenance"]["made_from"] == original.provenance["weights"]
-    rnnlens.analyze(rnnlens.zoo.unpack("n", at / "demo")).save()
+    rnnlens.analyze(unpack("n", at / "demo")).save()
     assert rnnlens.load(at / "demo").is_analysed()
 
 

@@ -14,18 +14,18 @@ from browser import opened
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig
-from rnnlens.artifacts import read_json, read_tensors, write_json, write_tensors
 from rnnlens.baselines.explanation import Contribution, Explanation
 from rnnlens.cli import main
+from rnnlens.common.errors import RnnlensWarning
+from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
+from rnnlens.common.progress import progress_bar
+from rnnlens.common.terminal import allow_any_text, printable, say, show, table_of
 from rnnlens.context import Probes
 from rnnlens.corpora import Corpus, Vocab, prepare
-from rnnlens.errors import RnnlensWarning
 from rnnlens.figures.pictures import offline_page, picture
 from rnnlens.page.live import live
 from rnnlens.page.render import render
 from rnnlens.page.sections import Story
-from rnnlens.progress import progress_bar
-from rnnlens.terminal import allow_any_text, printable, say, show, table_of
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", "＝1"]

@@ -97,8 +97,8 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments):
 
 def test_a_network_that_always_reads_the_same_is_analysed(network):
     """Without a range of readings there is nothing to divide by, and that is said."""
+    from rnnlens.analysis.analyze import warnings_of
     from rnnlens.context import BlankInput
-    from rnnlens.experiments.analyze import warnings_of
 
     line = rnnlens.analyze(network).line
     flat = replace(line, logits=torch.zeros_like(line.logits))

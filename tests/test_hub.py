@@ -12,7 +12,7 @@ import yaml
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
 from rnnlens.cli import main
-from rnnlens.hub import card, plain
+from rnnlens.runs.exporting import card, plain
 
 HOSTILE = "<script>alert(1)</script> | `x` [a](http://evil) \n---\nlicense: stolen # *b* \u2028 \x07 'q' \"d\" {y: 1}"
 
@@ -147,7 +147,7 @@ def test_an_export_that_fails_leaves_the_earlier_one(run, tmp_path, monkeypatch)
     def fails(*args, **more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rnnlens.hub.card", fails)
+    monkeypatch.setattr("rnnlens.runs.exporting.card", fails)
     with pytest.raises(RnnlensError, match="No space left"):
         rnnlens.export(run, folder, name="second", overwrite=True)
     assert "# first" in (folder / "README.md").read_text()
@@ -156,7 +156,7 @@ def test_an_export_that_fails_leaves_the_earlier_one(run, tmp_path, monkeypatch)
 
 
 def test_other_peoples_models_are_told(tmp_path):
-    rnnlens.artifacts.write_json(tmp_path / "config.json", {"model_type": "bert"})
+    rnnlens.common.files.write_json(tmp_path / "config.json", {"model_type": "bert"})
     with pytest.raises(RnnlensError, match="another kind of model"):
         rnnlens.load(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')

@@ -475,8 +475,8 @@ def test_reports_of_foreign_networks_stand_alone(known, tmp_path):
 
 
 def test_doubtful_networks_are_told(known):
+    from rnnlens.analysis.analyze import warnings_of
     from rnnlens.context import BlankInput
-    from rnnlens.experiments.analyze import warnings_of
 
     network, _, line, *_ = known
     assert warnings_of(BlankInput(2.0, 0.01, (4.0, 4.0, 4.0)), line, network) == []

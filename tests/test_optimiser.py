@@ -75,7 +75,7 @@ def test_useless_words_do_not_survive_and_useful_ones_do(tmp_path):
 
 
 def test_a_run_from_before_these_choices_is_still_opened(tmp_path):
-    from rnnlens.artifacts import read_json, write_json
+    from rnnlens.common.files import read_json, write_json
 
     corpus = Corpus.from_texts(["good", "bad"] * 20, [1, 0] * 20, validation=0.2)
     network = Network(corpus.vocab, hidden=4, embedding=2)

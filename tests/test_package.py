@@ -21,7 +21,7 @@ def test_the_wheel_is_whole_and_has_nothing_else(files):
     wanted = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()}
     wanted = {name for name in wanted if "__pycache__" not in name and ".egg-info" not in name}
     assert {name for name in wheel if ".dist-info/" not in name} == wanted
-    for name in ("py.typed", "experiments/settings.json", "page/template.html", "analysis/people.json",
+    for name in ("py.typed", "training/settings.json", "page/template.html", "analysis/people.json",
                  "page/script/main.js", "zoo/reviews-gru/weights.safetensors", "zoo/reviews-gru/run.json"):  # fmt: skip
         assert f"rnnlens/{name}" in wheel
 
@@ -38,6 +38,10 @@ def test_every_public_name_is_known_to_type_checkers():
     tree = ast.parse((package.ROOT / "src/rnnlens/__init__.py").read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     told = {alias.name: node.module for node in block.body for alias in node.names}
-    assert told == rnnlens._HOMES and rnnlens.__all__ == ["__version__", *rnnlens._HOMES]
+    assert told == {name: f"rnnlens.{home}" for name, home in rnnlens._HOMES.items()}
+    assert rnnlens.__all__ == [
+        "__version__",
+        *rnnlens._HOMES,
+    ]
     assert rnnlens.corpora.__all__ == list(rnnlens.corpora._HOMES)
     assert package.untyped('a.py:2: note: Revealed type is "Any"') and not package.untyped('note: "def (x: Any)"')

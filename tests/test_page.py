@@ -16,13 +16,13 @@ from browser import axe, draw_all, opened
 from handmade import handmade
 
 import rnnlens
-from rnnlens.artifacts import write_json
+from rnnlens.analysis.claims import points
+from rnnlens.analysis.table import TITLES, table_results
+from rnnlens.common.files import write_json
 from rnnlens.context import Probes, linear_effects, project_out
 from rnnlens.context.decay import fit_exponential
 from rnnlens.context.impulse import responses
 from rnnlens.dynamics.line_attractor import _nearest
-from rnnlens.experiments.claims import points
-from rnnlens.experiments.table import TITLES, table_results
 from rnnlens.experiments.toy import study_toy
 from rnnlens.networks import CELLS
 from rnnlens.page.live import live

@@ -17,12 +17,15 @@ from hypothesis import strategies as st
 
 pl = pytest.importorskip("polars")
 
-from rnnlens.corpora.corpus import Corpus, Split, read_corpus, statistics  # noqa: E402
+from rnnlens.common.errors import RnnlensError  # noqa: E402
+from rnnlens.corpora.corpus import Corpus  # noqa: E402
+from rnnlens.corpora.counting import statistics  # noqa: E402
+from rnnlens.corpora.indexing import stratified  # noqa: E402
 from rnnlens.corpora.prepared import load_corpus, prepare  # noqa: E402
-from rnnlens.corpora.spool import stratified  # noqa: E402
+from rnnlens.corpora.reading import read_corpus  # noqa: E402
+from rnnlens.corpora.splits import Split  # noqa: E402
 from rnnlens.corpora.vocab import PAD, UNK  # noqa: E402
 from rnnlens.corpora.words import split_words  # noqa: E402
-from rnnlens.errors import RnnlensError  # noqa: E402
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 ROOT = Path(__file__).parents[1]

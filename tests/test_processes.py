@@ -13,7 +13,7 @@ import torch
 from shared_training import CONFIG, reviews, run
 
 from rnnlens import load
-from rnnlens.artifacts import read_tensors
+from rnnlens.common.files import read_tensors
 from rnnlens.runs import read_about
 from rnnlens.training import TrainConfig
 from rnnlens.training.loop import drop

@@ -12,16 +12,7 @@ import pytest
 
 import rnnlens
 from rnnlens import RnnlensError, figures
-from rnnlens.artifacts import read_json, read_lines, read_tensors, write_json
-from rnnlens.baselines import BASELINES
-from rnnlens.cli import main
-from rnnlens.corpora import prepare
-from rnnlens.experiments import reproduce as module
-from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.reproduce import collect, in_disorder, reproduce
-from rnnlens.experiments.settings import PACKAGED, TUNED, best, read_settings
-from rnnlens.experiments.space import SPACES, parameters
-from rnnlens.experiments.table import (
+from rnnlens.analysis.table import (
     FULL,
     PAPER,
     TITLES,
@@ -33,6 +24,16 @@ from rnnlens.experiments.table import (
     table_results,
     table_text,
 )
+from rnnlens.baselines import BASELINES
+from rnnlens.cli import main
+from rnnlens.common.files import read_json, read_lines, read_tensors, write_json
+from rnnlens.corpora import prepare
+from rnnlens.experiments import reproduce as module
+from rnnlens.experiments.choosing import best
+from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.experiments.reproduce import collect, in_disorder, reproduce
+from rnnlens.experiments.space import SPACES, parameters
+from rnnlens.training.settings import PACKAGED, TUNED, read_settings
 
 
 def answers(*accuracies, n=4_000, seed=0):

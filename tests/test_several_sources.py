@@ -17,15 +17,16 @@ pl = pytest.importorskip("polars")
 
 from rnnlens import Network, TrainConfig, load, train  # noqa: E402
 from rnnlens.cli import main  # noqa: E402
+from rnnlens.common.errors import RnnlensError  # noqa: E402
 from rnnlens.corpora import Corpus, source_statistics, statistics  # noqa: E402
 from rnnlens.corpora import overlap as overlap_module  # noqa: E402
 from rnnlens.corpora.asked import source_names  # noqa: E402
-from rnnlens.corpora.corpus import Split, read_corpus  # noqa: E402
 from rnnlens.corpora.overlap import RUN, SHARE, overlapping  # noqa: E402
 from rnnlens.corpora.prepared import load_corpus, prepare  # noqa: E402
+from rnnlens.corpora.reading import read_corpus  # noqa: E402
 from rnnlens.corpora.saving import save_corpus  # noqa: E402
+from rnnlens.corpora.splits import Split  # noqa: E402
 from rnnlens.corpora.spool import Spool  # noqa: E402
-from rnnlens.errors import RnnlensError  # noqa: E402
 from rnnlens.training.evaluation import losses  # noqa: E402
 from rnnlens.training.loop import document_weights  # noqa: E402
 

@@ -14,10 +14,10 @@ import pytest
 
 pl = pytest.importorskip("polars")
 
+from rnnlens.common.errors import RnnlensError  # noqa: E402
 from rnnlens.corpora.labels import DROPPED, decide_scheme  # noqa: E402
 from rnnlens.corpora.sources import Source, local_files, open_source  # noqa: E402
 from rnnlens.corpora.tables import NoSuchFileError, open_hub  # noqa: E402
-from rnnlens.errors import RnnlensError  # noqa: E402
 
 TEXTS = ["good film", 'a "bad", bad\nfilm', "not bad at all", "dull é"]
 LABELS = [1, 0, 1, 0]

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 import rnnlens
-from rnnlens import Corpus, RnnlensError, TrainConfig, Vocab, extend, zoo
-from rnnlens.artifacts import read_tensors
+from rnnlens import Corpus, RnnlensError, TrainConfig, Vocab, extend
+from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD
-from rnnlens.corpora.corpus import Split
+from rnnlens.corpora.splits import Split
+from rnnlens.runs import zoo
 from rnnlens.training.__main__ import main as train_main
 from rnnlens.training.fine_tuning import KEPT, start_config
 from rnnlens.training.loop import Trainer

@@ -9,7 +9,7 @@ from studies import start, teaching
 from studies.pages import write_page
 
 import rnnlens
-from rnnlens.errors import RnnlensWarning
+from rnnlens.common.errors import RnnlensWarning
 
 
 @pytest.mark.parametrize("study", [teaching, start], ids=["teaching", "start"])

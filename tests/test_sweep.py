@@ -19,17 +19,18 @@ from scipy.optimize import minimize
 
 import rnnlens
 from rnnlens import RnnlensError
-from rnnlens.artifacts import append_line
 from rnnlens.baselines import BASELINES
+from rnnlens.common.files import append_line
 from rnnlens.corpora import prepare
+from rnnlens.experiments.choosing import best, write_settings
 from rnnlens.experiments.ledger import GRACE, Ledger
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.settings import best, read_choice, read_settings, write_settings
 from rnnlens.experiments.space import SPACES, Choice, parameters
 from rnnlens.experiments.sweep import sweep
 from rnnlens.experiments.sweep_view import table, watched
 from rnnlens.experiments.trials import judge, run_trial, run_trials, scaled_loss
 from rnnlens.experiments.workers import run_jobs
+from rnnlens.training.settings import read_choice, read_settings
 
 from sweep_jobs import deadly_trial, slow_trial  # isort: skip
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rnnlens import figures
-from rnnlens.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError
 from rnnlens.figures.labels import clearest, covered
 from rnnlens.figures.style import look_of, shown, signed
 

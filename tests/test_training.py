@@ -9,7 +9,7 @@ import torch
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
-from rnnlens.artifacts import read_tensors
+from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
 from rnnlens.training.batches import epoch_batches, token_batches
 from rnnlens.training.loop import drop
@@ -253,7 +253,7 @@ def test_resume_with_another_config_is_refused_and_nothing_lost(corpus, tmp_path
 
 
 def test_a_second_process_is_kept_out_of_a_run(corpus, tmp_path):
-    from rnnlens.artifacts import exclusive
+    from rnnlens.common.files import exclusive
 
     with exclusive(tmp_path / "run"), pytest.raises(RnnlensError, match="in use by another"):
         train(small(corpus), corpus, QUICK, tmp_path / "run")

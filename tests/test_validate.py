@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from rnnlens import RnnlensError
-from rnnlens.artifacts import read_json
 from rnnlens.cli import main
+from rnnlens.common.files import read_json
 from rnnlens.corpora.language import preset
 from rnnlens.experiments.recipe import Settings
 from rnnlens.experiments.validate import MEASURES, summary, validate

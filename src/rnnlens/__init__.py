@@ -6,53 +6,53 @@ and the command line stay quick.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from rnnlens.common.lazy import lazily
+from rnnlens.common.version import __version__
 
 _HOMES = {
-    "Vocab": "rnnlens.corpora",
-    "Corpus": "rnnlens.corpora",
-    "load_corpus": "rnnlens.corpora",
-    "ToyLanguage": "rnnlens.corpora",
-    "toy_corpus": "rnnlens.corpora",
-    "Network": "rnnlens.networks",
-    "from_torch": "rnnlens.networks",
-    "adapt": "rnnlens.networks",
-    "extend": "rnnlens.networks",
-    "TrainConfig": "rnnlens.training",
-    "train": "rnnlens.training",
-    "evaluate": "rnnlens.training",
-    "jacobians": "rnnlens.dynamics",
-    "find_fixed_points": "rnnlens.dynamics",
-    "FixedPoints": "rnnlens.dynamics",
-    "fit_line_attractor": "rnnlens.dynamics",
-    "LineAttractor": "rnnlens.dynamics",
-    "linear_modes": "rnnlens.dynamics",
-    "remove_modes": "rnnlens.dynamics",
-    "visited_states": "rnnlens.dynamics",
-    "Probes": "rnnlens.context",
-    "find_modifiers": "rnnlens.context",
-    "Modifiers": "rnnlens.context",
-    "barcode": "rnnlens.context",
-    "fit_subspace": "rnnlens.context",
-    "project_out": "rnnlens.context",
-    "fit_bilinear": "rnnlens.context",
-    "analyze": "rnnlens.experiments.analyze",
-    "Analysis": "rnnlens.experiments.analyze",
-    "agreement": "rnnlens.analysis.agreement",
-    "Agreement": "rnnlens.analysis.agreement",
-    "audit": "rnnlens.analysis.audit",
-    "Audit": "rnnlens.analysis.audit",
-    "KindAudit": "rnnlens.analysis.audit",
-    "linear_quality": "rnnlens.context.linear_quality",
-    "mode_removal": "rnnlens.context.mode_removal",
-    "report": "rnnlens.page",
-    "Run": "rnnlens.runs",
-    "load": "rnnlens.runs",
-    "export": "rnnlens.hub",
-    "RnnlensError": "rnnlens.errors",
+    "Vocab": "corpora",
+    "Corpus": "corpora",
+    "load_corpus": "corpora",
+    "ToyLanguage": "corpora",
+    "toy_corpus": "corpora",
+    "Network": "networks",
+    "from_torch": "networks",
+    "adapt": "networks",
+    "extend": "networks",
+    "TrainConfig": "training",
+    "train": "training",
+    "evaluate": "training",
+    "jacobians": "dynamics",
+    "find_fixed_points": "dynamics",
+    "FixedPoints": "dynamics",
+    "fit_line_attractor": "dynamics",
+    "LineAttractor": "dynamics",
+    "linear_modes": "dynamics",
+    "remove_modes": "dynamics",
+    "visited_states": "dynamics",
+    "Probes": "context",
+    "find_modifiers": "context",
+    "Modifiers": "context",
+    "barcode": "context",
+    "fit_subspace": "context",
+    "project_out": "context",
+    "fit_bilinear": "context",
+    "analyze": "analysis.analyze",
+    "Analysis": "analysis.analyze",
+    "agreement": "analysis.agreement",
+    "Agreement": "analysis.agreement",
+    "audit": "analysis.audit",
+    "Audit": "analysis.audit",
+    "KindAudit": "analysis.audit",
+    "linear_quality": "context.linear_quality",
+    "mode_removal": "context.mode_removal",
+    "report": "page",
+    "Run": "runs",
+    "load": "runs",
+    "export": "runs",
+    "RnnlensError": "common.errors",
 }
 
 __all__ = [  # once more, and plainly: type checkers read it
@@ -66,7 +66,9 @@ __all__ = [  # once more, and plainly: type checkers read it
 
 if TYPE_CHECKING:
     from rnnlens.analysis.agreement import Agreement, agreement
+    from rnnlens.analysis.analyze import Analysis, analyze
     from rnnlens.analysis.audit import Audit, KindAudit, audit
+    from rnnlens.common.errors import RnnlensError
     from rnnlens.context import (
         Modifiers,
         Probes,
@@ -89,21 +91,13 @@ if TYPE_CHECKING:
         remove_modes,
         visited_states,
     )
-    from rnnlens.errors import RnnlensError
-    from rnnlens.experiments.analyze import Analysis, analyze
-    from rnnlens.hub import export
     from rnnlens.networks import Network, adapt, extend, from_torch
     from rnnlens.page import report
-    from rnnlens.runs import Run, load
+    from rnnlens.runs import Run, export, load
     from rnnlens.training import TrainConfig, evaluate, train
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rnnlens' has no attribute {name!r}: it has {', '.join(_HOMES)}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

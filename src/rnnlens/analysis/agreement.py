@@ -22,13 +22,13 @@ from rnnlens.analysis.locate import find_line, states_of, stored_line, stored_pr
 from rnnlens.analysis.people import SPLITS, Judged, judged_in, packaged
 from rnnlens.analysis.scores import FEWEST, Correlation, Ranking, correlate, rank
 from rnnlens.analysis.trees import Trees, read_trees
+from rnnlens.common.display import Facts, Shown, table_html
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options
+from rnnlens.common.terminal import printable
 from rnnlens.context.modifiers import Modifiers, find_modifiers
-from rnnlens.display import Facts, Shown, table_html
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
-from rnnlens.ranges import check_options
 from rnnlens.runs import Run, load
-from rnnlens.terminal import printable
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

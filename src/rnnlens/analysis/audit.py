@@ -16,15 +16,15 @@ import torch
 
 from rnnlens.analysis.mechanism import mechanism
 from rnnlens.analysis.sentences import INTENSIFIERS, KINDS, NEGATORS, Sentence, adjectives, missing, sentences
+from rnnlens.common.display import Facts, Shown, table_html
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options
+from rnnlens.common.terminal import printable
 from rnnlens.context.modifiers import Modifiers, find_modifiers
 from rnnlens.context.probes import Probes
-from rnnlens.display import Facts, Shown, table_html
 from rnnlens.dynamics import visited_states
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
-from rnnlens.ranges import check_options
 from rnnlens.runs import Run, load
-from rnnlens.terminal import printable
 from rnnlens.training.batches import token_batches
 
 TOKENS, MOST = 2**17, 2**14  # padded words and sentences of one call of the network: all templates fit

@@ -9,8 +9,8 @@ import torch
 
 from rnnlens.analysis.people import Judged, judged_pairs, sums_of
 from rnnlens.analysis.trees import Trees
+from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.vocab import PAD
-from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 
 BATCH = 2**14  # words of a batch

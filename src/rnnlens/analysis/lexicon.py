@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rnnlens.analysis.trees import read_text
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 KINDS: dict[str, float | None] = {
     "": None, "modifier": None, "modal": None, "adverb": None, "+": 1.0, "-": -1.0, "−": -1.0, "positive": 1.0,

@@ -6,11 +6,11 @@ from typing import Any
 
 from torch import Tensor
 
-from rnnlens.artifacts import understood
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import understood
 from rnnlens.context.impulse import settle
 from rnnlens.context.probes import Probes
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 

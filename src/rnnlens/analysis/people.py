@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from rnnlens.analysis.trees import Pair, Trees
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 PARTS = 8  # sentence n is in part n mod 8
 SPLITS: dict[str, tuple[int, ...]] = {"even": (0, 2, 4, 6), "odd": (1, 3, 5, 7), "all": tuple(range(PARTS))}

@@ -10,7 +10,7 @@ import numpy as np
 
 from rnnlens.analysis.lexicon import Lexicon
 from rnnlens.analysis.people import Judged, correlation
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 RESAMPLES = 2_000
 FEWEST = 5  # words: of fewer no correlation is given

@@ -14,9 +14,9 @@ from itertools import product
 
 import numpy as np
 
+from rnnlens.common.errors import RnnlensError
 from rnnlens.context.probes import Probes
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import RnnlensError
 
 WORDS = 12  # adjectives of each sign, at most
 PARTNERS = 3  # first parts, drawn at random, for each second part of a contrast

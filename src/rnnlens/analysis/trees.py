@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ordinary import read_ordinary
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ordinary import read_ordinary
 
 NEUTRAL = 2  # the label that becomes 0
 EXAMPLE = "expected one tree a line, such as (3 (2 very) (3 good)), with labels from 0 to 4"

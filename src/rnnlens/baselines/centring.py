@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.baselines.convolution import Convolution
-from rnnlens.corpora.corpus import Split
+from rnnlens.corpora.splits import Split
 
 
 class Average(NamedTuple):

@@ -19,19 +19,20 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from rnnlens.artifacts import read_json, read_marked_tensors, understood, write_json, write_tensors
 from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.baselines.parameters import BadInput, check_class_weights, check_parameters
-from rnnlens.corpora.corpus import Corpus, Split
+from rnnlens.common.errors import Diverged, quoted
+from rnnlens.common.files import read_json, read_marked_tensors, understood, write_json, write_tensors
+from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
+from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.splits import Split
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import Diverged, quoted
 from rnnlens.networks.finite import check_diverged
-from rnnlens.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
-from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder
-from rnnlens.training.config import TrainConfig
+from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
     from polars import DataFrame

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from rnnlens.baselines.convolution import Convolution
+from rnnlens.common.terminal import printable
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.terminal import printable
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from rnnlens.baselines.convolution import Convolution
-from rnnlens.corpora.corpus import Split
+from rnnlens.corpora.splits import Split
 from rnnlens.corpora.vocab import PAD
+from rnnlens.runs.config import TrainConfig
 from rnnlens.training.batches import epoch_batches, token_batches
-from rnnlens.training.config import TrainConfig
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import check_options
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options
 
 
 class BadInput(RnnlensError, ValueError):
@@ -22,7 +22,7 @@ def check_parameters(model: Any) -> None:
     except RnnlensError as error:
         raise BadInput(str(error)) from error
     if model.device is not None:
-        from rnnlens.training.loop import check_device
+        from rnnlens.networks.devices import check_device
 
         check_device(model.device)
     check_words(model.modifiers)

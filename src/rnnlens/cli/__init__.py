@@ -7,7 +7,6 @@ import sys
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from rnnlens import __version__
 from rnnlens.cli.analysis import analyze, demo, toy
 from rnnlens.cli.auditing import audit
 from rnnlens.cli.flags import checked, whole_numbers_whole
@@ -15,7 +14,8 @@ from rnnlens.cli.networks import info, prepare, probe, train
 from rnnlens.cli.people import agree
 from rnnlens.cli.sharing import export, figures, report
 from rnnlens.cli.studies import baselines, reproduce, sweep, validate
-from rnnlens.errors import UsageError, exit_code_of
+from rnnlens.common.errors import UsageError, exit_code_of
+from rnnlens.common.version import __version__
 
 app = App(
     name="rnnlens",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.cli.printing import Arch, Device, show_report
-from rnnlens.terminal import say, show, table_of
+from rnnlens.common.terminal import say, show, table_of
 
 if TYPE_CHECKING:
     from rnnlens.context.modifiers import Modifiers
@@ -39,8 +39,8 @@ def demo(
     device
         Where to compute.
     """
-    from rnnlens.training.loop import check_device
-    from rnnlens.zoo import unpack
+    from rnnlens.networks.devices import check_device
+    from rnnlens.runs import unpack
 
     check_device(device)
     _analyze(unpack(network, out).path, None, None, seed=seed, device=device)
@@ -78,8 +78,8 @@ def toy(
         Where to compute; by default a GPU if there is one.
     """
     from rnnlens.experiments.toy import study_toy, train_toy
+    from rnnlens.networks.devices import check_device
     from rnnlens.page import report
-    from rnnlens.training.loop import check_device
 
     check_device(device)
     run = train_toy(out, arch=arch, hidden=hidden, seed=seed, resume=resume, device=device)
@@ -137,9 +137,9 @@ def analyze(
     device
         Where to compute.
     """
+    from rnnlens.common.replacing import check_output
     from rnnlens.context.modifiers import TABLES
-    from rnnlens.replacing import check_output
-    from rnnlens.training.loop import check_device
+    from rnnlens.networks.devices import check_device
 
     check_device(device)
     if table is not None:
@@ -156,8 +156,8 @@ def _strength(words: Modifiers, word: str | None) -> str:
 
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
     """Analyze, save, print what is most worth knowing, write the report."""
+    from rnnlens.analysis.analyze import analyze_command
     from rnnlens.context.blank import BlankInput
-    from rnnlens.experiments.analyze import analyze_command
     from rnnlens.page import report as write_report
 
     analysis = analyze_command(run, corpus, **options)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rnnlens.cli.printing import Device
-from rnnlens.terminal import say, show, table_of
+from rnnlens.common.terminal import say, show, table_of
 
 if TYPE_CHECKING:
     from rnnlens.analysis.audit import KindAudit
@@ -47,7 +47,7 @@ def audit(
     """
     from rnnlens.analysis.audit import HEAD
     from rnnlens.analysis.audit import audit as audit_run
-    from rnnlens.training.loop import check_device
+    from rnnlens.networks.devices import check_device
 
     check_device(device)
     found = audit_run(run, trees, seed=seed, worst=worst, device=device)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from cyclopts import convert
 
+from rnnlens.common.ranges import RANGES, check_options
 from rnnlens.experiments.recipe import RECIPE
-from rnnlens.ranges import RANGES, check_options
-from rnnlens.training.config import TrainConfig
+from rnnlens.runs.config import TrainConfig
 
 
 class TrainFlags(TrainConfig):

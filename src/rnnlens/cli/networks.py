@@ -11,9 +11,9 @@ from cyclopts import Parameter
 
 from rnnlens.cli.flags import TrainFlags
 from rnnlens.cli.printing import Arch, Device
+from rnnlens.common.errors import UsageError
+from rnnlens.common.terminal import say, show, table_of
 from rnnlens.corpora.options import PrepareConfig
-from rnnlens.errors import UsageError
-from rnnlens.terminal import say, show, table_of
 
 
 def prepare(
@@ -49,10 +49,10 @@ def prepare(
     """
     if not sources:
         raise UsageError("no source is given: expected at least one, as in `rnnlens prepare reviews.csv --out CORPUS`")
+    from rnnlens.common.progress import progress_bar
     from rnnlens.corpora import prepare as prepare_corpus
     from rnnlens.corpora.asked import parse_weights
     from rnnlens.experiments.info import source_facts
-    from rnnlens.progress import progress_bar
 
     weights = parse_weights(weight or [])
 
@@ -199,13 +199,13 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
     """
     if not texts:
         raise UsageError('no sentence to read: give at least one, as in `rnnlens probe RUN "not bad at all"`')
+    from rnnlens.networks.devices import check_device
     from rnnlens.runs import load
-    from rnnlens.training.loop import check_device
 
     check_device(device)
     if figure is not None:
+        from rnnlens.common.replacing import check_output
         from rnnlens.figures.style import PICTURES
-        from rnnlens.replacing import check_output
 
         check_output(figure, "a figure", *PICTURES)
     opened = load(run)

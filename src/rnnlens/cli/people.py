@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rnnlens.cli.printing import Device
-from rnnlens.terminal import say, show, table_of
+from rnnlens.common.terminal import say, show, table_of
 
 
 def agree(
@@ -50,12 +50,12 @@ def agree(
         Where to compute.
     """
     from rnnlens.analysis.agreement import COLUMNS, FURTHEST, agreement
-    from rnnlens.errors import UsageError
+    from rnnlens.common.errors import UsageError
+    from rnnlens.common.progress import progress_bar
+    from rnnlens.common.replacing import check_output
     from rnnlens.figures import write_figure
     from rnnlens.figures.style import PICTURES
-    from rnnlens.progress import progress_bar
-    from rnnlens.replacing import check_output
-    from rnnlens.training.loop import check_device
+    from rnnlens.networks.devices import check_device
 
     if not runs:
         raise UsageError("no run given: expected run folders, or packaged ones such as zoo:reviews-gru")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from rnnlens.terminal import say
+from rnnlens.common.terminal import say
 
 Arch = Literal["gru", "lstm", "ugrnn", "vanilla"]
 Device = Literal["cpu", "cuda"]

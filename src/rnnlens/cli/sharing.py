@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from rnnlens.cli.printing import show_report
-from rnnlens.terminal import say
+from rnnlens.common.terminal import say
 
 
 def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -> None:
@@ -43,9 +43,9 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     format
         What kind of file. All but html need `pip install rnnlens[images]` and a Chrome or Chromium.
     """
-    from rnnlens.artifacts import understood
+    from rnnlens.common.files import understood
+    from rnnlens.common.progress import progress_bar
     from rnnlens.figures import catalogue, write_figures
-    from rnnlens.progress import progress_bar
     from rnnlens.runs import load
 
     results = load(run).results
@@ -90,7 +90,7 @@ def export(
     overwrite
         Replace an earlier export; a folder that holds anything else is never replaced.
     """
-    from rnnlens.hub import export as write_folder
+    from rnnlens.runs.exporting import export as write_folder
 
     folder = write_folder(run, to, name=name, license=license, dataset=dataset, overwrite=overwrite)
     size = sum(path.stat().st_size for path in folder.iterdir())

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 
 from rnnlens.cli.flags import RecipeFlags
 from rnnlens.cli.printing import Arch, Device, show_report
+from rnnlens.common.terminal import say, show, table_of
 from rnnlens.experiments.recipe import Settings, recipe
-from rnnlens.terminal import say, show, table_of
 
 
 def baselines(
@@ -51,10 +51,10 @@ def baselines(
     device
         Where to compute.
     """
+    from rnnlens.analysis.table import TITLES
     from rnnlens.corpora import load_corpus
     from rnnlens.experiments.bags import fit_baselines
     from rnnlens.experiments.modifier_words import read_modifiers
-    from rnnlens.experiments.table import TITLES
 
     data, words = load_corpus(corpus), read_modifiers(modifiers, most)
     split = "test" if test else "validation"
@@ -195,10 +195,10 @@ def reproduce(
         Where to compute.
     """
     from rnnlens import figures
+    from rnnlens.analysis.table import table_text
     from rnnlens.experiments.modifier_words import read_modifiers
     from rnnlens.experiments.reproduce import reproduce as run_reproduction
     from rnnlens.experiments.space import models_of
-    from rnnlens.experiments.table import table_text
     from rnnlens.page import report as write_report
 
     words = read_modifiers(modifiers, most) if modifiers else None

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown, sticks_svg
 from rnnlens.context.effects import linear_effects, word_inputs
 from rnnlens.context.probes import Probes
 from rnnlens.context.strength import kind_of
-from rnnlens.display import Facts, Shown, sticks_svg
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 

@@ -15,11 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown, percents
+from rnnlens.common.errors import RnnlensError
 from rnnlens.context.modifiers import MOST, Modifiers
-from rnnlens.display import Facts, Shown, percents
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_features
-from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 
 

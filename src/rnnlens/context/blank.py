@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown
+from rnnlens.common.errors import RnnlensError
 from rnnlens.context.impulse import settle
-from rnnlens.display import Facts, Shown
-from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 
 BLANKS = 50  # as many as the paper appends to reviews (§6.2)

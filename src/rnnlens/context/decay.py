@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rnnlens.display import Facts, Shown
+from rnnlens.common.display import Facts, Shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown, lines_svg
 from rnnlens.context.barcodes import Barcode, state_barcode
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.impulse import responses
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace
-from rnnlens.display import Facts, Shown, lines_svg
 from rnnlens.dynamics import LineAttractor, Modes
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.networks import Network

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.dynamics.jacobians import linearise
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Cell, Network
 
 BLOCK = 2**22  # numbers a block of states × words may hold

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown, lines_svg, table_html
 from rnnlens.context.decay import ExponentialFit, fit_exponential
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.subspace import Subspace
-from rnnlens.display import Facts, Shown, lines_svg, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown
 from rnnlens.context.effects import effects, linear_effects
-from rnnlens.display import Facts, Shown
 from rnnlens.networks import Network
 
 

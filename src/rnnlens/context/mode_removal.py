@@ -13,11 +13,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown, lines_svg, percents
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.effects import effects
-from rnnlens.display import Facts, Shown, lines_svg, percents
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.modes import Modes, linear_modes
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 
 Kind = Literal["biorthogonal", "orthogonal"]

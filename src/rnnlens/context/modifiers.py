@@ -20,7 +20,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import atomic_file
+from rnnlens.common.display import Facts, Shown, table_html
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import atomic_file
+from rnnlens.common.replacing import check_output
+from rnnlens.common.terminal import printable
 from rnnlens.context.decay import fit_exponential
 from rnnlens.context.effects import linear_effects
 from rnnlens.context.probes import Probes, common_words
@@ -34,13 +38,9 @@ from rnnlens.context.strength import (
     strengths,
     training_error,
 )
-from rnnlens.display import Facts, Shown, table_html
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change, input_size
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
-from rnnlens.replacing import check_output
-from rnnlens.terminal import printable
 
 if TYPE_CHECKING:
     from polars import DataFrame

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown
+from rnnlens.common.errors import RnnlensError
 from rnnlens.context.subspace import Subspace, project_out, random_subspace
 from rnnlens.corpora.vocab import PAD
-from rnnlens.display import Facts, Shown
-from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
 

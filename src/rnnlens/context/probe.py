@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rnnlens.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError
 from rnnlens.networks import Network
 
 # The paper's three sentences; blank inputs align the plain one with the others.

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.effects import word_inputs
-from rnnlens.display import Facts, Shown
 from rnnlens.dynamics import LineAttractor, word_effects
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 
 

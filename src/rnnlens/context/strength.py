@@ -22,10 +22,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from rnnlens.common.errors import RnnlensError
 from rnnlens.context.effects import effects
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
-from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 
 NEGATES = -0.5  # a negator has at most this strength

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rnnlens.common.lazy import lazily
 
 _HOMES = {
     "PAD": "vocab", "UNK": "vocab", "Vocab": "vocab", "split_words": "words",
-    "Corpus": "corpus", "Split": "corpus", "statistics": "corpus", "source_statistics": "corpus",
+    "Corpus": "corpus", "Split": "splits", "statistics": "counting", "source_statistics": "counting",
     "PrepareConfig": "options", "prepare": "prepared", "load_corpus": "prepared",
     "Language": "language", "synthetic_corpus": "synthetic", "Truth": "truth",
     "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
@@ -20,10 +21,12 @@ __all__ = [  # once more, and plainly: type checkers read it
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from rnnlens.corpora.corpus import Corpus, Split, source_statistics, statistics
+    from rnnlens.corpora.corpus import Corpus
+    from rnnlens.corpora.counting import source_statistics, statistics
     from rnnlens.corpora.language import Language
     from rnnlens.corpora.options import PrepareConfig
     from rnnlens.corpora.prepared import load_corpus, prepare
+    from rnnlens.corpora.splits import Split
     from rnnlens.corpora.synthetic import synthetic_corpus
     from rnnlens.corpora.toy import Modifier, ToyCorpus, ToyLanguage, toy_corpus
     from rnnlens.corpora.truth import Truth
@@ -31,7 +34,5 @@ if TYPE_CHECKING:
     from rnnlens.corpora.words import split_words
 
 
-def __getattr__(name: str) -> Any:  # the command line reads PrepareConfig for its flags: that must not import numpy
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rnnlens.corpora' has no attribute {name!r}")
-    return getattr(import_module(f"rnnlens.corpora.{_HOMES[name]}"), name)
+# The command line reads PrepareConfig for its flags: that must not import numpy.
+__getattr__ = lazily(__name__, _HOMES)

@@ -13,9 +13,9 @@ from typing import Self
 import numpy as np
 import polars as pl
 
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ordinary import read_ordinary
 from rnnlens.corpora.tables import LONGEST
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ordinary import read_ordinary
 
 _FILE = re.compile(r"(?:.*/)?(train|test)/(neg|pos)/[^/]+\.txt")  # train/unsup has no labels
 _BATCH = 4000  # files read at a time

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rnnlens.errors import RnnlensError, UsageError, quoted
-from rnnlens.ranges import SOURCE_WEIGHT, shown
+from rnnlens.common.errors import RnnlensError, UsageError, quoted
+from rnnlens.common.ranges import SOURCE_WEIGHT, shown
 
 Sources = str | Path | Sequence[str | Path]
 

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 from polars.exceptions import PolarsError
 
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.vocab import UNK
 from rnnlens.corpora.words import split_column, well_formed
-from rnnlens.errors import RnnlensError, quoted
 
 CHUNK_BYTES = 6 << 20  # of text split in one go: large enough to be fast, small enough to hold a few at once
 _WORKERS = min(4, os.cpu_count() or 1)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rnnlens.corpora.corpus import Corpus, Split, content_fingerprint
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.encoding import byte_chunks, text_series
+from rnnlens.corpora.indexing import index_texts
 from rnnlens.corpora.options import PrepareConfig
-from rnnlens.corpora.spool import Spool, index_texts
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.corpora.splits import Split, content_fingerprint
+from rnnlens.corpora.spool import Spool
 
 
-def corpus_from_texts(
+def parts_from_texts(
     texts: Sequence[str],
     labels: Sequence[int] | np.ndarray,
     test: tuple[Sequence[str], Sequence[int] | np.ndarray] | None,
@@ -22,8 +24,8 @@ def corpus_from_texts(
     vocab_size: int,
     min_count: int,
     seed: int,
-) -> Corpus:
-    """`Corpus.from_texts`."""
+) -> dict[str, Any]:
+    """The fields of `Corpus.from_texts`."""
     options = {"validation": validation, "vocab_size": vocab_size, "min_count": min_count, "seed": seed}
     config = PrepareConfig(**options, test=0)  # type: ignore[arg-type]
     config.check()
@@ -41,14 +43,8 @@ def corpus_from_texts(
     found = index_texts([spools], chunks, config, np.random.Generator(np.random.PCG64(seed)))
     whole = {id(spool): _whole(spool, found.table) for spool in spools.values()}
     splits = {part: whole[id(spool)].take(np.flatnonzero(chosen)) for part, [(_, spool, chosen)] in found.parts.items()}
-    return Corpus(
-        found.vocab,
-        splits["train"],
-        splits.get("validation"),
-        splits.get("test"),
-        about={"source": "texts", "options": options, "dropped": found.dropped[0]},
-        fingerprint=content_fingerprint(found.vocab, splits),
-    )
+    about = {"source": "texts", "options": options, "dropped": found.dropped[0]}
+    return {**splits, "vocab": found.vocab, "about": about, "fingerprint": content_fingerprint(found.vocab, splits)}
 
 
 def _columns(texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> tuple[pl.Series, np.ndarray]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 DROPPED = 2  # the code of a row without a class: no label, or a neutral rating
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options
 from rnnlens.corpora.truth import MODIFIERS
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import check_options
 
 SHORT = 10.0  # words of a short document on average
 

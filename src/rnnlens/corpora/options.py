@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import check_options, shown
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options, shown
 
 Progress = Callable[[int, int], None]  # called with the rows read so far and the rows in all
 

@@ -16,15 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rnnlens import artifacts
+from rnnlens.common import files
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.locks import take_lock
+from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.asked import Asked, Sources
-from rnnlens.corpora.corpus import ARRAYS, PARTS, Corpus, is_prepared, read_corpus
+from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
+from rnnlens.corpora.reading import ARRAYS, is_prepared, read_corpus
+from rnnlens.corpora.splits import PARTS
 from rnnlens.corpora.vocab import PAD_WORD, UNK
 from rnnlens.corpora.words import RULES, WORD
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.locks import take_lock
-from rnnlens.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
 
 CORPUS = FolderKind(
     "a prepared corpus",
@@ -130,7 +132,7 @@ def _earlier(out: Path, key: str, overwrite: bool) -> Corpus | None:
     """The corpus in `out`, if it is the one wanted; None if one may be written there; else an error."""
     if not overwrite and is_prepared(out):
         try:
-            about = artifacts.read_json(out / "corpus.json")
+            about = files.read_json(out / "corpus.json")
         except RnnlensError as error:
             raise RnnlensError(f"{error}; to prepare the corpus anew, allow overwrite (--overwrite)") from error
         if about.get("key") != key:
@@ -153,7 +155,7 @@ def _whole(folder: Path) -> Corpus | None:
 def _alone(out: Path) -> AbstractContextManager[None]:
     """Wait until no other process or thread prepares `out`, and keep others waiting. The lock file is beside `out`,
     which is replaced as a whole."""
-    with artifacts.told_plainly(out):
+    with files.told_plainly(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         path = Path(os.path.realpath(out.parent)) / f".{out.name}.lock"
         return take_lock(path, out, PATIENCE, remove=True)
@@ -162,9 +164,9 @@ def _alone(out: Path) -> AbstractContextManager[None]:
 def _key(asked: Asked, config: PrepareConfig) -> str:
     """Names the sources as they were when asked for, the options and the word rules: equal keys, equal corpora."""
     content = {
-        "schema": artifacts.SCHEMA,
+        "schema": files.SCHEMA,
         **asked.content,
         "options": asdict(config),
         "words": [WORD, RULES, UNK, PAD_WORD],
     }
-    return artifacts.fingerprint(content)
+    return files.fingerprint(content)

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens import artifacts
-from rnnlens.corpora.corpus import ARRAYS, Corpus, content_fingerprint, corpus_files, read_split
+from rnnlens.common import files
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.reading import ARRAYS, corpus_files, read_split
+from rnnlens.corpora.splits import content_fingerprint
 from rnnlens.corpora.vocab import Vocab
 
 
 def save_corpus(corpus: Corpus, folder: Path, key: str) -> None:
     """Write a corpus that is in memory into a folder; `key` names what it was made from."""
-    artifacts.write_json(folder / "vocab.json", {"words": corpus.vocab.words, "counts": corpus.vocab.counts})
+    files.write_json(folder / "vocab.json", {"words": corpus.vocab.words, "counts": corpus.vocab.counts})
     for part, split in corpus.splits.items():
         for name in ARRAYS if split.sources is None else (*ARRAYS, "sources"):
             array = getattr(split, name)
@@ -38,10 +40,10 @@ def write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str
     splits = {part: read_split(folder, part, len(vocab), several) for part in parts}
     content = {
         "kind": "corpus",
-        "schema": artifacts.SCHEMA,
+        "schema": files.SCHEMA,
         **about,
         "corpus": content_fingerprint(vocab, splits),
         "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
-        "files": {name: artifacts.file_fingerprint(folder / name) for name in corpus_files(parts, bool(several))},
+        "files": {name: files.file_fingerprint(folder / name) for name in corpus_files(parts, bool(several))},
     }
-    artifacts.write_json(folder / "corpus.json", content)
+    files.write_json(folder / "corpus.json", content)

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rnnlens.artifacts import file_fingerprint
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
-from rnnlens.corpora.corpus import is_prepared
 from rnnlens.corpora.labels import DROPPED, class_names, decide_scheme, looks_like_label
+from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
     LABEL_NAMES,
     SUFFIXES,
@@ -31,7 +32,6 @@ from rnnlens.corpora.tables import (
     read_column,
     reading,
 )
-from rnnlens.errors import RnnlensError, quoted
 
 HUB = {"imdb": "stanfordnlp/imdb", "yelp": "fancyzhx/yelp_polarity"}
 SPLITS = {"train": ("train",), "validation": ("validation", "valid", "val", "dev"), "test": ("test",)}

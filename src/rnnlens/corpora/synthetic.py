@@ -20,15 +20,17 @@ from pathlib import Path
 
 import numpy as np
 
-from rnnlens.artifacts import fingerprint, read_json
-from rnnlens.corpora.corpus import Corpus, Split, content_fingerprint, is_prepared, read_corpus
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import fingerprint, read_json
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import atomic_folder
+from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.language import SHORT, Language, preset
+from rnnlens.corpora.reading import is_prepared, read_corpus
 from rnnlens.corpora.saving import save_corpus
+from rnnlens.corpora.splits import Split, content_fingerprint
 from rnnlens.corpora.truth import Sums, Truth
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import check_options
-from rnnlens.replacing import atomic_folder
 
 FAR = 60  # lags after which even a scope of 6 words is reached by less than 1 in 40,000
 

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.labels import kind_of_label
-from rnnlens.errors import RnnlensError, quoted
 
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import PAD, PAD_WORD, Vocab
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import check_options
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class ToyCorpus:
 
     @property
     def fingerprint(self) -> str:
-        from rnnlens.artifacts import fingerprint
+        from rnnlens.common.files import fingerprint
 
         return fingerprint(self.about)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.artifacts import read_json, read_marked_tensors, understood, write_json, write_tensors
-from rnnlens.provenance import check_named
+from rnnlens.common.files import read_json, read_marked_tensors, understood, write_json, write_tensors
+from rnnlens.common.provenance import check_named
 
 MODIFIERS = ("negator", "intensifier", "diminisher", "shifter")
 KINDS = ("neutral", "valence", "name", *MODIFIERS)

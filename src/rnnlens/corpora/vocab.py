@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.terminal import printable
 from rnnlens.corpora.words import split_words
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.terminal import printable
 
 PAD = -1  # the id of *no input* (x = 0) wherever ids are padded, dropped or, in the toy language, silent
 UNK = "<unk>"

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rnnlens import artifacts
+from rnnlens.common import files
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.encoding import byte_chunks
+from rnnlens.corpora.indexing import Place, index_texts, stratified
 from rnnlens.corpora.labels import DROPPED
 from rnnlens.corpora.options import PrepareConfig, Progress
 from rnnlens.corpora.saving import write_about, write_npy
 from rnnlens.corpora.sources import Source
-from rnnlens.corpora.spool import Place, Spool, index_texts, stratified
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.corpora.spool import Spool
 
 
 def write_corpus(
@@ -37,7 +38,7 @@ def write_corpus(
         _write_split(folder, part, places, found.table, several=len(sources) > 1)
     for spool in (spool for of_source in spools for spool in of_source.values()):
         spool.close()
-    artifacts.write_json(folder / "vocab.json", {"words": found.vocab.words, "counts": found.vocab.counts})
+    files.write_json(folder / "vocab.json", {"words": found.vocab.words, "counts": found.vocab.counts})
     read = [
         {
             "labels": source.scheme,

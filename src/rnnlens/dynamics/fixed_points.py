@@ -17,13 +17,13 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from rnnlens.display import Facts, Shown
+from rnnlens.common.display import Facts, Shown
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.progress import progress_bar
 from rnnlens.dynamics.inputs import Inputs, held_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newton_dense, newton_krylov, relax
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Cell, Network
-from rnnlens.progress import progress_bar
 
 Mode = Literal["fixed", "slow"]
 SLOW = 0.1  # a point is slow if it moves in a step by less than this share of what a typical deflection does

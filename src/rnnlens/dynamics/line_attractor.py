@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.display import Facts, Shown, percents
+from rnnlens.common.display import Facts, Shown, percents
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, held_input, same_input
 from rnnlens.dynamics.modes import Modes, linear_modes
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 
 ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve must explain to be called a line

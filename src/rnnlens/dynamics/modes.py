@@ -11,11 +11,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rnnlens.display import Facts, Shown
+from rnnlens.common.display import Facts, Shown
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, held_input, same_input
 from rnnlens.dynamics.jacobians import linearise
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 
 

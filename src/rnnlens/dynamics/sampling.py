@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError
 from rnnlens.networks import Network, check_words
 from rnnlens.training.batches import token_batches
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.artifacts import write_json
 from rnnlens.baselines import BASELINES
 from rnnlens.baselines.estimators import SAVED
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.files import write_json
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import check_folder, check_json
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.errors import RnnlensError
-from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.trials import baseline, judge
-from rnnlens.ranges import check_options
-from rnnlens.replacing import check_folder, check_json
+from rnnlens.training.settings import PACKAGED, read_choice
 
 
 def fit_baselines(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 if TYPE_CHECKING:
     from rnnlens.corpora import Corpus
@@ -17,7 +17,7 @@ Facts = list[tuple[str, str]]
 def describe(path: Path) -> tuple[str, Facts]:
     """Title and facts of a run folder, `zoo:NAME` or a prepared corpus; the whole folder is verified on the way."""
     if str(path).startswith("zoo:"):
-        from rnnlens.zoo import packaged
+        from rnnlens.runs.zoo import packaged
 
         path = packaged(str(path).removeprefix("zoo:"))
     if (path / "run.json").exists() or (path / "config.json").exists():
@@ -29,7 +29,7 @@ def describe(path: Path) -> tuple[str, Facts]:
 
 
 def _run(path: Path) -> tuple[str, Facts]:
-    from rnnlens.artifacts import understood
+    from rnnlens.common.files import understood
     from rnnlens.runs import read_about
 
     about = read_about(path)
@@ -66,7 +66,7 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
 
 
 def _corpus(path: Path) -> tuple[str, Facts]:
-    from rnnlens.artifacts import understood
+    from rnnlens.common.files import understood
     from rnnlens.corpora import load_corpus
 
     corpus = load_corpus(path)
@@ -88,7 +88,7 @@ def _corpus_facts(corpus: Corpus) -> Facts:
 
 def source_facts(corpus: Corpus) -> Facts:
     """What `prepare` read from each source of a corpus."""
-    from rnnlens.artifacts import understood
+    from rnnlens.common.files import understood
 
     with understood(f"{corpus.path}/corpus.json", "corpus of rnnlens"):
         return [fact for name, part in _sources(corpus.about) for fact in _source_facts(name, part)]

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.artifacts import HOST, alive
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import HOST, alive
 from rnnlens.experiments.space import SPACES, Choice, Log, Space, parameters
 
 if TYPE_CHECKING:

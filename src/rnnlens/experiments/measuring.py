@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from rnnlens.analysis.accuracy import other_words
+from rnnlens.analysis.analyze import warnings_of
 from rnnlens.analysis.locate import find_line
 from rnnlens.context.blank import blank_input
 from rnnlens.context.modifiers import Modifiers
@@ -16,11 +18,9 @@ from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
 from rnnlens.corpora.truth import Truth
 from rnnlens.dynamics import LineAttractor, visited_states
-from rnnlens.experiments.accuracy import other_words
-from rnnlens.experiments.analyze import warnings_of
 from rnnlens.networks import Network
+from rnnlens.networks.devices import threads_for
 from rnnlens.runs import Run
-from rnnlens.training.loop import threads_for
 
 RANKS = (1, 2, 3, 5, 10)
 

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnlens.artifacts import atomic_file
-from rnnlens.errors import RnnlensError, exit_code_of, quoted
-from rnnlens.ranges import check_options
-from rnnlens.replacing import check_file
-from rnnlens.terminal import say
+from rnnlens.common.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.common.files import atomic_file
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import check_file
+from rnnlens.common.terminal import say
 
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:

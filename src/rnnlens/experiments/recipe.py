@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rnnlens.errors import UsageError
-from rnnlens.training.config import TrainConfig
+from rnnlens.common.errors import UsageError
+from rnnlens.runs.config import TrainConfig
 
 RECIPE = TrainConfig(
     epochs=16, batch=64, learning_rate=7e-3, word_epsilon=1e-3, sparsity=0.2, weight_decay=0.01, word_dropout=0.05,

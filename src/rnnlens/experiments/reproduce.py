@@ -20,25 +20,26 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.artifacts import fingerprint, read_json, read_tensors, understood, write_json, write_tensors
+from rnnlens.analysis.table import paper_column, table_results, table_text
 from rnnlens.baselines import BASELINES
 from rnnlens.baselines.estimators import SAVED
+from rnnlens.common.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.common.files import fingerprint, read_json, read_tensors, understood, write_json, write_tensors
+from rnnlens.common.provenance import KEY
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import check_folder, check_json
+from rnnlens.common.terminal import say
 from rnnlens.context.perturbation import Reviews, compare_logits, final_logits
 from rnnlens.context.probe import PHRASES, probe_phrases
 from rnnlens.corpora import load_corpus
-from rnnlens.corpora.corpus import Corpus, Split
-from rnnlens.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.splits import Split
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.settings import PACKAGED, read_choice
 from rnnlens.experiments.space import models_of
-from rnnlens.experiments.table import paper_column, table_results, table_text
 from rnnlens.experiments.trials import baseline, judge, network, opened
 from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
-from rnnlens.provenance import KEY
-from rnnlens.ranges import check_options
-from rnnlens.replacing import check_folder, check_json
-from rnnlens.terminal import say
 from rnnlens.training import train
+from rnnlens.training.settings import PACKAGED, read_choice
 
 ARCHITECTURES = ("bow", "vanilla", "ugrnn", "gru", "lstm")
 OUTCOME = "outcome.safetensors"
@@ -249,7 +250,7 @@ def _found_here(
 
 def analysed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str | None) -> str:
     """A GRU trained without validation reviews, and taken apart on them."""
-    from rnnlens.experiments.analyze import analyze
+    from rnnlens.analysis.analyze import analyze
 
     seed, settings = job
     data, folder = load_corpus(corpus), Path(out) / f"gru-{seed}"

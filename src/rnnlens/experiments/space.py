@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from rnnlens.artifacts import exclusive, read_lines
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import exclusive, read_lines
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import check_file
+from rnnlens.experiments.choosing import earlier_models, write_settings
 from rnnlens.experiments.ledger import Ledger, open_storage, watched
-from rnnlens.experiments.settings import earlier_models, write_settings
 from rnnlens.experiments.space import check_model
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
-from rnnlens.ranges import check_options
-from rnnlens.replacing import check_file
 
 Engine = Literal["local", "ray"]
 Told = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.terminal import console, say, table_of
 from rnnlens.experiments.sweep import Told
-from rnnlens.terminal import console, say, table_of
 
 if TYPE_CHECKING:
     from rich.table import Table

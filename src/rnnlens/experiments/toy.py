@@ -16,7 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import exclusive, write_tensors
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import exclusive, write_tensors
+from rnnlens.common.progress import progress_bar
+from rnnlens.common.provenance import KEY
+from rnnlens.common.ranges import check_options
 from rnnlens.context import after, blank_input, effects, linear_quality, mode_removal, word_inputs
 from rnnlens.corpora.toy import Modifier, ToyLanguage, toy_corpus
 from rnnlens.corpora.vocab import PAD_WORD
@@ -30,15 +34,11 @@ from rnnlens.dynamics import (
     visited_states,
 )  # fmt: skip
 from rnnlens.dynamics.view import principal_view
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.experiments.toy_claims import toy_claims
 from rnnlens.networks import Network
-from rnnlens.progress import progress_bar
-from rnnlens.provenance import KEY
-from rnnlens.ranges import check_options
+from rnnlens.networks.devices import threads_for
 from rnnlens.runs import Run
 from rnnlens.training import TrainConfig, train
-from rnnlens.training.loop import threads_for
 
 PHRASES = (
     "good", "bad", "extremely good", "extremely bad", "not good", "not bad",

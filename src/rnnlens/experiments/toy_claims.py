@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from rnnlens.analysis.claims import Claim
 from rnnlens.context.blank import BlankInput
-from rnnlens.experiments.claims import Claim
 
 ALIVE, GONE = (0.8, 1.2), 0.1  # shares of the language's own modification: a modifier in force, and one that is over
 DESTROYED, UNITS, UNTOUCHED = 0.8, 3, 0.1  # removing at most so many mode units destroys so much; random ones do not

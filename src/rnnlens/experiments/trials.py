@@ -17,19 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.artifacts import append_line, fingerprint, read_lines
 from rnnlens.baselines import BASELINES, ModifierConvolution
+from rnnlens.common.errors import Diverged, RnnlensError, exit_code_of, quoted
+from rnnlens.common.files import append_line, fingerprint, read_lines
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import check_file
+from rnnlens.common.terminal import say
 from rnnlens.corpora import load_corpus
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.errors import Diverged, RnnlensError, exit_code_of, quoted
+from rnnlens.experiments.choosing import best
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.settings import best
 from rnnlens.experiments.space import check_model, models_of, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
-from rnnlens.ranges import check_options
-from rnnlens.replacing import check_file
-from rnnlens.terminal import say
 from rnnlens.training import TrainConfig, evaluate, train
 from rnnlens.training.command import resolve
 

@@ -21,22 +21,22 @@ from typing import Any
 import numpy as np
 import torch
 
-from rnnlens.artifacts import write_json
+from rnnlens.common.errors import RnnlensError, exit_code_of
+from rnnlens.common.files import write_json
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import check_json
+from rnnlens.common.terminal import say
 from rnnlens.context.modifiers import Modifiers, find_modifiers
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.language import PRESETS, Language, preset
 from rnnlens.corpora.synthetic import prepared_synthetic
 from rnnlens.corpora.truth import Truth
-from rnnlens.errors import RnnlensError, exit_code_of
 from rnnlens.experiments.measuring import measure_causes, take_apart
 from rnnlens.experiments.recipe import Settings, recipe
 from rnnlens.experiments.scoring import score_modifiers
 from rnnlens.experiments.subjects import Subject, train_subject
 from rnnlens.experiments.workers import run_jobs
-from rnnlens.ranges import check_options
-from rnnlens.replacing import check_json
 from rnnlens.runs import load
-from rnnlens.terminal import say
 from rnnlens.training.__main__ import config_flags
 from rnnlens.training.command import given_fields
 
@@ -170,7 +170,7 @@ def validate_command(
     device: str | None,
 ) -> list[list[str]]:  # fmt: skip
     """What `rnnlens validate` and `python -m rnnlens.experiments.validate` both do; returns the table."""
-    from rnnlens.training.loop import check_device
+    from rnnlens.networks.devices import check_device
 
     check_options("validate", vars(settings), documents=documents, seeds=seeds, language_seed=language_seed, jobs=jobs)
     check_device(device)

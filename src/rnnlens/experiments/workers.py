@@ -18,7 +18,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.experiments.lifetime import end_with_parent, kill_worker, orderly_end
 
 ATTEMPTS = 5  # a job that kills every process it meets is at fault itself

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rnnlens.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.replacing import check_output
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
 from rnnlens.figures.deflections import deflections
@@ -25,7 +26,6 @@ from rnnlens.figures.state_space import state_space
 from rnnlens.figures.style import write_figure
 from rnnlens.figures.subspace import subspace
 from rnnlens.figures.table import architectures, table
-from rnnlens.replacing import check_output
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.figures.axes import TimescaleAxis
 from rnnlens.figures.labels import Pixel, along, box, clearest
 from rnnlens.figures.style import FAINT, GREY, INK, guide, look_of, panels, shown, styled

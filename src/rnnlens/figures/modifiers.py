@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.figures.stored import part
 from rnnlens.figures.style import FAINT, GREY, INK, KINDS, legend_below, look_of_kind, shown, styled
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError
 from rnnlens.figures.stored import part
 from rnnlens.figures.style import COMPONENTS, GREY, INK, guide, legend_below, panels, signed, styled
 

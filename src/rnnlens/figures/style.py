@@ -7,10 +7,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rnnlens.artifacts import atomic_file
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import atomic_file
+from rnnlens.common.replacing import check_output
 from rnnlens.figures.pictures import picture
-from rnnlens.replacing import check_output
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

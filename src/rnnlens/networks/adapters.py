@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
 from rnnlens.networks.given import check_step, evaluated, module_of, own, plain
 from rnnlens.networks.network import Network

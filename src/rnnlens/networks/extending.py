@@ -7,10 +7,10 @@ import copy
 import torch
 from torch import nn
 
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import RnnlensError
 from rnnlens.networks.network import Network
-from rnnlens.ranges import check_options
 
 SMALL = 0.1  # norm of a new word, as a share of the median norm of the known ones
 

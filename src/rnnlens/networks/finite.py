@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from rnnlens.errors import Diverged, quoted
+from rnnlens.common.errors import Diverged, quoted
 
 
 def not_finite(module: nn.Module) -> list[str]:

@@ -11,12 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
+from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import PAD, Vocab
-from rnnlens.errors import Diverged, RnnlensError, RnnlensWarning, quoted
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.starting import hold
-from rnnlens.ranges import check_options
 
 
 class Network(nn.Module):

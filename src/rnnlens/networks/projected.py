@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rnnlens.common.errors import RnnlensError
 from rnnlens.networks.cells import Cell
 from rnnlens.networks.network import Network
 from rnnlens.networks.scan import no_autocast, repeat, step_by_step, wants_gradient
@@ -67,6 +68,11 @@ class Projected(nn.Module):
 def projected(network: Network, V: Tensor, at: Tensor) -> Network:
     """A new network with the same weights whose state, from the start on, has the coordinates `at` (R,) along the
     orthonormal rows of V (R, N)."""
+    if V.ndim != 2 or V.shape[1] != network.size or not len(V):
+        raise RnnlensError(f"a subspace of shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
+    gram = V.double() @ V.double().t()
+    if (gram - torch.eye(len(V), dtype=gram.dtype, device=gram.device)).abs().max() > 1e-4:
+        raise RnnlensError("the rows of the subspace are not orthonormal: pass them through torch.linalg.qr first")
     inner = copy.deepcopy(network.cell)  # a network of its own: freezing or moving it leaves the other alone
     cell = Projected(inner, V.to(network.h0), at.to(network.h0))
     E = None if network.E is None else network.E.detach()

@@ -11,18 +11,31 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
-from rnnlens.errors import RnnlensError
-
-if TYPE_CHECKING:
-    from rnnlens.networks.cells import Cell
+from rnnlens.common.errors import RnnlensError
 
 
-def scan(cell: Cell, e: Tensor, h0: Tensor) -> Tensor:
+class Recurrence(Protocol):
+    """What a scan needs of a cell h' = φ(h, d, u) with d = W e + b and u = U h + c."""
+
+    U: Any
+    c: Any
+    hidden: int
+    gates: ClassVar[int]
+    blocks: ClassVar[int]
+
+    @property
+    def output(self) -> slice: ...
+    def drive(self, e: Tensor) -> Tensor: ...
+    def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor: ...
+    def partials(self, h: Tensor, d: Tensor, u: Tensor) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+def scan(cell: Recurrence, e: Tensor, h0: Tensor) -> Tensor:
     """States (B, T+1, N), h0 first, of inputs e (B, T, D) from h0 (B, N).
 
     Under autocast the drives are computed in its precision, the recurrence, where errors add up, in the weights' own.
@@ -111,14 +124,14 @@ def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
     return torch.stack(states, 1)
 
 
-def _forward(cell: Cell, U: Tensor, c: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+def _forward(cell: Recurrence, U: Tensor, c: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
     U_t = U.t().contiguous()
     return lambda h, d: cell.combine(h, d, torch.addmm(c, h[:, cell.output], U_t))
 
 
 class _Scan(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, d: Tensor, h0: Tensor, U: Tensor, c: Tensor, cell: Cell) -> Tensor:
+    def forward(ctx: Any, d: Tensor, h0: Tensor, U: Tensor, c: Tensor, cell: Recurrence) -> Tensor:
         hs = repeat(_forward(cell, U, c), (d,), h0)
         ctx.save_for_backward(d, hs, U, c)
         ctx.cell = cell
@@ -135,7 +148,7 @@ class _Scan(torch.autograd.Function):
             return *_backward(ctx.cell, grad, *ctx.saved_tensors), None
 
 
-def _backward(cell: Cell, grad: Tensor, d: Tensor, hs: Tensor, U: Tensor, c: Tensor) -> tuple[Tensor, ...]:
+def _backward(cell: Recurrence, grad: Tensor, d: Tensor, hs: Tensor, U: Tensor, c: Tensor) -> tuple[Tensor, ...]:
     """Gradients of the drives, h0, U and c from that of the states."""
     T, B, _ = d.shape
     S, G, H = cell.blocks, cell.gates, cell.hidden

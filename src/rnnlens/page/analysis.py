@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rnnlens.analysis.claims import analysis_claims
+from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.context.probe import REVIEWS
-from rnnlens.experiments.claims import analysis_claims
-from rnnlens.experiments.table import PAPER, paper_column
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn

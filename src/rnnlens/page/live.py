@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rnnlens.analysis.analyze import MEASURES
 from rnnlens.analysis.people import people_say
 from rnnlens.context.strength import CHANGES, KINDS, NEGATES, clear_at, kind_of
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import LOWERED, RULES, WORD
-from rnnlens.experiments.analyze import MEASURES
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.cells import CELLS, Vanilla
 from rnnlens.runs import Run

@@ -14,11 +14,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rnnlens import __version__
+from rnnlens.common.provenance import KEY
+from rnnlens.common.version import __version__
 from rnnlens.page.drawing import template
 from rnnlens.page.live import Live
 from rnnlens.page.sections import Section, Story, marked, verdict
-from rnnlens.provenance import KEY
 
 HERE = Path(__file__).parent
 # In this order they are one module: each needs only what stands before it.

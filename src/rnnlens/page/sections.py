@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from rnnlens.common.errors import RnnlensError
 from rnnlens.context.blank import BlankInput
-from rnnlens.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.networks.cells import CELLS
 from rnnlens.page.drawing import Drawing, drawing

@@ -7,9 +7,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from rnnlens.artifacts import read_json
-from rnnlens.experiments.claims import signed
-from rnnlens.experiments.table import TITLES
+from rnnlens.analysis.claims import signed
+from rnnlens.analysis.table import TITLES
+from rnnlens.common.files import read_json
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.sections import Section, Story, architecture, drawn

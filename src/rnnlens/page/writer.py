@@ -8,20 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.artifacts import atomic_file, understood
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import atomic_file, understood
+from rnnlens.common.provenance import KEY
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import check_output
 from rnnlens.page.analysis import analysis_sections, analysis_story
 from rnnlens.page.live import live, no_network, stored_arrays
 from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
-from rnnlens.provenance import KEY
-from rnnlens.ranges import check_options
-from rnnlens.replacing import check_output
 from rnnlens.runs import Run, load, merge_results
 
 if TYPE_CHECKING:
-    from rnnlens.experiments.analyze import Analysis
+    from rnnlens.analysis.analyze import Analysis
 
 
 def report(run: Run | Analysis | Path | str, out: Path | str | None = None, words: int | None = None) -> Path:

@@ -1,10 +1,11 @@
-"""Training: one config, one loop."""
+"""Training: one loop, and the bundled settings."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rnnlens.training.config import TrainConfig
+from rnnlens.common.lazy import lazily
+from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
     from rnnlens.training.evaluation import Evaluation, evaluate
@@ -13,18 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainConfig", "train", "evaluate", "Evaluation", "start_config"]
 
-
-def __getattr__(name: str) -> Any:  # the command line reads TrainConfig for its flags: that must not import torch
-    if name == "train":
-        from rnnlens.training.loop import train
-
-        return train
-    if name == "start_config":
-        from rnnlens.training.fine_tuning import start_config
-
-        return start_config
-    if name in ("evaluate", "Evaluation"):
-        from rnnlens.training import evaluation
-
-        return getattr(evaluation, name)
-    raise AttributeError(f"module 'rnnlens.training' has no attribute {name!r}")
+# The command line reads TrainConfig for its flags: that must not import torch.
+__getattr__ = lazily(
+    __name__, {"train": "loop", "start_config": "fine_tuning", "evaluate": "evaluation", "Evaluation": "evaluation"}
+)

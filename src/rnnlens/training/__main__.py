@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import get_args, get_type_hints
 
-from rnnlens.errors import exit_code_of
+from rnnlens.common.errors import exit_code_of
+from rnnlens.runs.config import TrainConfig
 from rnnlens.training.command import SHAPE, given_fields, train_command
-from rnnlens.training.config import TrainConfig
 
 
 def parser() -> argparse.ArgumentParser:

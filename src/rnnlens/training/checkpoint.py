@@ -9,10 +9,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from rnnlens.artifacts import read_tensors, write_tensors
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import read_tensors, write_tensors
+from rnnlens.common.provenance import KEY, check_named, names_in
 from rnnlens.networks import Network
-from rnnlens.provenance import KEY, check_named, names_in
 
 Weights = dict[str, Tensor]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import check_options
-from rnnlens.terminal import say
-from rnnlens.training.config import TrainConfig
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options
+from rnnlens.common.terminal import say
+from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
     from rnnlens.runs import Run
@@ -88,7 +88,7 @@ def train_command(
         data = data.only([name.strip() for name in sources.split(",")])
     chosen = None
     if settings is not None or tuned:
-        from rnnlens.experiments.settings import TUNED, read_choice
+        from rnnlens.training.settings import TUNED, read_choice
 
         known = None if corpus == "toy" else data
         chosen = read_choice(settings or TUNED, arch or "gru", known)["parameters"]

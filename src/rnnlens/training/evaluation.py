@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from rnnlens.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError
 from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
 

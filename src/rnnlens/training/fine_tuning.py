@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import shown
-from rnnlens.training.config import TrainConfig
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import shown
+from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
     from rnnlens.runs import Run

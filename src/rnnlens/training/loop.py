@@ -11,8 +11,7 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,20 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 
-from rnnlens import __version__
-from rnnlens.artifacts import append_line, exclusive, fingerprint, read_lines, rewrite_lines, understood, write_json
+from rnnlens.common.errors import Diverged, RnnlensError, quoted
+from rnnlens.common.files import append_line, exclusive, fingerprint, read_lines, rewrite_lines, understood, write_json
+from rnnlens.common.progress import Advance, progress_bar
+from rnnlens.common.provenance import KEY, RUN_SCHEMA
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import FINGERPRINTED, check_file
+from rnnlens.common.version import __version__
 from rnnlens.corpora.vocab import PAD
-from rnnlens.errors import Diverged, RnnlensError, quoted
 from rnnlens.networks import Network, check_words
-from rnnlens.progress import Advance, progress_bar
-from rnnlens.provenance import KEY, RUN_SCHEMA
-from rnnlens.ranges import check_options
-from rnnlens.replacing import FINGERPRINTED, check_file
+from rnnlens.networks.devices import check_device, threads_for
 from rnnlens.runs import Run, load, read_about, weights_fingerprint, write_vocab, write_weights
+from rnnlens.runs.config import TrainConfig
 from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
-from rnnlens.training.config import TrainConfig
 from rnnlens.training.evaluation import evaluate_together, losses, read_out
 from rnnlens.training.optimiser import make_optimiser, shrink_words
 
@@ -342,13 +342,6 @@ def drop(
     return ids, mask
 
 
-def check_device(device: str | None) -> None:
-    if device not in (None, "cpu", "cuda"):
-        raise RnnlensError(f"device is {quoted(device)}: expected cpu or cuda (CUDA_VISIBLE_DEVICES picks which one)")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise RnnlensError("device is 'cuda', but torch sees no GPU here: use cpu")
-
-
 def _accelerator(config: TrainConfig, device: str | None) -> Accelerator:
     cpu = device == "cpu" or not torch.cuda.is_available()
     if config.precision == "bf16" and cpu:
@@ -357,18 +350,6 @@ def _accelerator(config: TrainConfig, device: str | None) -> Accelerator:
         # accelerate remembers the first settings of a process; a second run may want others.
         AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(cpu=cpu, mixed_precision="bf16" if config.precision == "bf16" else "no")
-
-
-@contextmanager
-def threads_for(network: Network, threads: int | None) -> Iterator[None]:
-    """CPU threads: the number asked for, else one for small networks, whose products are too short to share: on a busy
-    machine two threads that wait for each other can take many times as long as one."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or (1 if network.size <= 128 else before))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.networks import Network
-from rnnlens.training.config import TrainConfig
+from rnnlens.runs.config import TrainConfig
 
 RISES = (0.15, 0.5)  # shares of training between which sparsity rises: at first words have no effect to stay for
 

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnlens.artifacts import understood, write_json
+from rnnlens.common.display import percents
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import understood, write_json
+from rnnlens.common.ordinary import copy_ordinary
+from rnnlens.common.replacing import FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.sources import HUB
-from rnnlens.display import percents
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ordinary import copy_ordinary
-from rnnlens.replacing import FolderKind, atomic_folder, check_folder
-from rnnlens.runs import CONFIG, MODEL, Run, load_checked
+from rnnlens.runs.folder import CONFIG, MODEL, Run, load_checked
 
 KIND = "rnnlens"  # config.json's model_type
 CARD = "README.md"

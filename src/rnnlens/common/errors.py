@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import TextIO
 
-from rnnlens.terminal import allow_any_text, printable, say
+from rnnlens.common.terminal import allow_any_text, printable, say
 
 
 class RnnlensError(Exception):

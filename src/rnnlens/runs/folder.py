@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens import __version__
-from rnnlens.artifacts import (
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import (
     exclusive,
+    file_fingerprint,
     read_json,
     read_lines,
     read_marked_json,
@@ -24,11 +26,14 @@ from rnnlens.artifacts import (
     write_json,
     write_tensors,
 )
+from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
+from rnnlens.common.replacing import atomic_folder
+from rnnlens.common.version import __version__
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
-from rnnlens.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
-from rnnlens.training.config import TrainConfig
+from rnnlens.networks.projected import projected
+from rnnlens.runs import zoo
+from rnnlens.runs.config import TrainConfig
 
 SHARED = ("accuracy", "loss", KEY, "beginning", "ending")  # parts of results.json that several commands write
 CONFIG, MODEL = "config.json", "model.safetensors"  # what run.json and weights.safetensors are called in an export
@@ -52,7 +57,7 @@ class Run:
     def name(self) -> str:
         """`zoo:NAME` of a packaged run; otherwise its folder's name, without where it lies."""
         path = self.path.resolve()
-        return f"zoo:{path.name}" if path.parent == Path(__file__).resolve().parent / "zoo" else path.name
+        return f"zoo:{path.name}" if path.parent == zoo.HERE.resolve() else path.name
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -161,15 +166,13 @@ class Run:
 
     def without_subspace(self, network: Network | None = None) -> Network | None:
         """The network without the modifier subspace that an analysis stored; None if there was none."""
-        from rnnlens.context.subspace import project_out
-
         arrays = self.analysed()
         if "subspace" not in arrays:
             return None
         network = self.network if network is None else network
         with understood(self.path / "analysis.safetensors", "analysis of this network"):
             V, h_star = (arrays[name].to(network.h0) for name in ("subspace", "h_star"))
-            return project_out(network, V, h_star)
+            return projected(network, V, h_star @ V.t())
 
     def analysed(self) -> dict[str, Tensor]:
         """analysis.safetensors, or nothing yet; of the same analysis as results.json."""
@@ -238,15 +241,28 @@ def load(path: Path | str) -> Run:
     """Open a run folder, or one that `export` wrote: `.network`, `.vocab`, `.config`, `.results`, `.history`.
     `zoo:NAME` comes along."""
     if str(path).startswith("zoo:"):
-        from rnnlens.zoo import packaged
-
-        path = packaged(str(path).removeprefix("zoo:"))
+        path = zoo.packaged(str(path).removeprefix("zoo:"))
     path = Path(path)
     about = read_about(path)
     run = Run(path, about)
     if about.get("status") != "finished" or not run.weights.exists():
         raise RnnlensError(f"the run {quoted(str(path))} is not finished: run `rnnlens train` again with --resume")
     run.network, run.results  # noqa: B018 - whatever is damaged is told now, not in the middle of an analysis
+    return run
+
+
+def unpack(name: str, out: Path | str) -> Run:
+    """A copy of a packaged run that can be written to; one that is there already is opened."""
+    source, out = zoo.packaged(name), Path(out)
+    if not (out / "run.json").exists():
+        with atomic_folder(out) as temporary:
+            for path in source.iterdir():
+                if path.suffix in (".json", ".jsonl", ".safetensors", ".md"):
+                    shutil.copy(path, temporary / path.name)
+    run = load(out)
+    weights = [folder / "weights.safetensors" for folder in (out, source)]
+    if run.about != load(source).about or len({file_fingerprint(path) for path in weights}) > 1:
+        raise RnnlensError(f"{quoted(str(out))} holds another run: choose another folder with --out")
     return run
 
 

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rnnlens.artifacts import discard_temporary, new_temporary, read_json, sweep_temporaries, sync, told_plainly
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ordinary import is_ordinary, open_ordinary
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import discard_temporary, new_temporary, read_json, sweep_temporaries, sync, told_plainly
+from rnnlens.common.ordinary import is_ordinary, open_ordinary
 
 _LOOK = 1 << 16  # bytes at the beginning and at the end of a file in which its mark is searched
 FINGERPRINTED = rb'\A\{\s*"fingerprint": "'  # how `write_json` begins

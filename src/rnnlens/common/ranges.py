@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 LARGEST = 2**31 - 1  # of a count
 WIDEST = 2**16  # units of a network, components of an embedding: torch cannot address much larger products

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ranges import check_options
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options
 
 Schedule = Literal["cosine", "linear", "exponential", "constant"]
 Precision = Literal["fp32", "bf16"]

@@ -18,8 +18,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.analysis.accuracy import (
+    accuracy_experiments,
+    check_as_many,
+    other_words,
+    reviews_read,
+    reviews_to_read,
+)
+from rnnlens.analysis.claims import analysis_claims, counted
 from rnnlens.analysis.locate import find_line, states_of, stored_probes
-from rnnlens.artifacts import exclusive, write_json, write_tensors
+from rnnlens.common.display import Facts, Shown, percents, table_html
+from rnnlens.common.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.common.files import exclusive, write_json, write_tensors
+from rnnlens.common.progress import progress_bar
+from rnnlens.common.provenance import KEY
+from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import TENSORS, check_file, check_json
+from rnnlens.common.terminal import say
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.blank import BlankInput, blank_input
@@ -31,28 +46,12 @@ from rnnlens.context.perturbation import Perturbations
 from rnnlens.context.probe import probe_results
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
-from rnnlens.display import Facts, Shown, percents, table_html
 from rnnlens.dynamics import FixedPoints, LineAttractor
 from rnnlens.dynamics.view import principal_view
-from rnnlens.errors import RnnlensError, exit_code_of, quoted
-from rnnlens.experiments.accuracy import (
-    accuracy_experiments,
-    check_as_many,
-    other_words,
-    reviews_read,
-    reviews_to_read,
-)
-from rnnlens.experiments.claims import analysis_claims, counted
 from rnnlens.networks import Network, check_words
-from rnnlens.progress import progress_bar
-from rnnlens.provenance import KEY
-from rnnlens.ranges import check_options
-from rnnlens.replacing import TENSORS, check_file, check_json
-from rnnlens.runs import Run, load, merge_results
-from rnnlens.terminal import say
-from rnnlens.training.loop import threads_for
+from rnnlens.networks.devices import threads_for
+from rnnlens.runs import Run, load, merge_results, zoo
 
-ZOO = Path(__file__).parent.parent.resolve() / "zoo"
 MEASURES = ("strength", "error", "valence", "own", "norm", "tau", "on_positive", "on_negative")  # stored of each word
 EDGES = ("beginning", "ending")  # of documents
 LEAST = 5  # words: with fewer there is nothing to fit
@@ -155,7 +154,7 @@ class Analysis(Shown):
 
 
 def _check_not_packaged(folder: Path) -> None:
-    if folder.resolve().is_relative_to(ZOO):
+    if folder.resolve().is_relative_to(zoo.HERE.resolve()):
         raise RnnlensError("this run is part of the package: analyze a copy of it, with `rnnlens demo --out RUN`")
 
 
@@ -304,7 +303,7 @@ def analyze(
 def analyze_command(
     run: Path | str, corpus: str | None, *, reviews: int | None = None, overwrite: bool = False, **options: Any
 ) -> Analysis:
-    """What `rnnlens analyze` and `python -m rnnlens.experiments.analyze` both do: analyze a run and save it there."""
+    """What `rnnlens analyze` and `python -m rnnlens.analysis.analyze` both do: analyze a run and save it there."""
     check_options("analyze", options, reviews=reviews)
     opened = load(run)
     _, data = _opened(opened, corpus)
@@ -404,8 +403,8 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """`python -m rnnlens.experiments.analyze`: where the command line's own parts are missing."""
-    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.analyze", description=__doc__)
+    """`python -m rnnlens.analysis.analyze`: where the command line's own parts are missing."""
+    parser = argparse.ArgumentParser(prog="python -m rnnlens.analysis.analyze", description=__doc__)
     parser.add_argument("run", help="a run folder")
     parser.add_argument("--corpus", help="its prepared corpus: adds the accuracy experiments")
     parser.add_argument("--device", choices=["cpu", "cuda"], help="where to compute")

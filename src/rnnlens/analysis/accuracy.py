@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from rnnlens.artifacts import understood
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import understood
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import (
     Perturbations,
@@ -25,7 +26,6 @@ from rnnlens.context.perturbation import (
 )
 from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
 from rnnlens.dynamics import LineAttractor
-from rnnlens.errors import RnnlensError, quoted
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 RUN_SCHEMA = 2  # of run folders and baselines; a reader of runs refuses what is newer
 KEY = "provenance"

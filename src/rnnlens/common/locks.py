@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import IO, Any
 
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.ordinary import open_lock
-from rnnlens.terminal import say
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ordinary import open_lock
+from rnnlens.common.terminal import say
 
 BRIEF, LIMIT = 1.0, 600.0  # seconds to wait: without `wait` (workers of a killed command may be ending), and with it
 ANNOUNCE, POLL = 1.0, 0.02  # seconds until waiting is announced, and between two attempts

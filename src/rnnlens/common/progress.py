@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rnnlens.terminal import console, printable
+from rnnlens.common.terminal import console, printable
 
 Advance = Callable[..., None]
 

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.errors import RnnlensError, quoted
-from rnnlens.locks import LIMIT, take_lock
-from rnnlens.ordinary import open_ordinary, read_ordinary
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.locks import LIMIT, take_lock
+from rnnlens.common.ordinary import open_ordinary, read_ordinary
 
 SCHEMA = 1  # of prepared corpora; a reader refuses what is newer (`provenance.RUN_SCHEMA` is that of run folders)
 

@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 from typing import IO
 
-from rnnlens.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 
 _KINDS = {
     stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder",

@@ -1,0 +1,54 @@
+"""What is in a corpus, in numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.splits import Split, blocks_of
+
+
+def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
+    """For each split: reviews, share of positive ones, words, quantiles of words per review, share of `<unk>`."""
+    return {
+        name: _statistics(split.lengths, split.labels, _unknown(split, corpus.vocab.unk))
+        for name, split in corpus.splits.items()
+    }
+
+
+def source_statistics(corpus: Corpus) -> dict[str, dict[str, dict[str, Any]]]:
+    """The same for each of several sources: source → split → statistics. A split without documents of a source is left
+    out; none for a corpus of one source."""
+    found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in corpus.sources}
+    for part, split in corpus.splits.items() if found else ():
+        unknown = _unknown(split, corpus.vocab.unk)
+        for name, statistics_of in found.items():
+            chosen = corpus._of_sources(split, [name])
+            if len(chosen):
+                statistics_of[part] = _statistics(split.lengths[chosen], split.labels[chosen], unknown[chosen])
+    return found
+
+
+def _statistics(lengths: np.ndarray, labels: np.ndarray, unknown: np.ndarray) -> dict[str, Any]:
+    """Of documents by their lengths, labels and unknown words, (n,) each."""
+    marks = ("min", "5%", "25%", "median", "75%", "95%", "max")
+    quantiles = np.quantile(lengths, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1], method="nearest") if len(lengths) else []
+    return {
+        "reviews": len(labels),
+        "positive": float(labels.mean()) if len(labels) else 0.0,
+        "words": int(lengths.sum()),
+        "words per review": dict(zip(marks, map(int, quantiles), strict=False)),
+        "unknown": int(unknown.sum()) / max(1, int(lengths.sum())),
+    }
+
+
+def _unknown(split: Split, unk: int) -> np.ndarray:
+    """How many words of each document are unknown, (n,) int64."""
+    counts, done = np.zeros(len(split), np.int64), 0
+    for block in blocks_of(split.ids) if unk >= 0 else ():
+        at = done + np.flatnonzero(block == unk)
+        counts += np.bincount(np.searchsorted(split.offsets, at, side="right") - 1, minlength=len(split))
+        done += len(block)
+    return counts

@@ -1,0 +1,168 @@
+"""Codes → ids: once every text has been seen, documents are dealt to splits, words counted, and codes looked up.
+
+`index_texts` is the whole way from texts to what `prepare` writes and `Corpus.from_texts` holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.corpora.encoding import Codes, Dictionary, spool_texts
+from rnnlens.corpora.options import PrepareConfig
+from rnnlens.corpora.overlap import overlapping
+from rnnlens.corpora.splits import PARTS
+from rnnlens.corpora.spool import Spool
+from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
+
+OVERLAP = "overlap with validation or test"  # why a training document is left out
+HELD_OVERLAP = "overlap of validation with test"  # why a validation document is
+Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, the label of each
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """Every document read: the words, the table code → id; each final split as the number of a source, a spool and a
+    mask (n,) of it, source by source; and how many documents of each source were left out, by reason."""
+
+    vocab: Vocab
+    table: np.ndarray
+    parts: Mapping[str, list[tuple[int, Spool, np.ndarray]]]
+    dropped: list[dict[str, int]]
+
+
+def index_texts(
+    sources: Sequence[Mapping[str, Spool]],
+    chunks: Iterable[tuple[Place, pl.Series]],
+    config: PrepareConfig,
+    rng: np.random.Generator,
+    names: Sequence[str] = (),
+) -> Indexed:
+    """Split chunks of texts into the spools of each source, deal the documents of each to the final splits, and count
+    the words of train. Of several sources, which have `names`, overlapping documents are left out."""
+    dictionary, dropped = Dictionary(), [{"no words": 0} for _ in sources]
+
+    def spool(place: Place, chunk: Codes) -> None:
+        number, split, labels = place
+        codes, lengths = _last_words(chunk.codes, chunk.lengths, config.max_words)
+        kept = lengths > 0
+        dropped[number]["no words"] += int(np.count_nonzero(~kept))
+        sources[number][split].append(codes, lengths[kept], labels[kept])
+
+    spool_texts(dictionary, chunks, spool)
+    shares = {"test": config.test, "validation": config.validation}
+    whose = [f" of {quoted(name, 200)}" for name in names] or [""]
+    dealt = [deal(spools, shares, rng, config.neighbours, of) for spools, of in zip(sources, whose, strict=True)]
+    parts = {
+        part: [(number, *found[part]) for number, found in enumerate(dealt) if part in found]
+        for part in PARTS
+        if any(part in found for found in dealt)
+    }
+    if len(sources) > 1:
+        drop_overlaps(parts, dropped)
+        for (_, spool_, chosen), of, reasons in zip(parts["train"], whose, dropped, strict=True):
+            _check_both_classes(
+                spool_.labels[chosen], of, f"{reasons[OVERLAP]:,} overlap with validation or test reviews"
+            )
+    counts = np.sum([count_words(*place[1:], dictionary.size) for place in parts["train"]], axis=0)
+    found = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
+    return Indexed(*found, parts, dropped)
+
+
+def drop_overlaps(parts: dict[str, list[tuple[int, Spool, np.ndarray]]], dropped: Sequence[dict[str, int]]) -> None:
+    """Leave out the training documents that overlap with validation or test documents of any source, and the validation
+    documents that overlap with test documents: `Corpus.refit` trains on them. Counts them in `dropped`."""
+    for part, others, reason in (("train", ("validation", "test"), OVERLAP), ("validation", ("test",), HELD_OVERLAP)):
+        for counts in dropped:
+            counts[reason] = 0
+        places, held_out = parts.get(part, []), [place[1:] for other in others for place in parts.get(other, ())]
+        masks = overlapping([place[1:] for place in places], held_out)
+        parts[part] = [(*place[:2], place[2] & ~mask) for place, mask in zip(places, masks, strict=True)]
+        for (number, _, chosen), mask in zip(places, masks, strict=True):
+            dropped[number][reason] = int((chosen & mask).sum())
+    if not any(chosen.any() for _, _, chosen in parts["validation"]):
+        del parts["validation"]
+
+
+def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Documents end to end, each cut to its last `most` words."""
+    if most is None or lengths.max(initial=0) <= most:
+        return codes, lengths
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # words from here to the document's end
+    return codes[left <= most], np.minimum(lengths, most)
+
+
+def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator, run: int = 1) -> np.ndarray:
+    """A mask (n,) of `fraction` of the documents, chosen by `rng` in runs of neighbours, the same fraction of each
+    class."""
+    chosen = np.zeros(len(labels), dtype=bool)
+    for label in (0, 1):
+        members = np.flatnonzero(labels == label)
+        run = max(1, min(run, len(members)))  # a longer run is the whole class
+        first = run * rng.permutation(-(-len(members) // run))  # of each run, in random order
+        order = (first[:, None] + np.arange(run)).ravel()
+        chosen[members[order[order < len(members)][: round(fraction * len(members))]]] = True
+    return chosen
+
+
+def count_words(spool: Spool, chosen: np.ndarray, size: int) -> np.ndarray:
+    """How often each code occurs in the chosen documents, (size,) int64."""
+    counts = np.zeros(size, dtype=np.int64)
+    lengths = spool.lengths
+    for documents, codes in spool.blocks():
+        counts += np.bincount(codes[np.repeat(chosen[documents], lengths[documents])], minlength=size)
+    return counts
+
+
+def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_count: int) -> tuple[Vocab, np.ndarray]:
+    """The `vocab_size` − 1 most frequent words after `<unk>`, ties in alphabetical order; and the table code → id.
+
+    A literal `<pad>` is no word: it is how no input is written in a sentence. In a review it reads as `<unk>`.
+    """
+    frequent = (
+        words.with_columns(count=pl.Series(counts[words["code"].to_numpy()]))
+        .filter((pl.col("count") >= max(1, min_count)) & ~pl.col("word").is_in([UNK, PAD_WORD]))
+        .sort("count", "word", descending=[True, False])
+        .head(vocab_size - 1)
+    )
+    known = frequent["count"].to_numpy()
+    table = np.zeros(len(counts), dtype=np.uint16 if len(frequent) < 1 << 16 else np.uint32)
+    table[frequent["code"].to_numpy()] = np.arange(1, len(frequent) + 1)
+    return Vocab([UNK, *frequent["word"].to_list()], np.concatenate([[counts.sum() - known.sum()], known])), table
+
+
+def deal(
+    spools: Mapping[str, Spool], shares: Mapping[str, float], rng: np.random.Generator, run: int = 1, of: str = ""
+) -> dict[str, tuple[Spool, np.ndarray]]:
+    """The final splits, each as a spool and a mask (n,) of its documents.
+
+    `shares` says what part of train each split that the source lacks takes out of it, class by class, in runs of
+    so many neighbours. `of` names the source in errors.
+    """
+    parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
+    spool, train = parts["train"]
+    for part in [part for part, share in shares.items() if part not in parts and share > 0]:
+        members = np.flatnonzero(train)
+        held_out = members[stratified(spool.labels[members], shares[part], rng, run)]
+        if len(held_out):
+            mask = np.zeros_like(train)
+            mask[held_out] = True
+            train[held_out] = False
+            parts[part] = (spool, mask)
+    for split, (held, _) in parts.items():
+        if not len(held.labels):
+            raise RnnlensError(
+                f"no review of the {split} split{of} has words: expected reviews with words, or no such split"
+            )
+    _check_both_classes(spool.labels[train], of, "expected reviews of both classes, with words")
+    return {part: parts[part] for part in PARTS if part in parts}
+
+
+def _check_both_classes(labels: np.ndarray, of: str, why: str) -> None:
+    for code, name in enumerate(("negative", "positive")):
+        if not np.any(labels == code):
+            raise RnnlensError(f"no {name} review{of} is left to train on: {why}")

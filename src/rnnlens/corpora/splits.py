@@ -1,0 +1,152 @@
+"""Labelled documents as ids, end to end: in memory, or mapped from a file."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from rnnlens.common.errors import RnnlensError
+from rnnlens.corpora.vocab import PAD, Vocab
+
+PARTS = ("train", "validation", "test")
+_LARGE = 1 << 27  # bytes of a mapped file beyond which its pages are given back
+_MANY = 512  # documents after which they are: each may bring in some hundred kilobytes around it
+_BLOCK = 1 << 22  # ids looked at in one go, where a whole array may not fit in memory
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """n labelled documents, end to end.
+
+    ids      (words,)  uint16 or uint32, the documents one after the other; may be mapped from disk
+    offsets  (n + 1,)  int64, document i is ids[offsets[i]:offsets[i + 1]]
+    labels   (n,)      uint8, 1 positive, 0 negative
+    sources  (n,)      uint8, the number of each document's source in `Corpus.sources`; None in a corpus of one source
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    labels: np.ndarray
+    sources: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Words of each document, (n,) int64."""
+        return np.diff(self.offsets)
+
+    def document(self, i: int) -> np.ndarray:
+        """Ids of one document, (T,) int64."""
+        i = range(len(self))[i]
+        return np.asarray(self.ids[self.offsets[i] : self.offsets[i + 1]], dtype=np.int64)
+
+    def batch(
+        self, indices: Sequence[int] | np.ndarray, max_words: int | None = None, keep: Literal["last", "first"] = "last"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Documents side by side: ids (B, T) int64 with PAD on the right, lengths (B,) int64.
+
+        Longer ones are cut to their `keep` `max_words` words. T is the longest length, at least 1.
+        """
+        starts, lengths = self._spans(np.asarray(indices, dtype=np.int64))
+        if max_words is not None:
+            kept = np.minimum(lengths, max_words)
+            starts, lengths = starts + (lengths - kept if keep == "last" else 0), kept
+        padded = np.full((len(lengths), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
+        padded[np.arange(padded.shape[1]) < lengths[:, None]] = self._gather(starts, lengths)
+        return padded, lengths
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> Split:
+        """The chosen documents, in that order, as a Split of their own in memory."""
+        indices = np.asarray(indices, dtype=np.int64)
+        starts, lengths = self._spans(indices)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        sources = None if self.sources is None else np.asarray(self.sources[indices])
+        return Split(self._gather(starts, lengths), offsets, np.asarray(self.labels[indices]), sources)
+
+    def join(self, other: Split) -> Split:
+        """These documents, then the other's, in memory."""
+        if (self.sources is None) != (other.sources is None):
+            raise RnnlensError("one split has sources, the other has none: expected both to be of one corpus")
+        return Split(
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            np.concatenate([self.labels, other.labels]),
+            None if self.sources is None or other.sources is None else np.concatenate([self.sources, other.sources]),
+        )
+
+    def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        self._looked_at[0] += len(starts)
+        found = np.asarray(self.ids[_positions(starts, lengths)])
+        if self._looked_at[0] >= _MANY:
+            self._looked_at[0] = 0
+            give_back(self.ids)
+        return found
+
+    @cached_property
+    def _looked_at(self) -> list[int]:
+        """How many documents were read since pages were last given back."""
+        return [0]
+
+    def _spans(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        indices = np.where(indices < 0, indices + len(self), indices)
+        starts = self.offsets[indices]
+        return starts, self.offsets[indices + 1] - starts
+
+    def __repr__(self) -> str:
+        positive = self.labels.mean() if len(self) else 0.0
+        return f"Split({len(self):,} reviews, {positive:.0%} positive, {len(self.ids):,} words)"
+
+
+def split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:
+    """Lists of ids and their labels as a split, checked."""
+    rows = [np.asarray(document, dtype=np.int64).reshape(-1) for document in documents]
+    classes = np.asarray(labels).reshape(-1)
+    if len(rows) != len(classes):
+        raise RnnlensError(f"got {len(rows)} documents and {len(classes)} labels: expected one label a document")
+    if not np.isin(classes, (0, 1)).all():
+        raise RnnlensError(f"labels hold {classes[~np.isin(classes, (0, 1))][0]!r:.40}: expected 0 and 1")
+    ids = np.concatenate([np.zeros(0, np.int64), *rows])
+    if len(ids) and not 0 <= ids.min() <= ids.max() < n_words:
+        raise RnnlensError(f"ids reach from {ids.min()} to {ids.max()}: expected 0 … {n_words - 1}, as the words have")
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    return Split(ids.astype(np.uint16 if n_words <= 1 << 16 else np.uint32), offsets, classes.astype(np.uint8))
+
+
+def _positions(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Indices start, start + 1, … of every span, one span after the other."""
+    shifts = starts - (np.cumsum(lengths) - lengths)
+    return np.repeat(shifts, lengths) + np.arange(lengths.sum())
+
+
+def give_back(ids: np.ndarray) -> None:
+    """Pages of a mapped file that were looked at count as this process's memory until the system wants them: those of
+    a large file are given back at once. They stay in the system's cache, where the next look finds them."""
+    mapped = getattr(ids, "_mmap", None)
+    if mapped is not None and ids.nbytes > _LARGE and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def blocks_of(array: np.ndarray) -> Iterator[np.ndarray]:
+    """An array, mapped or not, a block at a time."""
+    for i in range(0, len(array), _BLOCK):
+        yield array[i : i + _BLOCK]
+        give_back(array)
+
+
+def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split]) -> str:
+    """One name for ids, labels and words, however they are stored."""
+    digest = hashlib.sha256("\n".join(vocab.words).encode())
+    for name, split in splits.items():
+        digest.update(f"{name} {len(split)} {len(split.ids)}".encode())
+        for array in (split.offsets, split.labels, split.ids, split.sources):
+            for block in () if array is None else blocks_of(array):
+                digest.update(np.ascontiguousarray(block).data)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,30 @@
+"""Where to compute: devices by name, and how many CPU threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.networks.network import Network
+
+
+def check_device(device: str | None) -> None:
+    if device not in (None, "cpu", "cuda"):
+        raise RnnlensError(f"device is {quoted(device)}: expected cpu or cuda (CUDA_VISIBLE_DEVICES picks which one)")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise RnnlensError("device is 'cuda', but torch sees no GPU here: use cpu")
+
+
+@contextmanager
+def threads_for(network: Network, threads: int | None) -> Iterator[None]:
+    """CPU threads: the number asked for, else one for small networks, whose products are too short to share: on a busy
+    machine two threads that wait for each other can take many times as long as one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or (1 if network.size <= 128 else before))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

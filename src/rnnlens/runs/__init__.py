@@ -1,0 +1,31 @@
+"""Runs: the folder of one trained network, how it was trained, packaged networks, and export."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rnnlens.common.lazy import lazily
+
+if TYPE_CHECKING:
+    from rnnlens.runs.config import TrainConfig
+    from rnnlens.runs.exporting import export
+    from rnnlens.runs.folder import (
+        Run,
+        load,
+        load_checked,
+        load_weights,
+        merge_results,
+        read_about,
+        unpack,
+        weights_fingerprint,
+        write_vocab,
+        write_weights,
+    )
+
+__all__ = [
+    "Run", "load", "load_checked", "load_weights", "merge_results", "read_about", "unpack", "weights_fingerprint",
+    "write_vocab", "write_weights", "TrainConfig", "export",
+]  # fmt: skip
+
+_HOMES = {"TrainConfig": "config", "export": "exporting"}
+__getattr__ = lazily(__name__, {name: _HOMES.get(name, "folder") for name in __all__})

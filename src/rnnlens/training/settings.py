@@ -1,0 +1,51 @@
+"""Settings that a search chose on validation reviews: `sweep` writes them; `train`, `baselines`, `reproduce` read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import read_json, understood
+
+if TYPE_CHECKING:
+    from rnnlens.corpora.corpus import Corpus
+
+PACKAGED = Path(__file__).with_suffix(".json")
+"""Bundled settings of all ten models, chosen on IMDB's validation reviews: those of Table 1."""
+
+TUNED = Path(__file__).with_name("tuned.json")
+"""Bundled settings of the four networks, chosen on the validation texts of five sources: those of `train --tuned`."""
+
+
+def read_settings(path: Path | str, model: str) -> dict[str, Any]:
+    """The parameters that a sweep chose for a model."""
+    chosen = read_choice(path, model)
+    with understood(path, "settings of a sweep"):
+        return dict(chosen["parameters"])
+
+
+def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> dict[str, Any]:
+    """The same with how it was chosen: validation accuracy, trial, of how many. For another corpus than it was chosen
+    on, the epochs are those that make about as many steps: at least two, at most three times as many. Where an epoch
+    has fewer than 40 steps, batches are smaller, down to 32 reviews."""
+    content = read_json(path)
+    if content.get("kind") != "settings":
+        raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
+    with understood(path, "settings of a sweep"):
+        models = dict(content["models"])
+        if model not in models:
+            raise RnnlensError(
+                f"{quoted(str(path))} has no settings for {quoted(model)}, only for {quoted(', '.join(models))}: "
+                f"run `rnnlens sweep CORPUS --model {model}` first"
+            )
+        choice = dict(models[model])
+        documents = content.get("documents")
+        if corpus is None or documents is None or corpus.fingerprint == content["corpus"]:
+            return choice
+        there = choice["parameters"]["epochs"]
+        epochs = min(3 * there, max(2, round(there * documents / max(1, len(corpus.train)))))
+        parameters = {**choice["parameters"], "epochs": epochs}
+        if "batch" in parameters:
+            parameters["batch"] = min(parameters["batch"], max(32, len(corpus.train) // 40))
+        return {**choice, "parameters": parameters}
