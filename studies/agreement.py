@@ -48,7 +48,7 @@ def measure(runs: list[Path], trees: Path | None, lexicons: list[str]) -> dict[s
         for one in found.scores:
             name = f"{arch}, consensus of {len(some)}" if one.name == CONSENSUS else Path(one.name).name
             words = {word: round(one.strengths[word], 2) for word in WORDS if word in one.strengths}
-            record[name] = {**one.results(), "in_phrases": in_phrases(one), "words": words}
+            record[name] = {**one.to_dict(), "in_phrases": in_phrases(one), "words": words}
             print(name, {least: score.r for least, score in one.by_strength.items()}, flush=True)
         if arch == "gru":
             write_figure(found.figure(), FIGURE)

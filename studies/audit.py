@@ -28,7 +28,7 @@ def measure(trees: Path | None) -> dict[str, Any]:
     """Every network's audit as plain data. Phrases of other people are counted, and none is kept."""
     found = {}
     for name in NETWORKS:
-        result = rnnlens.audit(f"zoo:{name}", trees, worst=WORST).results()
+        result = rnnlens.audit(f"zoo:{name}", trees, worst=WORST).to_dict()
         found[name] = _rounded({**result, "people": [{**group, "worst": []} for group in result["people"]]})
         print(name, {kind["kind"]: kind["accuracy"] for kind in found[name]["kinds"]}, flush=True)
     return found

@@ -130,7 +130,7 @@ def main() -> None:
     rows = {}
     for name, values in measured.items():
         scores = {(least, split): correlate(values, people, split, least) for least in LEAST for split in SPLITS}
-        rows[name] = {f"{least} phrases, {split}": score.results() for (least, split), score in scores.items()}
+        rows[name] = {f"{least} phrases, {split}": score.to_dict() for (least, split), score in scores.items()}
         if name != "strength":
             rows[name]["gain over strength"] = {
                 f"{least} phrases, {split}": gain(measured["strength"], values, people, split, least)

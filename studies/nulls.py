@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 import rnnlens
-from rnnlens.analysis.claims import NULLS, analysis_claims
+from rnnlens.analysis.claims import NULLS
+from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.common.files import atomic_file, write_json
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.reading import read_corpus

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 import rnnlens
-from rnnlens.analysis.claims import NULLS, analysis_claims
+from rnnlens.analysis.claims import NULLS
+from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.corpora import Corpus
 from studies.pages import write_page
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 import rnnlens
-from rnnlens.analysis.claims import analysis_claims
+from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.common.files import write_json, write_tensors
 from rnnlens.common.provenance import KEY, RUN_SCHEMA
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlens import Network, analyze
-from rnnlens.analysis.accuracy import sample
+from rnnlens.analysis.perturb import sample
 from rnnlens.corpora.corpus import Corpus
 
 WORDS = [f"w{i}" for i in range(40)]

@@ -259,14 +259,14 @@ def trees_of(network):
 
 
 def test_results_are_plain_and_the_display_shows_words_as_text(found):
-    stored = json.loads(json.dumps(found.results()))
+    stored = json.loads(json.dumps(found.to_dict()))
     assert stored["networks"][CONSENSUS]["strength"]["20"]["all"]["words"] == len(MODIFIERS) + 5
     assert {row["word"] for row in stored["words"]} >= set(MODIFIERS)
     assert "consensus" in repr(found) and "furthest from people" in found._repr_html_()
 
 
 def test_the_figure_names_words_and_hostile_ones_stay_text(found):
-    results = found.results()
+    results = found.to_dict()
     results["words"][0]["word"] = "<b>evil</b>"
     figure = figures.agreement(results)
     assert "not" in [note.text for note in found.figure().layout.annotations]

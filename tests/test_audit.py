@@ -133,7 +133,7 @@ def test_kinds_that_the_vocabulary_has_no_words_for_are_named():
 
 
 def test_results_are_plain_and_the_record_shows_itself(found):
-    results = found.results()
+    results = found.to_dict()
     assert results["kinds"][1]["right"] == 24 and results["kinds"][1]["worst"][0]["expected"] == "negative"
     assert "negated positive 67 %" in repr(found) and "24 of 36" in repr(found["negated positive"])
     assert "<td>66.7 % (50.3 – 79.8)</td>" in found._repr_html_() and "i did not find it nice" in found._repr_html_()

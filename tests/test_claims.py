@@ -6,7 +6,8 @@ import pytest
 
 import rnnlens
 from rnnlens.analysis import claims
-from rnnlens.analysis.claims import analysis_claims, counted, phrases_right, sign_pattern
+from rnnlens.analysis.claims import counted
+from rnnlens.analysis.paper_claims import analysis_claims, phrases_right, sign_pattern
 from rnnlens.page.sections import verdict
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, adapt, from_torch, train
-from rnnlens.analysis.analyze import check_results
+from rnnlens.analysis.record import check_results
 from rnnlens.baselines import ModifierConvolution
 from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
 from rnnlens.dynamics import FixedPoints, find_fixed_points, fit_line_attractor, jacobians, linear_modes, linearise
@@ -62,7 +62,7 @@ def test_line_modes_and_stability_are_those_at_the_points_own_input() -> None:
     line = fit_line_attractor(network, points)
     assert torch.equal(line.inputs, HELD)
     assert line.integration_eigenvalue == pytest.approx(AT_INPUT, abs=1e-9)
-    assert line.results()["integration_eigenvalue"][0] == pytest.approx(AT_INPUT, abs=1e-9)
+    assert line.to_dict()["integration_eigenvalue"][0] == pytest.approx(AT_INPUT, abs=1e-9)
     exact = torch.autograd.functional.jacobian(lambda h: network.step(h, HELD), line.h_star)
     torch.testing.assert_close(line.modes.J, exact, rtol=0, atol=1e-12)
     left = line.modes.left[line.modes.integration].real

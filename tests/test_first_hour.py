@@ -97,7 +97,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments):
 
 def test_a_network_that_always_reads_the_same_is_analysed(network):
     """Without a range of readings there is nothing to divide by, and that is said."""
-    from rnnlens.analysis.analyze import warnings_of
+    from rnnlens.analysis.locate import warnings_of
     from rnnlens.context import BlankInput
 
     line = rnnlens.analyze(network).line

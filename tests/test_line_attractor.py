@@ -75,7 +75,7 @@ def test_every_architecture_and_precision(arch):
     points = find_fixed_points(network, torch.tanh(normal(60, network.size)).float(), mode="slow")
     line = fit_line_attractor(network, points.starts)
     assert line.knots.dtype == torch.float32 and line.nearest(points.states).shape == points.states.shape
-    assert line.results().keys() >= {"pc1_variance", "integration_eigenvalue", "readout_alignment"}
+    assert line.to_dict().keys() >= {"pc1_variance", "integration_eigenvalue", "readout_alignment"}
 
 
 def test_the_nearest_point_is_looked_for_on_every_segment():

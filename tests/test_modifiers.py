@@ -245,7 +245,7 @@ def test_impulse_responses_return_to_the_line(known):
     network, _, line, _, _, subspace = known
     found = impulse(network, line, subspace, "not")
     torch.testing.assert_close(found.distance, 2 * torch.exp(-torch.arange(31).double() / FAST))
-    assert found.results()["tau"] == pytest.approx(FAST, rel=0.02)
+    assert found.to_dict()["tau"] == pytest.approx(FAST, rel=0.02)
 
 
 def test_one_bilinear_term_explains_everything(known):
@@ -330,7 +330,7 @@ def test_what_accuracy_hangs_on(known):
     assert found.removed[1].accuracy == pytest.approx(kept) and found.removed[1].p < 1e-3
     assert found.removed[1].interval[0] < found.removed[1].difference < found.removed[1].interval[1] < 0
     assert np.median([d.accuracy for d in found.random[1]]) == 1
-    assert json.loads(json.dumps(found.results()))["removed"]["1"]["n"] == 60
+    assert json.loads(json.dumps(found.to_dict()))["removed"]["1"]["n"] == 60
 
 
 def test_batches_do_not_change_logits_and_shuffling_keeps_words(known):
@@ -475,7 +475,7 @@ def test_reports_of_foreign_networks_stand_alone(known, tmp_path):
 
 
 def test_doubtful_networks_are_told(known):
-    from rnnlens.analysis.analyze import warnings_of
+    from rnnlens.analysis.locate import warnings_of
     from rnnlens.context import BlankInput
 
     network, _, line, *_ = known

@@ -22,7 +22,8 @@ def test_the_wheel_is_whole_and_has_nothing_else(files):
     wanted = {name for name in wanted if "__pycache__" not in name and ".egg-info" not in name}
     assert {name for name in wheel if ".dist-info/" not in name} == wanted
     for name in ("py.typed", "training/settings.json", "page/template.html", "analysis/people.json",
-                 "page/script/main.js", "zoo/reviews-gru/weights.safetensors", "zoo/reviews-gru/run.json"):  # fmt: skip
+                 "page/script/main.js", "runs/zoo/reviews-gru/weights.safetensors",
+                 "runs/zoo/reviews-gru/run.json"):  # fmt: skip
         assert f"rnnlens/{name}" in wheel
 
 

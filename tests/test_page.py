@@ -16,7 +16,7 @@ from browser import axe, draw_all, opened
 from handmade import handmade
 
 import rnnlens
-from rnnlens.analysis.claims import points
+from rnnlens.analysis.paper_claims import points
 from rnnlens.analysis.table import TITLES, table_results
 from rnnlens.common.files import write_json
 from rnnlens.context import Probes, linear_effects, project_out

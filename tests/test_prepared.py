@@ -546,7 +546,7 @@ def test_a_corpus_from_ones_own_ids():
 
 def test_pages_of_a_large_corpus_are_given_back(tmp_path, monkeypatch):
     """A mapped file of 64 MB, read all over: what is resident stays small, and what is read stays right."""
-    from rnnlens.corpora import corpus as module
+    from rnnlens.corpora import splits as module
 
     def resident():
         return int(re.search(r"RssFile:\s+(\d+)", Path("/proc/self/status").read_text())[1]) // 1024
@@ -563,5 +563,5 @@ def test_pages_of_a_large_corpus_are_given_back(tmp_path, monkeypatch):
         np.testing.assert_array_equal(found[7], ids[(start + 7) << 10 : (start + 8) << 10])
         most = max(most, resident())
     assert most - before < 16  # megabytes
-    assert sum(int(block.sum()) for block in module._parts(split.ids)) == int(ids.sum(dtype=np.int64))
+    assert sum(int(block.sum()) for block in module.blocks_of(split.ids)) == int(ids.sum(dtype=np.int64))
     assert resident() - before < 16

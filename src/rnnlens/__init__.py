@@ -40,7 +40,7 @@ _HOMES = {
     "project_out": "context",
     "fit_bilinear": "context",
     "analyze": "analysis.analyze",
-    "Analysis": "analysis.analyze",
+    "Analysis": "analysis.record",
     "agreement": "analysis.agreement",
     "Agreement": "analysis.agreement",
     "audit": "analysis.audit",
@@ -66,8 +66,9 @@ __all__ = [  # once more, and plainly: type checkers read it
 
 if TYPE_CHECKING:
     from rnnlens.analysis.agreement import Agreement, agreement
-    from rnnlens.analysis.analyze import Analysis, analyze
+    from rnnlens.analysis.analyze import analyze
     from rnnlens.analysis.audit import Audit, KindAudit, audit
+    from rnnlens.analysis.record import Analysis
     from rnnlens.common.errors import RnnlensError
     from rnnlens.context import (
         Modifiers,

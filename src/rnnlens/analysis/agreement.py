@@ -64,11 +64,11 @@ class Scores:
                 found.append([reading, f"≥ {least}", split, str(score.words), *cells])
         return found
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "strength": _nested(self.by_strength),
             "behaviour": None if self.by_behaviour is None else _nested(self.by_behaviour),
-            "lexicons": {name: found.results() for name, found in self.rankings.items()},
+            "lexicons": {name: found.to_dict() for name, found in self.rankings.items()},
         }
 
 
@@ -86,7 +86,7 @@ class Agreement(Shown):
         names = ", ".join(one.name for one in self.scores)
         raise RnnlensError(f"there is no network {quoted(name)}: expected one of {quoted(names, 300)}")
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data. Words are those with enough phrases that some network knows, most phrases first."""
         phrases, strength = self.people.phrases(), self.people.strength()
         rows = [i for i in np.argsort(-phrases, kind="stable").tolist() if phrases[i] >= LEAST[0]]
@@ -98,7 +98,7 @@ class Agreement(Shown):
                 words.append({"word": word, "people": float(strength[i]), "phrases": int(phrases[i]), "strength": ours})
         return {
             "source": self.people.source,
-            "networks": {one.name: one.results() for one in self.scores},
+            "networks": {one.name: one.to_dict() for one in self.scores},
             "words": words,
         }
 
@@ -106,7 +106,7 @@ class Agreement(Shown):
         """Words that lie furthest from the straight line through all of them, each with its strength in people's
         judgement, in the network, and what the line expects people to say."""
         name = self.scores[-1].name if name is None else self[name].name
-        rows = [(row["word"], row["people"], row["strength"][name]) for row in self.results()["words"]
+        rows = [(row["word"], row["people"], row["strength"][name]) for row in self.to_dict()["words"]
                 if name in row["strength"]]  # fmt: skip
         if len(rows) < FEWEST:
             return []
@@ -119,7 +119,7 @@ class Agreement(Shown):
         """A scatter of a network's strengths (by default the last one's, the consensus) against people's."""
         from rnnlens.figures.agreement import agreement as draw
 
-        return draw(self.results(), self.scores[-1].name if name is None else self[name].name)
+        return draw(self.to_dict(), self.scores[-1].name if name is None else self[name].name)
 
     def _facts(self) -> Facts:
         return [("people", self.people.source), ("networks", [one.name for one in self.scores])]
@@ -277,6 +277,6 @@ def _unused(name: str, taken: Sequence[str]) -> str:
 
 def _nested(table: Correlations) -> dict[str, Any]:
     return {
-        str(least): {split: table[least, split].results() for split in SPLITS if (least, split) in table}
+        str(least): {split: table[least, split].to_dict() for split in SPLITS if (least, split) in table}
         for least in LEAST
     }

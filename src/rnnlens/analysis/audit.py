@@ -82,7 +82,7 @@ class KindAudit(Shown):
     def accuracy(self) -> float:
         return self.right / self.n
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "kind": self.kind, "n": self.n, "right": self.right, "accuracy": self.accuracy,
@@ -141,12 +141,12 @@ class Audit(Shown):
         wrong = [(one.kind, reading) for one in self.kinds for reading in one.worst]
         return sorted(wrong, key=lambda pair: pair[1].margin)[:n]
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "words": {"positive": list(self.positive), "negative": list(self.negative)},
-            "kinds": [one.results() for one in self.kinds],
-            "people": [one.results() for one in self.people],
+            "kinds": [one.to_dict() for one in self.kinds],
+            "people": [one.to_dict() for one in self.people],
             "left_out": dict(self.left_out),
             "unmeasured": self.unmeasured,
         }

@@ -1,13 +1,18 @@
-"""Where to measure: the slow points of a network, the line through them, and the probe words, found or stored."""
+"""The first stage of an analysis: where to measure. Visited states → slow points → the line through them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import understood
+from rnnlens.context.blank import BlankInput, blank_input
 from rnnlens.context.impulse import settle
 from rnnlens.context.probes import Probes
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
@@ -15,6 +20,91 @@ from rnnlens.networks import Network
 from rnnlens.runs import Run
 
 SETTLE = (200, 100, 50, 20, 10, 0)  # blank inputs before slow points are sought: fast decay is not the line
+SLOW, VISITED = "slow points", "visited states"  # what the line goes through
+
+
+@dataclass(frozen=True, eq=False)
+class Location(Shown):
+    """Where a network is measured.
+
+    states   (K, N)  visited states, a sample
+    points           slow points, sought from these states after `settled` blank inputs
+    line             the curve through them; through the visited states where all slow points are one
+    blank            how far blank inputs move the reading
+    """
+
+    network: Network = field(repr=False)
+    states: Tensor
+    settled: int
+    points: FixedPoints
+    line: LineAttractor
+    through: str
+    blank: BlankInput
+
+    @property
+    @torch.no_grad()
+    def covers(self) -> float:
+        """The share of visited states whose logit is within the line's range."""
+        logits, (low, high) = self.network.logit(self.states.to(self.network.h0)), self.line.range
+        return float(((logits >= low) & (logits <= high)).double().mean())
+
+    def warnings(self) -> list[str]:
+        """What makes analyses here unreliable; empty if nothing does."""
+        return warnings_of(self.blank, self.line, self.network)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For results.json."""
+        points, line = self.points, self.line
+        return {
+            "fixed_points": {
+                "n": int(points.converged.sum()), "of": len(points), "settled": self.settled,
+                "q_median": float(points.q.median()), "q_p95": float(points.q.quantile(0.95)),
+                "slow_ratio": float(points.slowness.median()),
+            },
+            "line_attractor": {**line.to_dict(), "through": self.through,
+                               "h_star_logit": float(self.network.logit(line.h_star)), "covers": self.covers},
+            "blank_input": self.blank.to_dict(),
+            "warnings": self.warnings(),
+        }  # fmt: skip
+
+    def arrays(self) -> dict[str, Tensor]:
+        """For analysis.safetensors; the visited states have a file of their own."""
+        points = self.points
+        return {
+            "slow_points": points.states, "slow_points_q": points.q,
+            "slow_points_converged": points.converged.to(torch.uint8),
+            "slow_points_iterations": points.iterations.int(), "deflections": points.deflections,
+            "line": self.line.knots, "line_logits": self.line.logits, "h_star": self.line.h_star,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(
+        cls, network: Network, results: Mapping[str, Any], arrays: Mapping[str, Tensor], states: Tensor
+    ) -> Location:
+        """The location that `to_dict` and `arrays` came from."""
+        settled, through = results["fixed_points"]["settled"], results["line_attractor"]["through"]
+        rested = settle(network, states.to(network.h0), settled)
+        points = stored_points(network, arrays, rested)
+        line = fit_line_attractor(network, points if through == SLOW else rested)
+        return cls(network, states, settled, points, line, through, BlankInput(**results["blank_input"]))
+
+    def _facts(self) -> Facts:
+        low, high = self.line.range
+        return [
+            ("visited states", len(self.states)), ("slow points", f"{int(self.points.converged.sum())}"),
+            ("a curve explains", percents([self.line.explained])), ("logits of the line", [low, high]),
+            ("visited states within them", percents([self.covers])), ("blank inputs", self.blank.summary()),
+        ]  # fmt: skip
+
+
+@torch.no_grad()
+def locate(network: Network, states: Tensor) -> Location:
+    """Seek slow points from visited states (..., N) and fit the line."""
+    if states.shape[-1:] != (network.size,):
+        raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
+    states = states.reshape(-1, network.size).half().float()  # as they are stored: a second analysis begins alike
+    points, line, settled, through = find_line(network, states.to(network.h0))
+    return Location(network, states, settled, points, line, through, blank_input(network, states))
 
 
 def states_of(network: Network, run: Run | None, corpus: Any = None, n: int = 2_000, seed: int = 0) -> Tensor:
@@ -48,28 +138,51 @@ def find_line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttrac
             break
     points = find_fixed_points(network, rested, mode="slow")
     try:
-        return points, fit_line_attractor(network, points), settled, "slow points"
+        return points, fit_line_attractor(network, points), settled, SLOW
     except RnnlensError:
-        return points, fit_line_attractor(network, rested), settled, "visited states"
+        return points, fit_line_attractor(network, rested), settled, VISITED
+
+
+def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> list[str]:
+    """What makes analyses at the blank input unreliable, in words."""
+    low, high = line.range
+    warnings = [blank.warning()] if blank.drifts else []
+    if not line.is_line:
+        warnings.append(f"the slow points are not one-dimensional: a curve explains {100 * line.explained:.0f} %")
+    at = float(network.logit(line.h_star))
+    if abs(at) > 0.1 * (high - low):
+        warnings.append(f"no slow point reads near 0: h* reads {at:+.1f}, so words are measured in a one-sided place")
+    return warnings
+
+
+def stored_points(network: Network, arrays: Mapping[str, Tensor], starts: Tensor) -> FixedPoints:
+    """The slow points that an analysis stored; starts (K, N): where they were sought from."""
+    states = arrays["slow_points"].to(network.h0).reshape(-1, network.size)
+    blank = network.h0.new_zeros(network.inputs)
+    return FixedPoints(
+        network, states, arrays["slow_points_q"].double(), arrays["slow_points_converged"].bool(),
+        arrays["slow_points_iterations"].long(), starts, blank, "slow", 1e-12,
+        torch.ones(len(states), dtype=torch.long), arrays["deflections"].to(network.h0),
+    )  # fmt: skip
 
 
 def stored_line(run: Run) -> LineAttractor:
-    """The line attractor of an analysed run, from the slow points it stored."""
+    """The line attractor of an analyzed run, from the slow points it stored."""
     path = run.path / "analysis.safetensors"
     if not path.exists():
         raise RnnlensError(
-            f"the run {quoted(str(run.path))} is not analysed yet: run `rnnlens analyze {run.path}` first"
+            f"the run {quoted(str(run.path))} is not analyzed yet: run `rnnlens analyze {run.path}` first"
         )
     arrays = run.analysed()
     with understood(path, "analysis of this network"):
-        slow = arrays["slow_points"].to(run.network.h0).reshape(-1, run.network.size)
-    return fit_line_attractor(run.network, slow)
+        states = arrays["slow_points"].to(run.network.h0).reshape(-1, run.network.size)
+        return fit_line_attractor(run.network, states[arrays["slow_points_converged"].bool()])
 
 
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
-    """The probe words an analysed run stored, or else those its network reads most strongly."""
+    """The probe words an analyzed run stored, or else those its network reads most strongly."""
     stored = {} if run is None else run.results.get("probes", {})
     if run is not None and "positive" in stored:
         with understood(run.path / "results.json", "result of rnnlens"):
-            return Probes(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
+            return Probes.from_dict(stored)
     return Probes.from_network(network, line)

@@ -29,7 +29,7 @@ class Correlation:
     high: float | None
     ceiling: float | None
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
@@ -48,7 +48,7 @@ class Ranking:
     words: int
     same_sign: float | None
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 

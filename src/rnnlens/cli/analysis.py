@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.cli.printing import Arch, Device, show_report
+from rnnlens.common.display import percent, percents
 from rnnlens.common.terminal import say, show, table_of
 
 if TYPE_CHECKING:
@@ -177,22 +178,19 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
             "much like a bag of words"
         )
 
-    def percent(shares: list[float]) -> str:
-        return ", ".join(f"{100 * share:.1f} %" for share in shares[:3])
-
     for warning in results["warnings"]:
         say(f"warning: {warning}")
     line = results["line_attractor"]
     facts = [
         ("blank inputs", BlankInput(**results["blank_input"]).summary()),
-        ("line attractor", f"a curve explains {percent([line['explained_variance']])}, a straight line "
-                           f"{percent([line['pc1_variance']])}" + ("" if line["is_line"] else ": no line")),
-        ("subspace", f"{percent(results['subspace']['explained_variance'])} of the strongest modifiers' variance; "
-                     f"{percent(results['subspace']['by_norm'])} of the paper's choice (paper: 96.2 % in two)"),
+        ("line attractor", f"a curve explains {percent(line['explained_variance'])}, a straight line "
+                           f"{percent(line['pc1_variance'])}" + ("" if line["is_line"] else ": no line")),
+        ("subspace", f"{percents(results['subspace']['explained_variance'][:3])} of the strongest modifiers' variance; "
+                     f"{percents(results['subspace']['by_norm'][:3])} of the paper's choice (paper: 96.2 % in two)"),
         ("timescales", ", ".join("–" if x is None else f"{x:.1f}" for x in results["timescales"]["mean"])
                        + " words (paper: 2.6, 4.3)"),
-        ("bilinear model", f"{percent(results['bilinear']['explained_variance'])} with 1, 2, 3 terms, held out "
-                           f"{percent(results['bilinear']['held_out'])} (paper: 83, 96, 98 %)"),
+        ("bilinear model", f"{percents(results['bilinear']['explained_variance'][:3])} with 1, 2, 3 terms, held out "
+                           f"{percents(results['bilinear']['held_out'][:3])} (paper: 83, 96, 98 %)"),
     ]  # fmt: skip
     if analysis.perturbations is not None:
         found = analysis.perturbations

@@ -44,8 +44,18 @@ def said(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
 def percents(shares: Iterable[float]) -> str:
-    return ", ".join(f"{100 * share:.1f} %" for share in shares)
+    return ", ".join(percent(share) for share in shares)
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number with its sign, and a minus that is as wide as the plus: +1.02, −0.50, 0.00."""
+    text = f"{abs(value):.{digits}f}"
+    return text if float(text) == 0 else f"{'−' if value < 0 else '+'}{text}"
 
 
 def sticks_svg(groups: Sequence[tuple[str, Sequence[float]]], width: int = 420, height: int = 90) -> str:

@@ -43,7 +43,7 @@ class Barcode(Shown):
         shift = float(self.positive.mean()) * float(self.negative.mean()) > 0  # both change in the same direction
         return "none" if shift else kind_of(self.share)
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `barcodes.<word>`."""
         return {
             "kind": self.kind,

@@ -43,7 +43,7 @@ class Bilinear(Shown):
     def rank(self) -> int:
         return len(self.m)
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `bilinear`."""
         return {
             "rank": self.rank,

@@ -59,7 +59,7 @@ class BlankInput(Shown):
             "dropout or --blanks 100"
         )
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `blank_input`."""
         return {"first": self.first, "then": self.then, "spread": list(self.spread)}
 

@@ -36,9 +36,9 @@ class Beginning(Shown):
     distance: Tensor
     interventions: dict[str, dict[str, float]]
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `beginning`."""
-        return {"barcode": self.barcode.results(), "path": self.path.tolist(), "distance": self.distance.tolist(),
+        return {"barcode": self.barcode.to_dict(), "path": self.path.tolist(), "distance": self.distance.tolist(),
                 "interventions": self.interventions}  # fmt: skip
 
     def _facts(self) -> Facts:
@@ -90,7 +90,7 @@ class Ending(Shown):
     growth: float
     modes: EndingModes
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `ending`."""
         return {
             "words": self.words,
@@ -100,7 +100,7 @@ class Ending(Shown):
             "growth": self.growth,
             "ratio_over_growth": float(self.ratio.median()) / self.growth,
             "settled_median": float(self.settled.double().median()),
-            "modes": self.modes.results(),
+            "modes": self.modes.to_dict(),
         }
 
     def _facts(self) -> Facts:
@@ -109,7 +109,7 @@ class Ending(Shown):
             ("words", len(self.words)), ("steady / initial effect, median", ratio),
             ("the same without the line's own growth", ratio / self.growth),
             ("settles within, median", f"{float(self.settled.double().median()):.0f} blank inputs"),
-            ("timescales of the two strongest modes", self.modes.results()["strongest_timescales"]),
+            ("timescales of the two strongest modes", self.modes.to_dict()["strongest_timescales"]),
         ]  # fmt: skip
 
     def _drawing(self) -> str:
@@ -140,7 +140,7 @@ class EndingModes(Shown):
     transients: Tensor
     without: Tensor
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `ending.modes`."""
         return {
             "timescales": [value if value != float("inf") else None for value in self.timescales.tolist()],
@@ -158,7 +158,7 @@ class EndingModes(Shown):
         }
 
     def _facts(self) -> Facts:
-        found = self.results()
+        found = self.to_dict()
         return [
             ("units", len(self.change)), ("neither integrating nor fast", int(self.eligible.sum())),
             ("timescales of the two strongest", found["strongest_timescales"]),

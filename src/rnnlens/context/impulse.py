@@ -52,7 +52,7 @@ class Impulse(Shown):
     distance: Tensor
     fit: ExponentialFit
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `impulse.<word>`."""
         t = torch.arange(len(self.distance), dtype=self.distance.dtype, device=self.distance.device)
         tau = float(self.fit.tau)
@@ -66,7 +66,7 @@ class Impulse(Shown):
         }
 
     def _facts(self) -> Facts:
-        found = self.results()
+        found = self.to_dict()
         return [
             ("word", self.word), ("distance from the line", found["distance"][0]),
             (f"after {len(self.distance) - 1} blank inputs", found["distance"][-1]),
@@ -74,7 +74,7 @@ class Impulse(Shown):
         ]  # fmt: skip
 
     def _drawing(self) -> str:
-        found = self.results()
+        found = self.to_dict()
         return lines_svg([("distance", found["distance"]), *([("fit", found["fit"])] if found["fit"] else [])])
 
 
@@ -116,7 +116,7 @@ class Timescales(Shown):
         none: list[float | None] = [None] * self.tau.shape[1]
         return {f"tau_{p + 1}": [known.get(word, none)[p] for word in words] for p in range(self.tau.shape[1])}
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `timescales`."""
         return {
             "mean": self.mean(),
@@ -128,7 +128,7 @@ class Timescales(Shown):
 
     def _facts(self) -> Facts:
         return [("modifiers", len(self.words)), ("mean τ of each component, words", self.mean()),
-                ("median", self.median()), ("how many decay", self.results()["decaying"])]  # fmt: skip
+                ("median", self.median()), ("how many decay", self.to_dict()["decaying"])]  # fmt: skip
 
     def _drawing(self) -> str:
         head = ["word", *(f"τ {p + 1}" for p in range(self.tau.shape[1]))]

@@ -39,7 +39,7 @@ class LinearQuality(Shown):
         return [("states", states), ("words", words), ("agreement, 1 is exact", self.agreement),
                 ("the paper's ratio", self.ratio)]  # fmt: skip
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "ratio": self.ratio,
             "agreement": self.agreement,

@@ -66,7 +66,7 @@ class ModeRemoval(Shown):
             courses += [(name, draws.median(0).values.tolist())] if len(draws) else []
         return lines_svg(courses)
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         chosen = [self.modes.units[i] for i in self.units]
         values = self.modes.eigenvalues[[unit[0] for unit in chosen]]
         return {

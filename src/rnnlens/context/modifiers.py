@@ -11,7 +11,7 @@ kind      negator, diminisher, intensifier, valence, none or unclear.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,11 @@ if TYPE_CHECKING:
 
 FORMULA = "^([=+\\-@\t\r\n＝＋－＠])"  # how a cell begins that spreadsheets run (OWASP); as in page/script/table.js
 MOST = 400  # the paper's number of modifiers
+PARTS = ("error_probes", "error_places", "error_training")  # of the error, as `Modifiers.errors` has them
+MEASURES = (
+    "strength", "error", "valence", "own", "norm", "tau", "on_positive", "on_negative", "moves", *PARTS,
+)  # fmt: skip
+"""What is stored of each word."""
 TABLES = ("csv", "parquet")  # what a table of words is saved as
 PRIOR_SEEDS = 4.0  # how many networks the rule for the error of training counts for, beside those that are given
 
@@ -57,7 +62,6 @@ class Modifiers(Shown):
 
     ids         (M,)    in the network's vocabulary
     counts      (M,)    how often each was seen in training; None where nobody counted
-    h_mod       (M, N)  F(h*, word)
     strength    (M,)    by what share the word changes the full effect of the next word
     error       (M,)    standard error of the strength: other probes, other places on the line, another training
     errors      (3, M)  its three parts, in this order
@@ -67,6 +71,7 @@ class Modifiers(Shown):
     norm        (M,)    ‖ΔJ_inp‖_F; scale: ‖J_inp(h*)‖_F
     on_positive, on_negative  (M,)  the mean change of the linear effect on positive and negative probes: the barcode's
     tau         (M,)    words that the change lasts; NaN for all but the strongest, and where it does not decay
+    h_mod       (M, N)  F(h*, word)
     kinds               negator, diminisher, intensifier, valence, none or unclear
     members             of a consensus: each network's own
     """
@@ -77,7 +82,6 @@ class Modifiers(Shown):
     words: list[str]
     ids: Tensor
     counts: Tensor | None
-    h_mod: Tensor
     strength: Tensor
     errors: Tensor
     valence: Tensor
@@ -96,6 +100,13 @@ class Modifiers(Shown):
     @property
     def networks(self) -> int:
         return max(1, len(self.members))
+
+    @cached_property
+    def h_mod(self) -> Tensor:
+        """Where each word takes the state from h*, (M, N)."""
+        assert self.network.E is not None
+        with torch.no_grad():
+            return self.network.step(self.line.h_star.expand(len(self), -1), self.network.E.detach()[self.ids])
 
     @cached_property
     def error(self) -> Tensor:
@@ -223,7 +234,7 @@ class Modifiers(Shown):
         first = ", ".join(f"{word} {self[word]['strength']:+.2f}" for word in self.strongest(8))
         return printable(f"Modifiers({len(self.selected)} of {len(self)} words: {first} …)")
 
-    def results(self, most: int = 300, also: Sequence[str] = ()) -> dict[str, Any]:
+    def to_dict(self, most: int = 300, also: Sequence[str] = ()) -> dict[str, Any]:
         """For results.json, under `modifiers`: the strongest words, and some more by name."""
         columns = self.columns()
         rows = list(
@@ -244,6 +255,24 @@ class Modifiers(Shown):
             "histograms": {"norm": _histogram(self.norm), "strength": _histogram(self.strength.abs())},
             "asymmetry": self.asymmetry(),
         }
+
+    def arrays(self) -> dict[str, Tensor]:
+        """For analysis.safetensors: words (M,), their ids, and measures (C, M), the columns `MEASURES`."""
+        return {"words": self.ids.int(), "measures": torch.stack([self._measure(name).float() for name in MEASURES])}
+
+    def _measure(self, name: str) -> Tensor:
+        part = PARTS.index(name) if name in PARTS else None
+        return getattr(self, name) if part is None else self.errors[part]
+
+    @classmethod
+    def from_arrays(
+        cls, network: Network, line: LineAttractor, probes: Probes, arrays: Mapping[str, Tensor]
+    ) -> Modifiers:
+        """The table that `arrays` came from."""
+        measures = dict(zip(MEASURES, arrays["measures"].to(network.h0), strict=True))
+        errors = torch.stack([measures.pop(name) for name in PARTS])
+        del measures["error"]  # it follows from its parts
+        return _table(network, line, probes, arrays["words"].long().to(network.h0.device), errors=errors, **measures)
 
     def asymmetry(self) -> dict[str, Any]:
         """§11: how many negators, diminishers and intensifiers there are, and how strong they are on average."""
@@ -276,24 +305,32 @@ def find_modifiers(
     probes = probes or Probes.from_network(network, line)
     ids = common_words(network, top)
     assert network.vocab is not None and network.E is not None
-    words, h_star = network.E.detach()[ids], line.h_star
-    h_mod = network.step(h_star.expand(len(ids), -1), words)
+    h_star = line.h_star
+    h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
     found = strengths(network, line, ids, probes)
     e = probes.inputs(network)
     barcode = linear_effects(network, h_mod, e) - linear_effects(network, h_star, e)
     positive, negative = (part.mean(-1) for part in probes.split(barcode))
     seen = network.vocab.counts
-    counts = None if seen is None else torch.as_tensor(seen, device=ids.device)[ids]
-    read = None if seen is None else float(sum(seen))
     norm = input_change(network, h_mod, h_star)
-    errors = torch.stack([found.from_probes, found.from_places, training_error(found.moves, read)])
+    training = training_error(found.moves, None if seen is None else float(sum(seen)))
+    errors = torch.stack([found.from_probes, found.from_places, training])
     check_measured(strength=found.strength, error=errors, valence=found.valence, norm=norm)
-    measured = Modifiers(
-        network, line, probes, network.vocab.decode(ids.tolist()), ids, counts, h_mod, found.strength, errors,
-        found.valence, found.own, found.moves, norm, float(input_size(network, h_star)), positive, negative,
-        torch.full_like(norm, torch.nan),
+    measured = _table(
+        network, line, probes, ids, strength=found.strength, errors=errors, valence=found.valence, own=found.own,
+        moves=found.moves, norm=norm, on_positive=positive, on_negative=negative, tau=torch.full_like(norm, torch.nan),
     )  # fmt: skip
     return replace(measured, tau=_taus(measured))
+
+
+def _table(network: Network, line: LineAttractor, probes: Probes, ids: Tensor, **measures: Tensor) -> Modifiers:
+    """The table of words, given by their ids (M,), with their measures."""
+    vocab = network.vocab
+    assert vocab is not None
+    counts = None if vocab.counts is None else torch.as_tensor(vocab.counts, device=ids.device)[ids]
+    scale = float(input_size(network, line.h_star))
+    words = vocab.decode(ids.tolist())
+    return Modifiers(network, line, probes, words, ids, counts, scale=scale, **measures)  # type: ignore[arg-type]
 
 
 def _taus(found: Modifiers) -> Tensor:

@@ -7,7 +7,7 @@ over reviews and McNemar's exact p for "the perturbation changes nothing".
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
@@ -124,10 +124,18 @@ class Difference(Shown):
     def difference(self) -> float:
         return self.accuracy - self.before
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         found = {**vars(self), "interval": list(self.interval), "difference": self.difference}
         del found["recentred"]
-        return found if self.recentred is None else {**found, "recentred": self.recentred.results()}
+        return found if self.recentred is None else {**found, "recentred": self.recentred.to_dict()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Difference:
+        """The difference that `to_dict` came from."""
+        fields = {name: stored[name] for name in ("accuracy", "before", "p", "lost", "won", "n")}
+        again = cls.from_dict(stored["recentred"]) if "recentred" in stored else None
+        low, high = stored["interval"]
+        return cls(**fields, interval=(low, high), recentred=again)
 
     def _facts(self) -> Facts:
         low, high = (f"{100 * edge:+.2f}" for edge in self.interval)
@@ -197,14 +205,14 @@ class Perturbations(Shown):
     random: dict[int, list[Difference]]
     words: dict[int, list[Difference]]
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "accuracy": self.accuracy,
             "n": self.n,
-            "shuffled": self.shuffled.results(),
-            "removed": {str(rank): d.results() for rank, d in self.removed.items()},
-            "random": {str(rank): [d.results() for d in found] for rank, found in self.random.items()},
-            "words": {str(rank): [d.results() for d in found] for rank, found in self.words.items()},
+            "shuffled": self.shuffled.to_dict(),
+            "removed": {str(rank): d.to_dict() for rank, d in self.removed.items()},
+            "random": {str(rank): [d.to_dict() for d in found] for rank, found in self.random.items()},
+            "words": {str(rank): [d.to_dict() for d in found] for rank, found in self.words.items()},
         }
 
     def _facts(self) -> Facts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,14 @@ class Probes(Shown):
     def words(self) -> list[str]:
         """The positive ones, then the negative ones."""
         return [*self.positive, *self.negative]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For results.json, under `probes`."""
+        return {"positive": list(self.positive), "negative": list(self.negative), "source": self.source}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Probes:
+        return cls(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
 
     def _facts(self) -> Facts:
         return [(f"{len(words)} {side}", [*words[:12], *(["…"] if len(words) > 12 else [])])

@@ -66,7 +66,7 @@ class Subspace(Shown):
             found.append([self.words[i] for i in order if size[i] >= times * rest[i]][:most])
         return found
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `subspace`."""
         return {
             "rank": self.rank,

@@ -125,7 +125,7 @@ class LineAttractor(Shown):
         """The eigenvalue of J_rec nearest to 1, at h_star and the line's own input: of the mode that keeps the sum."""
         return complex(self.modes.eigenvalues[self.modes.integration])
 
-    def results(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For results.json, under `line_attractor`."""
         eigenvalue = self.integration_eigenvalue
         return {

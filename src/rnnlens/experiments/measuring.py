@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from rnnlens.analysis.accuracy import other_words
-from rnnlens.analysis.analyze import warnings_of
-from rnnlens.analysis.locate import find_line
+from rnnlens.analysis.locate import find_line, warnings_of
+from rnnlens.analysis.perturb import other_words
 from rnnlens.context.blank import blank_input
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews, final_logits

@@ -120,7 +120,7 @@ def collect(out: Path | str, data: Corpus, models: Sequence[str], seeds: int) ->
         "table": table_results(right, paper_column(data.about)),
         "architectures": {
             model: {
-                "shuffled": [one.results() for one in shuffled[model]],
+                "shuffled": [one.to_dict() for one in shuffled[model]],
                 "phrases": [about["phrases"] for about in abouts[model]],
             }
             for model in ARCHITECTURES if model in models

@@ -104,7 +104,7 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
     with threads_for(network, None), progress_bar("taking it apart", 9, shown=progress) as advance:
         advance(0, "slow points")
         states = visited_states(network, toy_corpus(language, train=1, validation=2_000, seed=1).validation, n=starts)
-        toy["blank_input"] = blank_input(network, states).results()
+        toy["blank_input"] = blank_input(network, states).to_dict()
         points = find_fixed_points(network, states, mode="slow")
         points = points.take(points.converged.nonzero()[:, 0])
         advance(1, "line attractor")
@@ -141,7 +141,7 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
         run.add_results(
             toy=toy,
             provenance={"analysis": mark},
-            line_attractor=line.results(),
+            line_attractor=line.to_dict(),
             fixed_points={
                 "n": len(points),
                 "of": starts,
@@ -314,7 +314,7 @@ class _Study:
         """Supp. A.3: the linear input expansion against the full update."""
         contexts = self.contexts()
         quality = linear_quality(self.network, torch.stack(list(contexts.values())), self.e)
-        return {"contexts": list(contexts), "words": self.words, **quality.results()}
+        return {"contexts": list(contexts), "words": self.words, **quality.to_dict()}
 
     def mode_removal(self) -> dict[str, Any]:
         """Supp. A.4 and §4: what is left of a modifier when modes are removed, in both orders, kinds and variants."""
@@ -327,13 +327,13 @@ class _Study:
             for kind in ("orthogonal", "biorthogonal"):
                 for order in ("single", "greedy"):
                     removal = mode_removal(self.network, h_mod, h_star, self.e, modes, kind=kind, order=order)
-                    found[word][f"state_{kind}_{order}"] = removal.results()
+                    found[word][f"state_{kind}_{order}"] = removal.to_dict()
                     # §4's variant: the modes that carry the modifier in the state, out of what the next word does.
                     kept = [i for i in removal.units if modes.integration not in modes.units[i]]
                     removal = mode_removal(
                         self.network, h_mod, h_star, self.e, modes, kind=kind, order=order, what="input", units=kept
                     )
-                    found[word][f"input_{kind}_{order}"] = removal.results()
+                    found[word][f"input_{kind}_{order}"] = removal.to_dict()
         return found
 
 

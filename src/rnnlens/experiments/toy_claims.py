@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rnnlens.analysis.claims import Claim
+from rnnlens.common.display import percent
 from rnnlens.context.blank import BlankInput
 
 ALIVE, GONE = (0.8, 1.2), 0.1  # shares of the language's own modification: a modifier in force, and one that is over
@@ -45,8 +46,8 @@ def _line(toy: dict[str, Any]) -> Claim:
     return Claim(
         claim,
         line["explained_variance"] >= 0.9 and line["largest_gap"] <= 1,
-        f"a curve explains {_percent(line['explained_variance'])} of their variance (a straight line "
-        f"{_percent(line['pc1_variance'])}), the largest gap between readings is {line['largest_gap']:.2f}",
+        f"a curve explains {percent(line['explained_variance'])} of their variance (a straight line "
+        f"{percent(line['pc1_variance'])}), the largest gap between readings is {line['largest_gap']:.2f}",
         "state_space",
     )
 
@@ -73,8 +74,8 @@ def _durations(toy: dict[str, Any]) -> list[Claim]:
             Claim(
                 f"`{word}` modifies the next {'word' if scope == 1 else _count(scope, 'word')} and no later one",
                 least >= ALIVE[0] and most <= ALIVE[1] and later <= GONE,
-                f"{_percent(least)} … {_percent(most)} of the language's modification within its scope, at most "
-                f"{_percent(later)} later (least and most over the valence words, readings −10, 0 and 10, blank "
+                f"{percent(least)} … {percent(most)} of the language's modification within its scope, at most "
+                f"{percent(later)} later (least and most over the valence words, readings −10, 0 and 10, blank "
                 "inputs and neutral words)",
                 "deflection",
             )
@@ -113,7 +114,7 @@ def _aligned(toy: dict[str, Any]) -> list[Claim]:
         pairs = sum(len(unit) == 2 for unit in angles["units"]) / len(angles["units"])
         text[word] = (
             f"nearest left eigenvector at {angles['angles'][best]:.0f}°, λ = {_complex(real, imaginary)}, τ "
-            f"{'infinite' if tau is None else f'{tau:.1f} steps'} ({_percent(pairs)} of all units are pairs)"
+            f"{'infinite' if tau is None else f'{tau:.1f} steps'} ({percent(pairs)} of all units are pairs)"
         )
     fast, slow = nearest["extremely"], nearest["not"]
     return [
@@ -155,13 +156,13 @@ def _removal(toy: dict[str, Any]) -> list[Claim]:
                 destroyed = 1 - result["remaining"][at]
                 claims.append(
                     Claim(
-                        f"removing at most {UNITS} mode units ({kind}, {name}) destroys {_percent(DESTROYED)} of the "
-                        f"effect of `{phrase}`, random units change it by at most {_percent(UNTOUCHED)}",
+                        f"removing at most {UNITS} mode units ({kind}, {name}) destroys {percent(DESTROYED)} of the "
+                        f"effect of `{phrase}`, random units change it by at most {percent(UNTOUCHED)}",
                         destroyed >= DESTROYED and chance <= UNTOUCHED,
-                        f"{_percent(destroyed)} with {_count(at, 'unit')}, which leaves a deflection of "
-                        f"{_percent(result['size'][at])} of its length; {UNITS} random units change "
-                        f"{_percent(chance)} (median of {len(result['random_remaining'])}); units chosen alike in "
-                        f"rotated copies of the network destroy {_percent(_median(rotated))} (median of "
+                        f"{percent(destroyed)} with {_count(at, 'unit')}, which leaves a deflection of "
+                        f"{percent(result['size'][at])} of its length; {UNITS} random units change "
+                        f"{percent(chance)} (median of {len(result['random_remaining'])}); units chosen alike in "
+                        f"rotated copies of the network destroy {percent(_median(rotated))} (median of "
                         f"{len(rotated)}, {sum(x >= destroyed for x in rotated)} of them as much)",
                         "mode_removal",
                     )
@@ -169,9 +170,9 @@ def _removal(toy: dict[str, Any]) -> list[Claim]:
         first = found["state_orthogonal_single"]["remaining"]
         claims.append(
             Claim(
-                f"the single mode that matters most carries `{phrase}` nearly alone (at least {_percent(DESTROYED)})",
+                f"the single mode that matters most carries `{phrase}` nearly alone (at least {percent(DESTROYED)})",
                 1 - _at(first, 1) >= DESTROYED,
-                f"{_percent(1 - _at(first, 1))} (orthogonal)",
+                f"{percent(1 - _at(first, 1))} (orthogonal)",
                 "mode_removal",
             )
         )
@@ -187,10 +188,6 @@ def _median(values: list[float]) -> float:
     ordered = sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _count(n: int, thing: str) -> str:

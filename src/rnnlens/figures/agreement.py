@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.figures.labels import Pixel, spread
 from rnnlens.figures.stored import part
-from rnnlens.figures.style import BLUE, FAINT, INK, shown, signed, styled
+from rnnlens.figures.style import BLUE, FAINT, INK, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -17,11 +18,11 @@ FIRST = ("not", "never", "no", "hardly", "without", "less", "very", "extremely",
 
 
 def agreement(results: Any, network: str | None = None) -> Figure:
-    """From `rnnlens.agreement(…).results()`: a dot for each word that people have judged often enough, with its name
+    """From `rnnlens.agreement(…).to_dict()`: a dot for each word that people have judged often enough, with its name
     where there is room; the larger, the more phrases. network: by default the last, the consensus of several."""
     import plotly.graph_objects as go
 
-    needs = "`rnnlens.agreement(…).results()` has it"
+    needs = "`rnnlens.agreement(…).to_dict()` has it"
     name = network or list(part(results, "networks", needs=needs))[-1]
     found = part(results, "networks", name, "strength", needs=needs)
     rows = [row for row in part(results, "words", needs=needs) if name in row["strength"]]

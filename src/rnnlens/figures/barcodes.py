@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.figures.stored import among, part
-from rnnlens.figures.style import GREY, INK, Look, guide, look_of_component, look_of_kind, panels, shown, signed, styled
+from rnnlens.figures.style import GREY, INK, Look, guide, look_of_component, look_of_kind, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -62,6 +62,24 @@ TOY: Mapping[str, Draw] = {  # of a run's `toy` results
     "toy_mode_removal_biorthogonal": lambda toy: mode_removal(toy["mode_removal"], kind="biorthogonal"),
     "toy_mode_removal_input": lambda toy: mode_removal(toy["mode_removal"], what="input"),
 }
+
+
+class Figures:
+    """Figures of some results by name, each drawn when called: `figures.barcodes()`."""
+
+    def __init__(self, results: Mapping[str, Any]):
+        self._drawn = catalogue(results)
+
+    def __getattr__(self, name: str) -> Callable[..., Figure]:
+        if name not in self._drawn:
+            raise AttributeError(f"there is no figure {name!r}: expected one of {', '.join(self._drawn)}")
+        return self._drawn[name]
+
+    def __dir__(self) -> list[str]:
+        return list(self._drawn)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._drawn)
 
 
 def catalogue(results: Mapping[str, Any]) -> dict[str, Callable[[], Figure]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from rnnlens.figures.style import signed
+from rnnlens.common.display import signed
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

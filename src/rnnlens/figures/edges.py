@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.figures.axes import TimescaleAxis
 from rnnlens.figures.barcodes import draw_barcode, kind_said, probe_words, same_scale
 from rnnlens.figures.stored import part, perhaps, two_coordinates
-from rnnlens.figures.style import (
-    FAINT,
-    GREY,
-    INK,
-    Look,
-    guide,
-    legend_below,
-    look_of_kind,
-    panels,
-    shown,
-    signed,
-    styled,
-)
+from rnnlens.figures.style import FAINT, GREY, INK, Look, guide, legend_below, look_of_kind, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

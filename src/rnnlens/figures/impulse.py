@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.figures.labels import Pixel, along, spread
 from rnnlens.figures.stored import among, part, perhaps, two_coordinates
 from rnnlens.figures.style import (
@@ -20,7 +21,6 @@ from rnnlens.figures.style import (
     look_of_kind,
     panels,
     shown,
-    signed,
     styled,
     told_apart,
 )

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.figures.curve import curve
 from rnnlens.figures.probes import look_of_review, sentence
 from rnnlens.figures.stored import part, perhaps
-from rnnlens.figures.style import FAINT, INK, legend_below, panels, shown, signed, styled
+from rnnlens.figures.style import FAINT, INK, legend_below, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

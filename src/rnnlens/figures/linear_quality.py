@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.figures.style import INK, PLAIN, Look, look_of, shown, signed, styled
+from rnnlens.common.display import signed
+from rnnlens.figures.style import INK, PLAIN, Look, look_of, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError
 from rnnlens.figures.stored import part
-from rnnlens.figures.style import COMPONENTS, GREY, INK, guide, legend_below, panels, signed, styled
+from rnnlens.figures.style import COMPONENTS, GREY, INK, guide, legend_below, panels, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.figures.stored import part
 from rnnlens.figures.style import (
@@ -19,7 +20,6 @@ from rnnlens.figures.style import (
     look_of,
     panels,
     shown,
-    signed,
     styled,
 )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.figures.curve import curve
 from rnnlens.figures.labels import Pixel, along, box, clearest, covered
-from rnnlens.figures.style import INK, PLAIN, Look, look_of, panels, shown, signed, styled
+from rnnlens.figures.style import INK, PLAIN, Look, look_of, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

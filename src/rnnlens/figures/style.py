@@ -76,12 +76,6 @@ def shown(word: str) -> str:
     return escape(word, quote=False)
 
 
-def signed(value: float, digits: int = 2) -> str:
-    """A number with its sign, and a minus that is as wide as the plus: +1.02, −0.50, 0.00."""
-    text = f"{abs(value):.{digits}f}"
-    return text if float(text) == 0 else f"{'−' if value < 0 else '+'}{text}"
-
-
 def panels(titles: Sequence[str], stacked: bool = False, **how: Any) -> Figure:
     """An empty figure with panels side by side, or stacked and sharing their x axis; titles are markup.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.figures.labels import Pixel, spread
 from rnnlens.figures.stored import part, two_coordinates
-from rnnlens.figures.style import FAINT, INK, MODIFIERS, legend_below, look_of_kind, shown, signed, styled
+from rnnlens.figures.style import FAINT, INK, MODIFIERS, legend_below, look_of_kind, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

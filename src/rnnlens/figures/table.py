@@ -5,8 +5,9 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.display import signed
 from rnnlens.figures.stored import part
-from rnnlens.figures.style import COLOURS, GREY, INK, SYMBOLS, legend_below, panels, shown, signed, styled
+from rnnlens.figures.style import COLOURS, GREY, INK, SYMBOLS, legend_below, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

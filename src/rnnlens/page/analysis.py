@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rnnlens.analysis.claims import analysis_claims
+from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.context.probe import REVIEWS
 from rnnlens.figures import catalogue

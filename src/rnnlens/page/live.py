@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.analysis.analyze import MEASURES
 from rnnlens.analysis.people import people_say
+from rnnlens.context.modifiers import MEASURES
 from rnnlens.context.strength import CHANGES, KINDS, NEGATES, clear_at, kind_of
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import LOWERED, RULES, WORD

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from rnnlens.analysis.claims import signed
 from rnnlens.analysis.table import TITLES
+from rnnlens.common.display import percent, signed
 from rnnlens.common.files import read_json
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
@@ -87,4 +87,4 @@ def architectures(results: Mapping[str, Any]) -> list[Section]:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.2f} %"
+    return "–" if share is None else percent(share, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rnnlens.common.display import signed
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn
@@ -47,7 +48,7 @@ def toy_sections(results: Mapping[str, Any]) -> list[Section]:
         return Section(id, title, where, text, own, drawings, missing=missing, **more)
 
     phrases = [("phrase", "reads as", "should be")]
-    phrases += [(r["phrase"], _signed(r["logit"], 2), _signed(r["target"], 0)) for r in toy["phrases"]]
+    phrases += [(r["phrase"], signed(r["logit"], 2), signed(r["target"], 0)) for r in toy["phrases"]]
     return [
         section(
             "phrases", "It reads the language", "§4, Supp. A.1",
@@ -102,7 +103,3 @@ def toy_sections(results: Mapping[str, Any]) -> list[Section]:
             "mode_removal_input",
         ),
     ]  # fmt: skip
-
-
-def _signed(value: float, digits: int) -> str:
-    return f"{value:+.{digits}f}".replace("-", "−")

@@ -21,7 +21,7 @@ from rnnlens.page.toy import toy_story
 from rnnlens.runs import Run, load, merge_results
 
 if TYPE_CHECKING:
-    from rnnlens.analysis.analyze import Analysis
+    from rnnlens.analysis.record import Analysis
 
 
 def report(run: Run | Analysis | Path | str, out: Path | str | None = None, words: int | None = None) -> Path:
@@ -60,7 +60,7 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     if run is None:
         return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
-    known, found = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.measured
+    known, found = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.to_dict()
     network, results = run.network, {**merge_results(known, found), **(more or {})}
     if opened is not None and "claims" in results.get("toy", {}):
         story = toy_story(network, results, opened)

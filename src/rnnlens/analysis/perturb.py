@@ -1,0 +1,213 @@
+"""The third stage of an analysis: what it costs to perturb words, states and documents' edges (§5.3.4, §6).
+
+Every difference is paired, with its interval and McNemar's p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rnnlens.common.display import Facts, Shown
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import understood
+from rnnlens.context.modifiers import Modifiers
+from rnnlens.context.perturbation import (
+    Difference,
+    Perturbations,
+    Reviews,
+    compare_logits,
+    final_logits,
+    initial_state_without,
+    network_from,
+    perturb,
+)
+from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
+from rnnlens.dynamics import LineAttractor
+from rnnlens.networks import Network
+
+PARTS = ("train", "validation", "test")
+BLANKS = 50  # after the last word
+
+
+@dataclass(frozen=True)
+class Edges:
+    """What the edges of documents are worth on one split: beginning elsewhere, and blank inputs at the end.
+
+    h0_projected  h0 without its coordinates in the first two directions of the subspace
+    h0_on_line    the point of the line nearest to h0 instead
+    h0_random     h0 without two random directions, five draws
+    padded        50 blank inputs after the last word
+    """
+
+    h0_projected: Difference
+    h0_on_line: Difference
+    h0_random: tuple[Difference, ...]
+    padded: Difference
+
+
+@dataclass(frozen=True)
+class Experiments(Shown):
+    """Accuracy under perturbations, on reviews. split: the one that was judged, test or validation. sampled: whether
+    only some reviews of a split were read."""
+
+    split: str
+    sampled: bool
+    perturbations: Perturbations
+    edges: Mapping[str, Edges]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """For results.json: `accuracy`, `beginning` and `ending`, to be merged with what these have."""
+        p = self.perturbations
+        accuracy: dict[str, Any] = {
+            f"{self.split}_shuffled": p.shuffled.to_dict(),
+            f"{self.split}_subspace_removed": {str(rank): d.to_dict() for rank, d in p.removed.items()},
+            f"{self.split}_random_removed": _draws(p.random),
+            f"{self.split}_words_removed": _draws(p.words),
+        }
+        if not self.sampled:  # a sample's accuracy stands with its experiments
+            accuracy |= {part: edges.padded.before for part, edges in self.edges.items()}
+        beginning = {
+            part: {
+                "h0_projected": e.h0_projected.to_dict(), "h0_on_line": e.h0_on_line.to_dict(),
+                "h0_random": [one.to_dict() for one in e.h0_random],
+            }
+            for part, e in self.edges.items()
+        }  # fmt: skip
+        ending = {part: {"padded": e.padded.to_dict()} for part, e in self.edges.items()}
+        return {"accuracy": accuracy, "beginning": beginning, "ending": ending}
+
+    @classmethod
+    def from_dict(cls, results: Mapping[str, Any], sampled: bool) -> Experiments | None:
+        """The experiments that results.json holds; None where there are none."""
+        accuracy, edges = results.get("accuracy", {}), {}
+        split = next((name for name in ("test", "validation") if f"{name}_shuffled" in accuracy), None)
+        if split is None:
+            return None
+        for part in PARTS:
+            if part in results["ending"]:
+                start = results["beginning"][part]
+                edges[part] = Edges(
+                    Difference.from_dict(start["h0_projected"]), Difference.from_dict(start["h0_on_line"]),
+                    tuple(Difference.from_dict(one) for one in start["h0_random"]),
+                    Difference.from_dict(results["ending"][part]["padded"]),
+                )  # fmt: skip
+        shuffled = Difference.from_dict(accuracy[f"{split}_shuffled"])
+        removed = {int(rank): Difference.from_dict(d) for rank, d in accuracy[f"{split}_subspace_removed"].items()}
+        random, words = (
+            {int(rank): [Difference.from_dict(d) for d in draws] for rank, draws in accuracy[f"{split}_{name}"].items()}
+            for name in ("random_removed", "words_removed")
+        )
+        perturbations = Perturbations(shuffled.before, shuffled.n, shuffled, removed, random, words)
+        return cls(split, sampled, perturbations, edges)
+
+    def _facts(self) -> Facts:
+        return self.perturbations._facts()
+
+
+def _draws(by_rank: Mapping[int, list[Difference]]) -> dict[str, list[dict[str, Any]]]:
+    return {str(rank): [one.to_dict() for one in draws] for rank, draws in by_rank.items()}
+
+
+def other_words(
+    network: Network, line: LineAttractor, modifiers: Modifiers, subspace: Subspace, seed: int, draws: int = 5,
+    common: int = 2_000,
+) -> list[Subspace]:  # fmt: skip
+    """Subspaces of as many words that are common but not among the strongest modifiers, several draws. The modifiers'
+    own directions are taken out first: the strongest directions of all words are nearly the same plane."""
+    strong = set(modifiers.strong.tolist())
+    rest = torch.tensor([i for i in range(min(common, len(modifiers))) if i not in strong])
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for _ in range(draws if len(rest) > len(strong) else 0):
+        rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.h_mod.device)
+        found.append(fit_subspace(network, line, modifiers, rank=None, rows=rows, without=subspace.components))
+    return found
+
+
+def sample(split: Any, most: int | None, seed: int) -> Any:
+    """All reviews of a split, or so many drawn at random."""
+    if most is None or len(split) <= most:
+        return split
+    return split.take(np.sort(np.random.default_rng(seed).permutation(len(split))[:most]))
+
+
+def reviews_read(results: dict[str, Any]) -> dict[str, int]:
+    """How many reviews of each split the experiments in `results` read; empty without experiments."""
+    ending = results.get("ending", {})
+    return {part: ending[part]["padded"]["n"] for part in PARTS if part in ending}
+
+
+def reviews_to_read(corpus: Any, most: int | None) -> dict[str, int]:
+    """How many reviews of each split `perturb_reviews` will read."""
+    found = dict([_judged(corpus), ("train", corpus.train)])
+    return {name: len(split) if most is None else min(most, len(split)) for name, split in found.items()}
+
+
+def check_as_many(stored: dict[str, Any], read: dict[str, int], folder: Path) -> None:
+    """Refuse to replace experiments with others on fewer reviews."""
+    with understood(folder / "results.json", "results of an analysis"):
+        known = reviews_read(stored)
+        fewer = [part for part, n in read.items() if n < known.get(part, 0)]
+    for part in fewer:
+        raise RnnlensError(
+            f"{quoted(str(folder))} holds an analysis of {known[part]:,} {part} reviews, which one of {read[part]:,} "
+            "would replace: ask for as many with --reviews, or allow it with --overwrite"
+        )
+
+
+def _judged(corpus: Any) -> tuple[str, Any]:
+    """The split that accuracy is measured on."""
+    name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
+    if split is None:
+        raise RnnlensError("the corpus has neither test nor validation reviews: prepare some, or pass accuracy=False")
+    return name, split
+
+
+def perturb_reviews(
+    network: Network,
+    line: LineAttractor,
+    subspace: Subspace,
+    others: list[Subspace],
+    corpus: Any,
+    *,
+    longest: int | None = None,
+    most: int | None = None,
+    seed: int = 0,
+    step: Callable[[str], None] = lambda note: None,
+) -> Experiments:
+    """Read the reviews of a corpus with words, states and edges perturbed.
+
+    subspace: all components there are; others: those of other words, as controls. longest: read so many last words of
+    a review; most: read at most so many reviews of a split, at random."""
+    name, judged = _judged(corpus)
+    step("accuracy without the subspace")
+    reviews = {name: Reviews.to_read(sample(judged, most, seed), network, longest)}
+    perturbations = perturb(network, subspace.take(min(5, subspace.rank)), reviews[name], others=others, seed=seed)
+    reviews["train"] = Reviews.to_read(sample(corpus.train, most, seed), network, longest)
+    generator = torch.Generator().manual_seed(seed)
+    edges = {}
+    for part, some in reviews.items():
+        step(f"edges of documents, {part}")
+        edges[part] = _edges(network, line, subspace.take(min(2, subspace.rank)), some, generator)
+    return Experiments(name, most is not None, perturbations, edges)
+
+
+def _edges(network: Network, line: LineAttractor, two: Subspace, reviews: Reviews, generator: torch.Generator) -> Edges:
+    before = final_logits(network, reviews)
+
+    def compared(other: Network, **how: Any) -> Difference:
+        return compare_logits(before, final_logits(other, reviews, **how), reviews.labels)
+
+    projected = compared(initial_state_without(network, two.components, two.h_star))
+    on_line = compared(network_from(network, line.nearest(network.h0.detach())))
+    random = []
+    for _ in range(5):
+        V = random_subspace(network.size, two.rank, generator, two.line).to(network.h0)
+        random.append(compared(initial_state_without(network, V, two.h_star)))
+    return Edges(projected, on_line, tuple(random), compared(network, pads=BLANKS))

@@ -1,0 +1,316 @@
+"""`Analysis`: everything that was found about one network, as one record with one form on disk.
+
+Few things are measured at length and stored: slow points, probe words, the table of words, and accuracies on reviews.
+All the rest follows from these by one public call each, with its default arguments, and is computed when first asked
+for. `to_dict` is the content of results.json; claims, figures, the page and the command line read that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.analysis.claims import Claim, counted
+from rnnlens.analysis.locate import Location
+from rnnlens.analysis.paper_claims import analysis_claims
+from rnnlens.analysis.perturb import Experiments
+from rnnlens.analysis.space import state_space
+from rnnlens.analysis.storage import save_files
+from rnnlens.common.display import Facts, Shown, percents, table_html
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import understood
+from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
+from rnnlens.context.bilinear import Bilinear, fit_bilinear
+from rnnlens.context.edges import Beginning, Ending, beginning, ending
+from rnnlens.context.impulse import Impulse, Timescales, impulse, timescales
+from rnnlens.context.known import KNOWN
+from rnnlens.context.modifiers import MOST, Modifiers
+from rnnlens.context.negation import negation_form
+from rnnlens.context.perturbation import Perturbations
+from rnnlens.context.probe import probe_results
+from rnnlens.context.probes import Probes
+from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
+from rnnlens.dynamics import FixedPoints, LineAttractor
+from rnnlens.networks import Network
+from rnnlens.runs import Run, load, merge_results
+
+if TYPE_CHECKING:
+    from rnnlens.figures.catalogue import Figures
+
+EDGES = ("beginning", "ending")  # of documents
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis(Shown):
+    """Everything found about one network.
+
+    location     visited states, slow points and the line: where it was measured
+    probes       valence words, on which modifiers are measured
+    modifiers    the table of words
+    experiments  accuracies on reviews; None without a corpus
+    run          the folder that the network comes from, if any
+    rank         of the modifier subspace; seed: of random controls
+    """
+
+    network: Network = field(repr=False)
+    location: Location = field(repr=False)
+    probes: Probes = field(repr=False)
+    modifiers: Modifiers
+    experiments: Experiments | None = field(repr=False, default=None)
+    run: Run | None = field(repr=False, default=None)
+    rank: int = 3
+    seed: int = 0
+
+    @property
+    def states(self) -> Tensor:
+        """Visited states (K, N), a sample."""
+        return self.location.states
+
+    @property
+    def points(self) -> FixedPoints:
+        return self.location.points
+
+    @property
+    def line(self) -> LineAttractor:
+        return self.location.line
+
+    @property
+    @torch.no_grad()
+    def warnings(self) -> list[str]:
+        """What makes these results unreliable; empty if nothing does."""
+        return self.location.warnings()
+
+    @property
+    def perturbations(self) -> Perturbations | None:
+        return None if self.experiments is None else self.experiments.perturbations
+
+    @cached_property
+    def all_components(self) -> Subspace:
+        """The subspace with all its components, at most ten."""
+        return fit_subspace(self.network, self.line, self.modifiers, rank=None)
+
+    @cached_property
+    def subspace(self) -> Subspace:
+        return self.all_components.take(min(self.rank, self.all_components.rank))
+
+    @cached_property
+    def timescales(self) -> Timescales:
+        return timescales(self.network, self.subspace, self.modifiers)
+
+    @cached_property
+    def examples(self) -> list[str]:
+        """Well-known modifiers and neutral words that the network knows; if none, its ten strongest modifiers."""
+        vocab = self.network.vocab
+        assert vocab is not None
+        return [word for word in KNOWN if word in vocab] or self.modifiers.strongest(10)
+
+    @cached_property
+    def named(self) -> list[str]:
+        """The words that are shown one by one: examples, and the twenty strongest modifiers."""
+        return list(dict.fromkeys([*self.examples, *self.modifiers.strongest(20)]))
+
+    @cached_property
+    def barcodes(self) -> dict[str, Barcode]:
+        return {word: barcode(self.network, self.line, word, self.probes) for word in self.named}
+
+    @cached_property
+    def components(self) -> list[Barcode]:
+        """The barcode of each component of the subspace."""
+        wide = self.all_components
+        return component_barcodes(self.network, self.line, wide.components, wide.sizes[: wide.rank], self.probes)
+
+    @cached_property
+    def impulses(self) -> dict[str, Impulse]:
+        return {word: impulse(self.network, self.line, self.subspace, word) for word in self.named}
+
+    @cached_property
+    def bilinear(self) -> Bilinear:
+        """Of the paper's choice of modifiers: the words of largest norm."""
+        return fit_bilinear(self.network, self.line, self.modifiers, rank=min(3, self.all_components.rank))
+
+    @cached_property
+    def bilinear_by_strength(self) -> Bilinear:
+        rank = min(3, self.all_components.rank)
+        return fit_bilinear(self.network, self.line, self.modifiers, rank=rank, rows=self.modifiers.strong)
+
+    @cached_property
+    def beginning(self) -> Beginning:
+        return beginning(self.network, self.line, self.subspace, self.probes)
+
+    @cached_property
+    def ending(self) -> Ending:
+        return ending(self.network, self.line, self.probes)
+
+    @property
+    def edges(self) -> tuple[Beginning, Ending]:
+        return self.beginning, self.ending
+
+    @cached_property
+    @torch.no_grad()
+    def readings(self) -> dict[str, Any]:
+        """The probe reviews, read by the network, without its modifier subspace, and without a random one."""
+        generator = torch.Generator().manual_seed(self.seed)
+        V = random_subspace(self.network.size, self.subspace.rank, generator, self.subspace.line).to(self.network.h0)
+        without = project_out(self.network, self.subspace)
+        return probe_results(self.network, without, project_out(self.network, V, self.subspace.h_star))
+
+    @cached_property
+    def results(self) -> dict[str, Any]:
+        """`to_dict`, and the accuracies that the run knew before."""
+        known = {} if self.run is None else self.run.results
+        return merge_results({name: known[name] for name in ("accuracy", *EDGES) if name in known}, self.to_dict())
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What the paper says of such networks, checked."""
+        return analysis_claims(self.results)
+
+    @property
+    def figures(self) -> Figures:
+        """Every figure, by name: `analysis.figures.barcodes()`."""
+        from rnnlens.figures.catalogue import Figures
+
+        return Figures(self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain data: the content of results.json, rounded to six digits."""
+        return dict(self._plain)
+
+    @cached_property
+    @torch.no_grad()
+    def _plain(self) -> dict[str, Any]:
+        network, line, probes, modifiers = self.network, self.line, self.probes, self.modifiers
+        by_norm = modifiers.norm.argsort(descending=True)[:MOST]  # the paper's choice of modifiers
+        found: dict[str, Any] = {
+            "analysis": {"rank": self.rank, "seed": self.seed},
+            **self.location.to_dict(),
+            "state_space": state_space(self.location, self.readings["reviews"]),
+            "probes": {**self.readings, **probes.to_dict()},
+            "modifiers": {
+                **modifiers.to_dict(also=self.examples), "negation_form": negation_form(network, line, modifiers)
+            },
+            "impulse": {word: one.to_dict() for word, one in self.impulses.items()},
+            "barcodes": {word: one.to_dict() for word, one in self.barcodes.items()},
+            "component_barcodes": [one.to_dict() for one in self.components],
+            "subspace": {
+                **self.subspace.to_dict(),
+                "by_norm": fit_subspace(network, line, modifiers, rank=None, rows=by_norm).explained.tolist()[:10],
+            },
+            "timescales": self.timescales.to_dict(),
+            "bilinear": {**self.bilinear.to_dict(), "by_strength": self.bilinear_by_strength.to_dict()},
+            "beginning": self.beginning.to_dict(),
+            "ending": self.ending.to_dict(),
+        }  # fmt: skip
+        if self.experiments is not None:
+            found["analysis"]["sampled"] = self.experiments.sampled
+            found = merge_results(found, self.experiments.to_dict())
+        check_results(found)
+        return _rounded(found)
+
+    @torch.no_grad()
+    def arrays(self) -> dict[str, Tensor]:
+        """What analysis.safetensors holds. words (M,): ids of the words that were measured, most frequent first;
+        measures (C, M): the columns `MEASURES` of their table; places (M, R): where they take the state in the modifier
+        subspace."""
+        return {
+            **self.location.arrays(), "subspace": self.subspace.components, "line_directions": self.subspace.line,
+            "bilinear_m": self.bilinear.m, **self.modifiers.arrays(),
+            "places": self.subspace.project(self.modifiers.h_mod),
+        }  # fmt: skip
+
+    @classmethod
+    @torch.no_grad()
+    def from_dict(
+        cls,
+        network: Network,
+        results: Mapping[str, Any],
+        arrays: Mapping[str, Tensor],
+        states: Tensor,
+        run: Run | None = None,
+    ) -> Analysis:
+        """The analysis that `to_dict`, `arrays` and the sample of visited states (K, N) came from."""
+        options, probes = results["analysis"], Probes.from_dict(results["probes"])
+        location = Location.from_dict(network, results, arrays, states)
+        modifiers = Modifiers.from_arrays(network, location.line, probes, arrays)
+        experiments = Experiments.from_dict(results, options["sampled"]) if "sampled" in options else None
+        return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"])
+
+    def with_experiments(self, experiments: Experiments) -> Analysis:
+        """The same analysis with accuracies on reviews; nothing is measured again."""
+        new = replace(self, experiments=experiments)
+        names = {name for name, value in vars(Analysis).items() if isinstance(value, cached_property)} - {
+            "results",
+            "_plain",
+        }
+        vars(new).update({name: value for name, value in vars(self).items() if name in names})
+        return new
+
+    def save(self, folder: Path | str | None = None, *, overwrite: bool = False) -> Path:
+        """Write results.json (merged into what a run has), analysis.safetensors and states.safetensors, which name the
+        run's weights, vocabulary and corpus. Only with `overwrite` does an analysis replace one of more reviews; in
+        another folder than the run's own, it replaces an earlier analysis at most."""
+        if folder is None and self.run is None:
+            raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
+        path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
+        return save_files(path, self.run, self.to_dict(), self.results, self.arrays(), self.states, overwrite)
+
+    @classmethod
+    def load(cls, run: Run | Path | str) -> Analysis:
+        """The analysis that a run stores, as `analyze` returned it."""
+        run = load(run) if isinstance(run, Path | str) else run
+        arrays, states = run.analysed(), run.states()
+        if states is None or "measures" not in arrays:
+            path = quoted(str(run.path))
+            raise RnnlensError(f"the run {path} is not analyzed yet: run `rnnlens analyze {run.path}` first")
+        with understood(run.path / "results.json", "analysis of this version: analyze the run again"):
+            return cls.from_dict(run.network, run.results, arrays, states, run)
+
+    def _facts(self) -> Facts:
+        held, of = counted(self.claims)
+        return [
+            ("network", repr(self.network)),
+            ("warnings", self.warnings or "none"),
+            ("line attractor", f"a curve explains {percents([self.line.explained])} of the slow points' variance"),
+            ("modifiers", f"{len(self.modifiers.selected):,} of {len(self.modifiers):,} words"),
+            ("negators and diminishers", self.modifiers.strongest(12, ("negator", "diminisher"))),
+            ("intensifiers", self.modifiers.strongest(12, "intensifier")),
+            ("subspace", f"{percents(self.subspace.explained.tolist()[:3])} of the modifiers' variance"),
+            ("timescales, words", self.timescales.mean()),
+            ("bilinear model, 1, 2, 3 terms", percents(self.bilinear.explained.tolist()[:3])),
+            ("claims of the paper", f"{held} of {of} that were measured and are specific are shown"),
+        ]
+
+    def _drawing(self) -> str:
+        rows = [
+            ["–" if claim.shown is None else "✓" if claim.shown else "✗", claim.claim, claim.measured, claim.paper]
+            for claim in self.claims
+        ]
+        return table_html(rows, ["", "claim", "here", "paper"])
+
+
+def check_results(content: Any, name: str = "") -> None:
+    """Refuse results with NaN or infinite numbers, before they reach a file or a figure."""
+    if isinstance(content, float) and not math.isfinite(content):
+        raise RnnlensError(
+            f"the analysis gives {content} for {quoted(name)}: the network's weights are too small or too large to be "
+            "measured; train it again, with a lower learning_rate or less sparsity"
+        )
+    if isinstance(content, dict | list | tuple):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            check_results(value, f"{name}.{key}" if name else str(key))
+
+
+def _rounded(content: Any) -> Any:
+    """Six digits are more than any figure shows, and a third of the bytes."""
+    if isinstance(content, float):
+        return float(f"{content:.6g}")
+    if isinstance(content, dict):
+        return {name: _rounded(value) for name, value in content.items()}
+    return [_rounded(value) for value in content] if isinstance(content, list | tuple) else content

@@ -1,0 +1,107 @@
+"""`Analysis` is one record: what is stored comes back, and public calls with their defaults give what it holds."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import rnnlens
+from rnnlens.analysis.claims import CHECKS
+from rnnlens.analysis.paper_claims import analysis_claims
+from rnnlens.common.errors import RnnlensError
+from rnnlens.context.edges import beginning, ending
+from rnnlens.context.impulse import impulse, timescales
+from rnnlens.corpora import Corpus
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A small trained network, analyzed with its reviews and stored."""
+    words = ["good", "bad", "not", "very", "the", "a", "fine", "poor", *(f"w{i}" for i in range(30))]
+    generator = np.random.default_rng(0)
+    drawn = [generator.choice(words, 12).tolist() for _ in range(300)]
+    labels = np.array(
+        [text.count("good") + text.count("fine") >= text.count("bad") + text.count("poor") for text in drawn]
+    )
+    texts = [" ".join(text) for text in drawn]
+    corpus = Corpus.from_texts(texts[:200], labels[:200].astype(int), test=(texts[200:], labels[200:].astype(int)))
+    network = rnnlens.Network(corpus.vocab, "gru", hidden=16, embedding=8, seed=0)
+    config = rnnlens.TrainConfig(epochs=2, batch=20, learning_rate=0.01)
+    run = rnnlens.train(network, corpus, config, tmp_path_factory.mktemp("record") / "run")
+    rnnlens.analyze(run, corpus, starts=200).save()
+    return rnnlens.load(run.path)
+
+
+@pytest.fixture(scope="module")
+def analysis(run):
+    return rnnlens.Analysis.load(run)
+
+
+def same(one, other, where=""):
+    """Equal key by key, numbers to rounding."""
+    assert type(one) is type(other) or {type(one), type(other)} <= {int, float}, where
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            same(one[key], other[key], f"{where}.{key}")
+    elif isinstance(one, list):
+        assert len(one) == len(other), where
+        for k, (a, b) in enumerate(zip(one, other, strict=True)):
+            same(a, b, f"{where}[{k}]")
+    elif isinstance(one, float):
+        assert one == pytest.approx(other, rel=1e-4, abs=1e-6), where
+    else:
+        assert one == other, where
+
+
+def test_a_stored_analysis_comes_back_as_it_was(run, analysis):
+    stored = json.loads((run.path / "results.json").read_text(encoding="utf-8"))
+    plain = json.loads(json.dumps(analysis.to_dict()))
+    shared = {name: stored[name] for name in plain}
+    shared["accuracy"] = {name: stored["accuracy"][name] for name in plain["accuracy"]}
+    same(plain, shared)
+    for name, array in analysis.arrays().items():
+        torch.testing.assert_close(array.float(), run.analysed()[name].float(), rtol=1e-4, atol=1e-6, equal_nan=True)
+
+
+def test_public_calls_with_their_defaults_give_what_an_analysis_holds(analysis):
+    network, line, mods, probes = analysis.network, analysis.line, analysis.modifiers, analysis.probes
+    again = rnnlens.find_modifiers(network, line, probes=probes)
+    for name in ("strength", "error", "norm", "tau", "own"):
+        torch.testing.assert_close(getattr(again, name), getattr(mods, name), rtol=1e-4, atol=1e-5, equal_nan=True)
+    subspace = rnnlens.fit_subspace(network, line, mods)
+    calls = {
+        "subspace": (subspace, analysis.subspace),
+        "bilinear": (rnnlens.fit_bilinear(network, line, mods), analysis.bilinear),
+        "timescales": (timescales(network, subspace, mods), analysis.timescales),
+        "beginning": (beginning(network, line, subspace, probes), analysis.beginning),
+        "ending": (ending(network, line, probes), analysis.ending),
+        "barcode": (rnnlens.barcode(network, line, analysis.named[0], probes), analysis.barcodes[analysis.named[0]]),
+        "impulse": (impulse(network, line, subspace, analysis.named[0]), analysis.impulses[analysis.named[0]]),
+    }  # fmt: skip
+    for name, (called, held) in calls.items():
+        same(called.to_dict(), held.to_dict(), name)
+
+
+def test_figures_and_claims_are_the_records_own(analysis):
+    assert analysis.figures.barcodes().data and "subspace" in dir(analysis.figures)
+    with pytest.raises(AttributeError, match="no figure 'barcode'"):
+        analysis.figures.barcode()
+    assert [claim.claim for claim in analysis.claims] == [check.claim for check in CHECKS]
+    assert isinstance(analysis.warnings, list)
+
+
+def test_a_mistake_in_a_claim_is_loud(analysis):
+    """What is missing was not measured; what is there and cannot be read is an error."""
+    results = json.loads(json.dumps(analysis.results))
+    del results["line_attractor"]["is_line"]
+    with pytest.raises(KeyError, match="is_line"):
+        analysis_claims(results)
+    del results["line_attractor"]
+    assert analysis_claims(results)[0].shown is None
+
+
+def test_what_is_not_analyzed_or_older_is_refused(tmp_path, run):
+    with pytest.raises(RnnlensError, match="is not analyzed yet"):
+        rnnlens.Analysis.load("zoo:reviews-gru")
