@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import rnnlens
-from rnnlens.analysis import analyze as analysis
+from rnnlens.analysis import __main__ as analysis
 from rnnlens.cli import app, main
 from rnnlens.cli.flags import RecipeFlags
 from rnnlens.common.errors import RnnlensError

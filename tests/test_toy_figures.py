@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from rnnlens import figures
+from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError
 from rnnlens.figures.labels import clearest, covered
-from rnnlens.figures.style import look_of, shown, signed
+from rnnlens.figures.style import look_of, shown
 
 ODD = '<b>x</b> & "y" {1} %{x}'  # a word that is markup, an entity, quotes and templates at once
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.context.probe import REVIEWS
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
-from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn
+from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn, written
 from rnnlens.page.table import architectures, table_section
 from rnnlens.runs import Run
 
@@ -45,85 +45,20 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
 
 
 def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
-    """A section for every part of the analysis that the results have."""
-    figures = catalogue(results)
-    claims = [vars(claim) for claim in analysis_claims(results)]
-    modifiers, subspace, form = results["modifiers"], results["subspace"], results["modifiers"]["negation_form"]
-
-    def section(id: str, title: str, where: str, text: str, names: Sequence[str] = (), **more: Any) -> Section:
-        drawings, missing = drawn(figures, *names)
-        own = [claim for claim in claims if claim["section"] == id]
-        return Section(id, title, where, text, own, drawings, missing=missing, **more)
-
-    found = [
-        section(
-            "line", "The line attractor", "§2, Fig. 1a",
-            "Under blank inputs the state comes to rest along a curve, and where along it is the reading: words push "
-            "the state along the curve, and it stays where it was pushed.", ["line_attractor"],
-        ),
-        section(
-            "probes", "One sentence, three ways", "Figs. 1b and 10b",
-            "The same sentence plain, intensified and negated: a network that uses context ends higher or lower, and "
-            "without its modifier subspace the three should come together.", ["probe_reviews", "probe_phrases"],
-        ),
-        section(
-            "modifiers", "Finding the modifiers", "§5.1, Fig. 3",
-            "Strength says by what share a word changes the effect of the next one: −1 takes it away, −2 flips it, +1 "
-            f"doubles it. {modifiers['n']:,} of {modifiers['of']:,} words are clear modifiers; of "
-            f"{modifiers['unclear']:,} more the sign is not certain. Sort, search, and click a word for its card.",
-            ["modifiers", "modifiers_norm"], widget="words",
-        ),
-        section(
-            "impulse", "What one word leaves behind", "§5.2.1, Fig. 4",
-            "A modifier pushes the state off the line; without further input it comes back within a few words.",
-            ["impulse"],
-        ),
-        section(
-            "barcodes", "Barcodes: what a word does to the next", "§5.2.2, Fig. 5",
-            "An intensifier lifts positive words and lowers negative ones; a negator does the opposite; an ordinary "
-            "word should do nothing.", ["barcodes"], widget="picker",
-        ),
-        section(
-            "subspace", "The modifier subspace", "§5.3.1, Fig. 6",
-            "Where modifiers take the state, off the line: negators to one side, intensifiers to the other. Click a "
-            "word." + _one_component(subspace), ["subspace"],
-        ),
-        section(
-            "timescales", "How long modifiers last", "§5.3.2, Fig. 7",
-            "Each component of the subspace forgets at its own pace, which sets a modifier's scope.", ["timescales"],
-        ),
-        section(
-            "components", "What each component does", "§5.3.3, Fig. 8, Supp. D",
-            "Moving the state along one component stresses or weakens valence words: the barcodes of directions, not "
-            "of words.", ["component_barcodes"],
-        ),
-        section(
-            "perturbation", "What accuracy hangs on", "§2, §5.3.4, Supp. F",
-            "Shuffling the words costs accuracy; keeping the state out of the modifier subspace should cost about as "
-            "much, and random directions nothing.", ["perturbation"],
-        ),
-        section(
-            "beginning", "The beginning of a document", "§6.1, Fig. 9a-b",
-            "The state that reviews start from is itself a modifier: it makes the first words count more.",
-            ["beginning"],
-        ),
-        section(
-            "ending", "The end of a document", "§6.2, Fig. 9c-d, Supp. E",
-            "A word moves the reading further at first than in the long run, so the last words count more; a few "
-            "linear modes are behind it.", ["ending", "ending_modes"],
-        ),
-        section(
-            "bilinear", "The bilinear model", "§8, eq. 6",
-            "What words do follows from a few projections of the state, each with a matrix of its own.", ["bilinear"],
-        ),
-    ]  # fmt: skip
-    if form.get("n"):
-        found.append(section(
-            "negation", "Is negation a shift or a factor?", "§11",
-            f"Over the {form['n']} strongest negators and diminishers: does a word's valence shift towards the other "
-            "side, or is it multiplied?", table=_asymmetry(modifiers),
-        ))  # fmt: skip
-    return [*found, *architectures(results), *table_section(results)]
+    """A section for every part of the analysis that the results have; their text is in analysis.toml."""
+    figures, claims = catalogue(results), [vars(claim) for claim in analysis_claims(results)]
+    modifiers = results["modifiers"]
+    negators = modifiers["negation_form"].get("n")
+    numbers = {name: modifiers[name] for name in ("n", "of", "unclear")}
+    sections = []
+    for part in written("analysis", **numbers, negators=negators, one_component=_one_component(results["subspace"])):
+        if part["id"] == "negation" and not negators:
+            continue
+        drawings, missing = drawn(figures, *part.pop("figures", ()))
+        own = [claim for claim in claims if claim["section"] == part["id"]]
+        table = _asymmetry(modifiers) if part["id"] == "negation" else ()
+        sections.append(Section(**part, claims=own, drawings=drawings, missing=missing, table=table))
+    return [*sections, *architectures(results), *table_section(results)]
 
 
 def _one_component(subspace: Mapping[str, Any]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -54,6 +56,12 @@ class Story:
     facts: Sequence[tuple[str, str, str]]
     sections: Sequence[Section]
     adds: str = ""
+
+
+def written(page: str, **numbers: Any) -> list[dict[str, Any]]:
+    """The sections that a page has, from its toml file, with numbers filled in."""
+    content = tomllib.loads(Path(__file__).with_name(f"{page}.toml").read_text(encoding="utf-8"))
+    return [{**section, "text": section["text"].format(**numbers)} for section in content["section"]]
 
 
 def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[list[Drawing], list[str]]:
