@@ -110,16 +110,8 @@ def mode_removal(
     units  which to remove, in this order, instead of choosing; by default `most` of them at most.
     draws  of random units; a fourth as many of rotated modes.
     """
-    if order not in ("single", "greedy"):
-        raise RnnlensError(f"order is {quoted(order)}: expected single or greedy")
-    if what not in ("state", "input"):
-        raise RnnlensError(f"what is {quoted(what)}: expected state or input")
     modes = modes or linear_modes(network, h_star)
-    if modes.inputs is not None and bool(modes.inputs.any()):
-        raise RnnlensError(
-            "the modes were taken at an input that is not blank: the effects of words are measured around the blank "
-            "input; take them with linear_modes(network, h_star)"
-        )
+    _check(order, what, modes)
     most = min(most, len(modes.units))
     deflection, measure, reference = _measurement(network, h_mod, h_star, e, what)
     whole = measure(deflection)
@@ -161,6 +153,18 @@ def mode_removal(
         torch.stack(random), torch.stack(rotated),
         shorter.flatten(1).norm(dim=1) / deflection.norm(),
     )  # fmt: skip
+
+
+def _check(order: str, what: str, modes: Modes) -> None:
+    if order not in ("single", "greedy"):
+        raise RnnlensError(f"order is {quoted(order)}: expected single or greedy")
+    if what not in ("state", "input"):
+        raise RnnlensError(f"what is {quoted(what)}: expected state or input")
+    if modes.inputs is not None and bool(modes.inputs.any()):
+        raise RnnlensError(
+            "the modes were taken at an input that is not blank: the effects of words are measured around the blank "
+            "input; take them with linear_modes(network, h_star)"
+        )
 
 
 def _without(deflection: Tensor, modes: Modes, sets: Sequence[Sequence[int]], kind: Kind) -> Tensor:

@@ -63,11 +63,7 @@ def sweep(
         opened = open_storage(url)
         ledgers = {model: Ledger(opened, model, seed, about, alone=storage is None) for model in models}
         if earlier is not None:
-            rows = [row for row in read_lines(earlier) if row.get("about") == about and current(row)]
-            if not rows:
-                raise RnnlensError(f"{quoted(str(earlier))} holds no trials of this corpus with these modifiers")
-            for ledger in ledgers.values():
-                ledger.enter(rows)
+            _enter(ledgers, earlier, about)
         elif not resume and storage is None and any(ledger.trials() for ledger in ledgers.values()):
             raise RnnlensError(f"{quoted(str(out))} holds trials already: go on with --resume, or choose another --out")
         for ledger in ledgers.values():
@@ -95,6 +91,15 @@ def sweep(
             time.sleep(2)  # others finish what they run, or it becomes ours
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
         return write_settings(out / "settings.json", finished, data.fingerprint, len(data.train))
+
+
+def _enter(ledgers: dict[str, Ledger], earlier: Path, about: Any) -> None:
+    """Enter the trials of a .jsonl file."""
+    rows = [row for row in read_lines(earlier) if row.get("about") == about and current(row)]
+    if not rows:
+        raise RnnlensError(f"{quoted(str(earlier))} holds no trials of this corpus with these modifiers")
+    for ledger in ledgers.values():
+        ledger.enter(rows)
 
 
 def _claims(ledgers: dict[str, Ledger], trials: int, running: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:

@@ -107,15 +107,19 @@ def train_command(
         config = start_config(begun, **given_fields(given))
     run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads, start=begun)
     if int(os.environ.get("RANK", 0)) == 0:
-        for record in run.history:
-            told = "  ".join(f"{key} {value:.4g}" for key, value in record.items())
-            say(told)
-        say(repr(run))
-        for line in accuracy_by_source(run.accuracy):
-            say(line)
-        if hint := _hint(run, data):
-            say(hint)
+        _report(run, data)
     return run
+
+
+def _report(run: Run, corpus: Any) -> None:
+    """Print every epoch, the run's accuracy, by source too, and what to try if it is low."""
+    for record in run.history:
+        say("  ".join(f"{key} {value:.4g}" for key, value in record.items()))
+    say(repr(run))
+    for line in accuracy_by_source(run.accuracy):
+        say(line)
+    if hint := _hint(run, corpus):
+        say(hint)
 
 
 def accuracy_by_source(accuracy: Mapping[str, Any]) -> list[str]:
