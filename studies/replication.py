@@ -23,19 +23,12 @@ from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.common.files import write_json
 from rnnlens.corpora import Corpus, load_corpus
 from studies.pages import write_page
+from studies.reasons import reason
 
 RECORD, PAGE = Path("docs/results/replication.json"), Path("docs/replication.md")
 TEMPLATE = Path(__file__).with_name("replication.md")
 ARCHS, SOURCES = ("gru", "lstm", "ugrnn", "vanilla"), ("imdb", "yelp")
 NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
-WHY = {  # of claims that most of our networks do not show: why that is, as far as it was measured
-    "one curve": "Networks that read several kinds of text keep more than one slow direction.",
-    "nine tenths": "The distance from the line includes slow parts that do not modify; along the first component of "
-    "the subspace τ is one or two words.",
-    "two components": "Our modifiers are 400 words of five kinds of text; they move the state in more directions.",
-    "projecting it out": "The projection hardly moves h0: see what each intervention takes away, below.",
-    "three bilinear": "The same: more directions.",
-}
 
 
 def of_source(corpus: Corpus, source: str) -> Corpus:
@@ -107,7 +100,7 @@ def rows(record: dict[str, Any], of_paper: bool, nulls: dict[str, list[str]]) ->
                 some = [one["claims"][k] for one in networks]
                 shown, measured = [one["shown"] for one in some], summary([one["measured"] for one in some])
                 cells.setdefault(arch, []).append({"source": source, "verdict": verdict(shown), "measured": measured})
-        why = next((text for start, text in WHY.items() if claim["claim"].startswith(start)), "")
+        why = reason(claim["claim"])
         missed = any(cell["verdict"] != "shown" for arch, of in cells.items() if arch != "vanilla" for cell in of)
         table.append({"claim": claim["claim"], "paper": claim["paper"], "cells": cells, "why": why if missed else "",
                       "unspecific": nulls.get(claim["claim"], [])})  # fmt: skip

@@ -17,6 +17,7 @@ from rnnlens.common.files import write_json, write_tensors
 from rnnlens.common.provenance import KEY, RUN_SCHEMA
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.runs.zoo import HERE
+from studies.reasons import reason
 
 KEPT = ("network", "accuracy", "loss", "provenance")  # what cannot be measured again without the reviews
 STATES = 150
@@ -84,7 +85,7 @@ def card(run: rnnlens.Run, asked: argparse.Namespace) -> str:
     return environment.from_string(CARD.read_text(encoding="utf-8")).render(
         run=run, asked=asked, network=run.about["network"], accuracy=run.results["accuracy"],
         misread=[text for text in SENTENCES[-2:] if readings[text] < 0], blank=run.results["blank_input"],
-        claims=analysis_claims(run.results), readings=readings,
+        claims=analysis_claims(run.results), readings=readings, reason=reason, arch=run.network.arch,
     )  # fmt: skip
 
 
