@@ -6,8 +6,8 @@ VANILLA = "The vanilla network hardly modifies, as in the paper."
 REASONS = {
     "one curve": "Networks that read several kinds of text keep more than one slow direction.",
     "one mode integrates": "The vanilla network forgets: its slowest mode decays.",
-    "nine tenths": "The distance from the line includes slow parts that do not modify; along the first component of the "
-    "subspace τ is one or two words.",
+    "nine tenths": "The distance from the line includes slow parts that do not modify; along the first component of "
+    "the subspace τ is one or two words.",
     "two components": "Our modifiers are 400 words of five kinds of text; they move the state in more directions.",
     "three bilinear": "The same: modifiers of five kinds of text move the state in more directions.",
     "projecting it out": "The projection hardly moves h0 (see the two interventions in docs/replication.md).",
