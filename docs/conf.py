@@ -10,7 +10,7 @@ import rnnlens
 project, author, release = "rnnlens", "The rnnlens authors", rnnlens.__version__
 copyright = author
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-html_math_renderer = "mathml"  # which browsers draw by themselves: the site asks nobody for a script
+html_math_renderer = "mathml"  # drawn by browsers themselves: the site loads no external script
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["benchmarks"]

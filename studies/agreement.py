@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.analysis.agreement import CONSENSUS, Scores, agreement
+from rnnlens.analysis.agreement import CONSENSUS, LEAST, Scores, agreement
 from rnnlens.figures import write_figure
 from studies.pages import write_page
 
 RECORD, PAGE = Path("docs/results/people.json"), Path("docs/people.md")
-EARLIER, RIVAL = Path("docs/results/earlier-measures.json"), Path("docs/results/decomposition.json")
-VARIANTS = Path("docs/results/variants.json")
+RIVAL, VARIANTS = Path("docs/results/decomposition.json"), Path("docs/results/variants.json")
+EARLIER = Path("docs/results/earlier-measures.json")  # printed once, by the last version that had them
 FIGURE, TEMPLATE = Path("docs/images/people.svg"), Path(__file__).with_name("people_page.md")
+CHOSEN, BLANK = "as it is: at h*, 40 of the 100 strongest probes", "after one blank input"  # in VARIANTS
 WORDS = ("not", "never", "no", "without", "hardly", "less", "very", "extremely", "truly", "the")
 
 
@@ -57,6 +58,24 @@ def measure(runs: list[Path], trees: Path | None, lexicons: list[str]) -> dict[s
     return {"source": source, "people": {word: people[word] for word in WORDS if word in people}, "networks": record}
 
 
+def page_values(record: dict[str, Any]) -> dict[str, Any]:
+    """What the template shows of the record, of other ways to measure, and of another method."""
+    files = (RIVAL, VARIANTS, EARLIER)
+    rival, variants, earlier = (json.loads(path.read_text(encoding="utf-8")) for path in files)
+    by_variant = {variant: [found[variant] for found in variants.values()] for variant in next(iter(variants.values()))}
+    near = [r for variant, some in by_variant.items() if variant not in (CHOSEN, BLANK) for r in some]
+    single = {name: one for name, one in record["networks"].items() if CONSENSUS not in name}
+    each: dict[str, list[float]] = defaultdict(list)
+    for name, one in single.items():
+        each[name.split("-")[0]].append(one["strength"][str(LEAST[0])]["all"]["r"])
+    return {
+        "each": dict(each), "phrases": [one["in_phrases"] for one in single.values() if one["in_phrases"]],
+        "record": record, "shown": WORDS, "rival": rival, "chosen": by_variant[CHOSEN], "later": by_variant[BLANK],
+        "near": near, "earlier": earlier,
+        "rival_r": [row["20 phrases, all"]["r"] for name, row in rival["measures"].items() if name != "strength"],
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", type=Path, nargs="*")
@@ -66,9 +85,7 @@ def main() -> None:
     if asked.runs:
         record = measure(asked.runs, asked.trees, ["vader", *asked.lexicon])
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    stored = {"record": RECORD, "earlier": EARLIER, "rival": RIVAL, "variants": VARIANTS}
-    values = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in stored.items()}
-    write_page(TEMPLATE, PAGE, shown=WORDS, **values)
+    write_page(TEMPLATE, PAGE, **page_values(json.loads(RECORD.read_text(encoding="utf-8"))))
 
 
 if __name__ == "__main__":

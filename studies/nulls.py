@@ -1,16 +1,16 @@
-"""Which claims networks show that have learnt nothing: an untrained one, and one trained with shuffled labels.
+"""Which claims networks show that have learned nothing: an untrained one, and one trained with shuffled labels.
 
-    python -m studies.nulls --corpus CORPUS --shuffled RUN    # → src/rnnlens/analysis/nulls.json, docs/nulls.md
+    python -m studies.nulls --corpus CORPUS --shuffled RUN    # → nulls.json in docs/results and src/rnnlens/analysis
     python -m studies.nulls --corpus CORPUS --train OUT       # trains such a network first: on a GPU, four minutes
+    python -m studies.nulls                                   # docs/nulls.md from the record
 
-A claim that one of them shows is unspecific: it says nothing of what a network has learnt, and is not counted.
+A claim that one of them shows is unspecific: it says nothing about what a network has learned, and is not counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,16 @@ import numpy as np
 import rnnlens
 from rnnlens.analysis.claims import NULLS
 from rnnlens.analysis.paper_claims import analysis_claims
-from rnnlens.common.files import atomic_file, write_json
+from rnnlens.common.files import read_json, write_json
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.reading import read_corpus
 from rnnlens.training.command import resolve
 from rnnlens.training.settings import TUNED, read_choice
+from studies.pages import write_page
 
-PAGE = Path("docs/nulls.md")
+RECORD, PAGE = Path("docs/results/nulls.json"), Path("docs/nulls.md")
+TEMPLATE = Path(__file__).with_name("nulls.md")
+NETWORKS = ("untrained", "shuffled labels")
 REVIEWS = 1_000
 
 
@@ -46,50 +49,49 @@ def train_null(corpus: Corpus, out: Path) -> rnnlens.Run:
     return rnnlens.train(network, shuffled(corpus), config, out, resume=True)
 
 
-def page(found: dict[str, dict[str, Any]]) -> str:
-    rows = ["| claim | " + " | ".join(found) + " |", "|---|" + "---|" * len(found)]
-    claims = {name: analysis_claims(results) for name, results in found.items()}
-    for k, claim in enumerate(next(iter(claims.values()))):
-        cells = []
-        for some in claims.values():
-            shown = "not measured" if some[k].shown is None else "shown" if some[k].shown else "not shown"
-            cells.append(f"{shown}{': ' if some[k].measured else ''}{some[k].measured}")
-        rows.append(f"| {claim.claim} | " + " | ".join(cells) + " |")
-    return "\n".join(rows)
+def measure(corpus: Corpus, run: rnnlens.Run) -> dict[str, Any]:
+    """Every claim in both networks: whether it is shown (None: not measured), and the numbers."""
+    untrained = rnnlens.Network(run.network.vocab, seed=1, **run.about["network"])
+    found = {}
+    for name, network in zip(NETWORKS, (untrained, run.network), strict=True):
+        try:
+            results = rnnlens.analyze(network, corpus, reviews=REVIEWS, progress=True).results
+        except rnnlens.RnnlensError as error:
+            print(f"{name}: {error}")
+            results = {}
+        found[name] = analysis_claims(results)
+    claims = [
+        {"claim": some[0].claim}
+        | {name: {"shown": one.shown, "measured": one.measured} for name, one in zip(found, some, strict=True)}
+        for some in zip(*found.values(), strict=True)
+    ]
+    return {"what": "claims in two networks that learned nothing", "reviews": REVIEWS, "claims": claims}
+
+
+def page_values(record: dict[str, Any]) -> dict[str, Any]:
+    """What the template shows of the record."""
+    unspecific = [one for one in record["claims"] if any(one[name]["shown"] for name in NETWORKS)]
+    unmeasured = [one for one in record["claims"] if all(one[name]["shown"] is None for name in NETWORKS)]
+    others = len(record["claims"]) - len(unspecific)
+    return {
+        "record": record, "networks": NETWORKS, "unspecific": unspecific, "unmeasured": unmeasured, "others": others
+    }  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--corpus", type=Path, help="without it, only the page is written, from the record")
     parser.add_argument("--shuffled", type=Path, help="the run that was trained with shuffled labels")
     parser.add_argument("--train", type=Path, help="train it here first")
     asked = parser.parse_args()
-    corpus = read_corpus(asked.corpus)
-    run = train_null(corpus, asked.train) if asked.train else rnnlens.load(asked.shuffled)
-    untrained = rnnlens.Network(run.network.vocab, seed=1, **run.about["network"])
-    found = {}
-    for name, network in (("untrained", untrained), ("shuffled labels", run.network)):
-        try:
-            found[name] = rnnlens.analyze(network, corpus, reviews=REVIEWS, progress=True).results
-        except rnnlens.RnnlensError as error:
-            print(f"{name}: {error}")
-            found[name] = {}
-    shown: dict[str, list[str]] = defaultdict(list)
-    for name, results in found.items():
-        for claim in analysis_claims(results):
-            if claim.shown:
-                shown[claim.claim].append(name)
-    write_json(
-        NULLS, {"claims": dict(shown), "networks": list(found), "reviews": REVIEWS, "by": "python -m studies.nulls"}
-    )
-    text = (
-        "# Which claims a network shows that has learnt nothing\n\n"
-        "An untrained GRU, and one trained by the same recipe with shuffled labels. A claim that one of them shows is\n"
-        "called unspecific: it does not count for a network. Made by `python -m studies.nulls` from "
-        f"{REVIEWS:,} test texts.\n\n{page(found)}\n"
-    )
-    with atomic_file(PAGE) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    if asked.corpus is not None:
+        corpus = read_corpus(asked.corpus)
+        record = measure(corpus, train_null(corpus, asked.train) if asked.train else rnnlens.load(asked.shuffled))
+        write_json(RECORD, record)
+        shown = {one["claim"]: [name for name in NETWORKS if one[name]["shown"]] for one in record["claims"]}
+        about = {"networks": list(NETWORKS), "reviews": REVIEWS, "by": "python -m studies.nulls"}
+        write_json(NULLS, {"claims": {claim: names for claim, names in shown.items() if names}, **about})
+    write_page(TEMPLATE, PAGE, **page_values(read_json(RECORD)))
 
 
 if __name__ == "__main__":

@@ -159,7 +159,8 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
     """What the template shows of the record."""
     rows = record["networks"]
     return {
-        "rows": summary(rows), "sources": alone_or_all(rows), "top": record["words"], "least": record["least"]
+        "rows": summary(rows), "sources": alone_or_all(rows), "top": record["words"], "least": record["least"],
+        "mixtures": ORDER,
     }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """The toy study over seeds and architectures: trains what is missing, writes docs/toy.md and docs/results/toy.json.
 
 python -m studies.toy runs/study --seeds 10 --architectures lstm ugrnn vanilla
-python -m studies.toy runs/study --settings      # how the weight decay was chosen, on seeds of its own
+python -m studies.toy runs/study --settings      # how the weight decay was chosen, on other seeds
+python -m studies.toy --page                     # docs/toy.md from the records
 """
 
 from __future__ import annotations
@@ -9,68 +10,43 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import rnnlens
-from rnnlens.common.files import atomic_file, read_json, write_json
+from rnnlens.common.files import read_json, write_json
 from rnnlens.experiments.toy import study_toy, toy_config, train_toy
+from studies.pages import write_page
 
 DOCS = Path(__file__).parent.parent / "docs"
-
-INTRODUCTION = """# The toy study, over seeds and architectures
-
-Written by `python -m studies.toy {folder} --seeds {seeds} --architectures {others}`; the numbers as data, with the
-settings of every run: [results/toy.json](results/toy.json). One run is `rnnlens toy --arch ARCH --seed SEED --out RUN`.
-
-"""
-
-SETTINGS = """
-## How the settings were chosen
-
-On other seeds (`python -m studies.toy {folder} --settings`): the largest weight decay with which the network still
-reads at least 99.5 % of the words of validation reviews right (within 0.5). Without decay words saturate units and the
-linear expansion overshoots; with too much the network no longer learns the task.
-
-| weight decay | seed | words read right % | phrases off by | curve % | agreement | ratio |
-|---|---|---|---|---|---|---|
-"""
-LEGEND = """
-*in scope / after*: the least and the most of the language's modification that a word within the modifier's scope
-undergoes, and the largest, in size, that a later word does: over the valence words, the readings −10, 0 and 10, and
-blank inputs or neutral words between. *50 blank inputs / 50 more*: how far they move the reading on average.
-*destroyed*: with at most three mode units (a mode or a conjugate pair) removed from the state after `extremely`
-and after `not the the the`, 1 − ‖what is left‖/‖effect‖ over the four valence words: in the paper's order / in greedy
-order (what three random units change, median of 40 draws; what units chosen in the paper's order in rotated copies
-of the network destroy, median of 10).
-"""
+RECORD, SETTINGS = DOCS / "results" / "toy.json", DOCS / "results" / "toy-settings.json"
+PAGE, TEMPLATE, FOLDER = DOCS / "toy.md", Path(__file__).with_name("toy.md"), "runs/study"
+PHRASES = {"extremely": "extremely", "not": "not the the the"}  # after which the effect of a modifier is measured
+LEAST = 0.995  # words of validation reviews that must be read right
 DECAYS, OTHER_SEEDS = (0.0, 0.03, 0.1, 0.3, 1.0), (100, 101)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where the runs are, or will be")
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(FOLDER), help="where the runs are, or will be")
     parser.add_argument("--seeds", type=int, default=10, help="GRUs to train, with seeds 0, 1, …")
     parser.add_argument("--architectures", nargs="*", default=["lstm", "ugrnn", "vanilla"], help="others, seed 0")
     parser.add_argument("--settings", action="store_true", help="repeat the choice of the weight decay instead")
+    parser.add_argument("--page", action="store_true", help="write the page from the records, and train nothing")
     asked = parser.parse_args()
     if asked.settings:
         settings(asked.folder)
-        return
-    runs = [("gru", seed) for seed in range(asked.seeds)] + [(arch, 0) for arch in asked.architectures]
-    rows = []
-    for arch, seed in runs:
-        path = asked.folder / f"{arch}-{seed}"
-        run = train_toy(path, arch=arch, seed=seed, resume=path.exists())
-        study_toy(run)
-        rows.append(row(run))
-        print(arch, seed, *(f"{name} {value}" for name, value in shown(rows[-1]).items()), sep=" | ", flush=True)
-    write_json(DOCS / "results" / "toy.json", {"what": "the toy study", "runs": rows})
-    text = INTRODUCTION.format(folder=asked.folder, seeds=asked.seeds, others=" ".join(asked.architectures))
-    chosen = DOCS / "results" / "toy-settings.json"
-    text += tables(rows) + (settings_table(asked.folder, read_json(chosen)["runs"]) if chosen.exists() else "")
-    with atomic_file(DOCS / "toy.md") as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    elif not asked.page:
+        runs = [("gru", seed) for seed in range(asked.seeds)] + [(arch, 0) for arch in asked.architectures]
+        rows = []
+        for arch, seed in runs:
+            path = asked.folder / f"{arch}-{seed}"
+            run = train_toy(path, arch=arch, seed=seed, resume=path.exists())
+            study_toy(run)
+            rows.append(row(run))
+            print(arch, seed, sum(claim["shown"] for claim in rows[-1]["claims"]), "claims shown", flush=True)
+        write_json(RECORD, {"what": "the toy study", "runs": rows})
+    write_page(TEMPLATE, PAGE, **page_values(read_json(RECORD), read_json(SETTINGS)))
 
 
 def settings(folder: Path) -> None:
@@ -83,20 +59,10 @@ def settings(folder: Path) -> None:
             run = train_toy(path, seed=seed, config=config, resume=path.exists())
             study_toy(run)
             accuracy = run.results["accuracy"]["validation"]
-            rows.append({**row(run), "validation_accuracy": accuracy})
+            kept = {name: value for name, value in row(run).items() if name not in ("claims", *PHRASES)}
+            rows.append({**kept, "validation_accuracy": accuracy})
             print(decay, seed, f"{accuracy:.4f}", f"{rows[-1]['ratio']:.3f}", flush=True)
-    write_json(
-        DOCS / "results" / "toy-settings.json", {"what": "weight decays tried on the toy language", "runs": rows}
-    )
-
-
-def settings_table(folder: Path, rows: list[dict[str, Any]]) -> str:
-    return SETTINGS.format(folder=folder) + "".join(
-        f"| {found['config']['weight_decay']:g} | {found['config']['seed']} | "
-        f"{100 * found['validation_accuracy']:.1f} | {found['worst_phrase']:.2f} | "
-        f"{100 * found['line']['explained_variance']:.1f} | {found['agreement']:.3f} | {found['ratio']:.3f} |\n"
-        for found in rows
-    )
+    write_json(SETTINGS, {"what": "weight decays tried on the toy language", "runs": rows})
 
 
 def row(run: rnnlens.Run) -> dict[str, Any]:
@@ -134,64 +100,62 @@ def row(run: rnnlens.Run) -> dict[str, Any]:
     return found
 
 
-def shown(found: dict[str, Any]) -> dict[str, str]:
-    """A run as a row of the table."""
-    line, words = found["line"], [word for word in ("extremely", "not") if word in found]
+def page_values(record: dict[str, Any], decays: dict[str, Any]) -> dict[str, Any]:
+    """What the template shows of the two records."""
+    runs = record["runs"]
+    grus = [found for found in runs if found["network"]["arch"] == "gru"]
 
-    def over(word: str) -> str:
-        fills = list(found[word]["deflection"].values())
-        scope = fills[0]["scope"]
-        least = min(min(d["effect_least"][:scope]) for d in fills)
-        most = max(max(d["effect_most"][:scope]) for d in fills)
-        later = max(abs(x) for d in fills for x in d["effect_least"][scope:] + d["effect_most"][scope:])
-        return f"{least:.2f} … {most:.2f} / {later:.2f}"
+    def shown(*parts: str) -> str:
+        """How many GRUs show the one claim whose text has all of these parts."""
+        claims = [k for k, claim in enumerate(grus[0]["claims"]) if all(part in claim["claim"] for part in parts)]
+        assert len(claims) == 1, f"{len(claims)} claims have {parts}"
+        return f"{sum(found['claims'][claims[0]]['shown'] for found in grus)} of {len(grus)}"
 
-    def destroyed(word: str, kind: str) -> str:
-        orders = [found[word]["removal"][f"state_{kind}_{order}"] for order in ("single", "greedy")]
-        return " / ".join(f"{100 * (1 - min(r['remaining'][:4])):.0f}" for r in orders) + (
-            f" ({100 * orders[0]['random_change']:.0f}, {100 * (1 - median(orders[0]['rotated'])):.0f})"
-        )
-
-    return {
-        "phrases off by": f"{found['worst_phrase']:.2f}",
-        "50 blank inputs / 50 more": "{first:.2f} / {then:.2f}".format(**found["blank_input"]),
-        "curve / straight %": f"{100 * line['explained_variance']:.1f} / {100 * line['pc1_variance']:.1f}",
-        **{f"λ near h_{word}": f"{complex(*found[word]['integration_eigenvalue']).real:.3f}" for word in words},
-        **{f"`{word}` in scope / after": over(word) for word in words},
-        "agreement": f"{found['agreement']:.3f}",
-        "ratio": f"{found['ratio']:.3f}",
-        **{f"`{word}` destroyed %, orthogonal": destroyed(word, "orthogonal") for word in words},
-        **{f"`{word}` destroyed %, biorthogonal": destroyed(word, "biorthogonal") for word in words},
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for found in runs:
+        groups.setdefault(found["network"]["arch"], []).append(found)
+    trials: dict[float, list[dict[str, Any]]] = {}
+    for found in decays["runs"]:
+        trials.setdefault(found["config"]["weight_decay"], []).append(found)
+    good = [decay for decay, some in trials.items() if all(one["validation_accuracy"] >= LEAST for one in some)]
+    # Networks of before and after the claim about blank inputs was worded anew.
+    worded = ["reading holds over blank inputs"], ["reading stays where it is"]
+    blank = next(parts for parts in worded if any(parts[0] in claim["claim"] for claim in grus[0]["claims"]))
+    removals = {
+        kind: [found[word]["removal"][f"state_{kind}_single"] for found in grus for word in PHRASES]
+        for kind in ("orthogonal", "biorthogonal")
     }
+    return {
+        "random": max(one["random_change"] for some in removals.values() for one in some),
+        "rotated": {kind: over([100 * (1 - median(one["rotated"])) for one in some], 0, " to ")
+                    for kind, some in removals.items()},
+        "grus": len(grus), "shown": shown, "blank": blank, "phrases": PHRASES, "folder": FOLDER,
+        "others": " ".join(arch for arch in groups if arch != "gru"), "chosen": max(good),
+        "architectures": [architecture(arch, some) for arch, some in groups.items()],
+        "settings": [{"decay": decay, "ratio": mean(one["ratio"] for one in some),
+                      "accuracy": 100 * mean(one["validation_accuracy"] for one in some)}
+                     for decay, some in trials.items()],
+    }  # fmt: skip
 
 
-def tables(rows: list[dict[str, Any]]) -> str:
-    """The claims with how many GRUs show them; every run's numbers; and what the other architectures do not show."""
-    grus = [found for found in rows if found["network"]["arch"] == "gru"] or rows
-    lines = ["", f"## What {len(grus)} GRUs show", "", "| claim | seeds that show it |", "|---|---|"]
-    for k, claim in enumerate(grus[0]["claims"]):
-        text = claim["claim"].replace("|", "\\|")
-        lines.append(f"| {text} | {sum(found['claims'][k]['shown'] for found in grus)} of {len(grus)} |")
-    head = list(shown(rows[0]))
-    lines += ["", "## Every run", "", "| network | " + " | ".join(head) + " |", "|---" * (len(head) + 1) + "|"]
-    for found in rows:
-        name = f"{found['network']['arch']} {found['config']['seed']}"
-        lines.append(f"| {name} | " + " | ".join(shown(found).values()) + " |")
-    lines += [
-        "",
-        " ".join(LEGEND.split()),
-        "",
-        "## What is not shown",
-        "",
-    ]
-    for found in rows:
-        missed = [claim for claim in found["claims"] if not claim["shown"]]
-        name = f"{found['network']['arch']} {found['config']['seed']}"
-        lines += [
-            f"- **{name}**" + ("" if missed else ": everything is"),
-            *[f"  - {c['claim']}: {c['measured']}" for c in missed],
-        ]
-    return "\n".join(lines) + "\n"
+def over(values: list[float], digits: int, to: str = " … ") -> str:
+    """The range of some numbers."""
+    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+    return low if low == high else f"{low}{to}{high}"
+
+
+def architecture(arch: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """One row of the table: the numbers of a network, or their range over several."""
+    lines = [found["line"] for found in runs]
+    return {
+        "name": arch.upper() if arch != "vanilla" else arch,
+        "shown": over([sum(claim["shown"] for claim in found["claims"]) for found in runs], 0),
+        "claims": len(runs[0]["claims"]),
+        "worst": over([found["worst_phrase"] for found in runs], 2),
+        "straight": over([100 * line["pc1_variance"] for line in lines], 1),
+        "curve": over([100 * line["explained_variance"] for line in lines], 1),
+        "agreement": over([found["agreement"] for found in runs], 3),
+    }
 
 
 if __name__ == "__main__":

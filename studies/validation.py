@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 
-from rnnlens.common.files import atomic_file, read_json, write_json
+from rnnlens.common.files import read_json, write_json
 from rnnlens.corpora.language import Language, preset
 from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.experiments.validate import MEASURES, OF_NETWORKS, validate
 from rnnlens.figures.style import BLUE, GREY, look_of_kind, panels, styled, write_figure
+from studies.pages import write_page
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -46,6 +46,13 @@ RANGES = {
 CONTROLS = {
     "random": "… without three random directions",
     "other_words": "… without the subspace of other words, rank 3",
+}
+IN_TABLE = {
+    "average precision of the strength": "average precision, by strength",
+    "average precision of the norm": "average precision, by norm",
+    "strength: correlation with the truth": "correlation of strengths with the truth",
+    "modification read (1: in full)": "share of the modification that the network uses",
+    "… without the subspace, rank 3": "… without the subspace, rank 3",
 }
 KEPT = ("true_kind", "true_strength", "strength", "error", "kind")
 
@@ -92,8 +99,8 @@ def spread(values: list[float | None], digits: int = 2, scale: float = 1) -> str
     return f"{np.mean(known):.{digits}f} ({min(known):.{digits}f} … {max(known):.{digits}f})" if known else "–"
 
 
-def told(record: dict[str, Any]) -> dict[str, Any]:
-    """What the page says in its text: means for each language, and ranges of these over languages."""
+def page_values(record: dict[str, Any]) -> dict[str, Any]:
+    """What the template shows of the record: means for each language, and ranges of these over languages."""
     with_means = {
         name: {**one, "means": {key: np.mean([v for v in values if v is not None] or np.nan)
                                 for key, values in one["networks"].items()}}
@@ -110,7 +117,7 @@ def told(record: dict[str, Any]) -> dict[str, Any]:
     )
     again = [one["consensus"]["another seed within ± 2 errors"] for one in record.values()]
     return {
-        "record": with_means, "spread": spread, "words": WORDS, "controls": CONTROLS,
+        "record": with_means, "spread": spread, "words": WORDS, "kept": IN_TABLE,
         "warned": sum(n > 0 for one in record.values() for n in one["warnings"]),
         "better": sum(a > b for a, b in zip(strength, norm, strict=True)), "networks": len(norm),
         "ahead": np.mean(strength) - np.mean(norm), "seeds_range": f"{min(again):.2f} to {max(again):.2f}",
@@ -154,12 +161,7 @@ def main() -> None:
     if asked.folder is not None:
         write_json(RECORD, measured(asked.folder, asked.seeds))
     record = read_json(RECORD)
-    environment = Environment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(**told(record))
-    with atomic_file(PAGE) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(TEMPLATE, PAGE, **page_values(record))
     write_figure(drawn(record), FIGURE)
 
 

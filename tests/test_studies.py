@@ -5,18 +5,34 @@ import json
 import numpy as np
 import pytest
 from pages import ROOT
-from studies import start, teaching
+from studies import agreement, nulls, scale, start, table, teaching, toy, validation
 from studies.pages import write_page
 
 import rnnlens
 from rnnlens.common.errors import RnnlensWarning
+from rnnlens.common.files import read_json
+
+FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation]
 
 
-@pytest.mark.parametrize("study", [teaching, start], ids=["teaching", "start"])
-def test_the_page_is_that_of_the_record(study, tmp_path):
+def check_page(template, page, values, tmp_path):
+    write_page(template, tmp_path / "page.md", **values)
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == (ROOT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("study", FROM_ONE_RECORD, ids=[study.__name__ for study in FROM_ONE_RECORD])
+def test_the_page_is_that_of_the_record(study, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)  # records are named from here
     record = json.loads((ROOT / study.RECORD).read_text(encoding="utf-8"))
-    write_page(study.TEMPLATE, tmp_path / "page.md", **study.page_values(record))
-    assert (tmp_path / "page.md").read_text(encoding="utf-8") == (ROOT / study.PAGE).read_text(encoding="utf-8")
+    record.pop("fingerprint", None)
+    check_page(study.TEMPLATE, study.PAGE, study.page_values(record), tmp_path)
+
+
+def test_the_pages_of_several_records_are_theirs(tmp_path):
+    check_page(toy.TEMPLATE, toy.PAGE, toy.page_values(read_json(toy.RECORD), read_json(toy.SETTINGS)), tmp_path)
+    records = {name: read_json(table.record_of(name)) for name in table.NAMES}
+    check_page(table.TEMPLATE, table.PAGE, table.page_values(records), tmp_path)
+    check_page(scale.TEMPLATE, scale.MEASURED, scale.page_values(), tmp_path)
 
 
 def test_a_cut_network_reads_its_frequent_words_as_before_and_others_as_unknown():
