@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import BadInput, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
-
-
-class BadInput(RnnlensError, ValueError):
-    """What scikit-learn expects of bad input: a ValueError."""
 
 
 def check_parameters(model: Any) -> None:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, table_html
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, UnknownWord, quoted
 from rnnlens.common.files import atomic_file
 from rnnlens.common.replacing import check_output
 from rnnlens.common.terminal import printable
@@ -161,7 +161,7 @@ class Modifiers(Shown):
 
     def row(self, word: str) -> int:
         if word not in self._rows:
-            raise RnnlensError(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
+            raise UnknownWord(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
         return self._rows[word]
 
     def __getitem__(self, word: str) -> dict[str, Any]:
