@@ -520,7 +520,7 @@ def test_a_network_of_no_numbers_does_not_read() -> None:
     large = Network(WORDS, hidden=64, embedding=4)
     with torch.no_grad():
         large.readout_w.copy_(3e38 * large.states(IDS[:1])[0, -1].sign())
-    told(lambda: large.read(["not", "bad", "good", "not"]), "are not finite", "overflow")
+    told(lambda: large.read(words=["not", "bad", "good", "not"]), "are not finite", "overflow")
     told(lambda: small().to("meta").read("not good"), "meta device")
 
 

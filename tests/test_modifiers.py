@@ -193,12 +193,12 @@ def test_projecting_out_makes_not_good_read_like_good_and_leaves_the_network_alo
     network, Q, _, _, _, subspace = known
     quiet = project_out(network, subspace)
     pads = ["<pad>"] * 60  # the beginning's own stress is gone by then
-    plain, negated = (dict(n.read([*pads, "not", "good"]))["good"] for n in (quiet, network))
+    plain, negated = (dict(n.read(words=[*pads, "not", "good"]))["good"] for n in (quiet, network))
     assert negated == pytest.approx(-1.5, abs=1e-3) and plain == pytest.approx(1.5, abs=1e-9)
-    assert quiet.read([*pads, "good"])[-1][1] == pytest.approx(1.5)
+    assert quiet.read(words=[*pads, "good"])[-1][1] == pytest.approx(1.5)
     random = random_subspace(network.size, 2, torch.Generator().manual_seed(0), Q[:, [0, 3]].t())
-    assert project_out(network, random.double()).read([*pads, "not", "good"])[-1][1] < 0
-    assert quiet.read(["good"])[-1][1] == pytest.approx(1.5)  # and h0's stress is out as well
+    assert project_out(network, random.double()).read(words=[*pads, "not", "good"])[-1][1] < 0
+    assert quiet.read(words=["good"])[-1][1] == pytest.approx(1.5)  # and h0's stress is out as well
     with pytest.raises(RnnlensError, match="not orthonormal"):
         project_out(network, 2 * subspace.components)
     with pytest.raises(RnnlensError, match="expected 1 … 2"):

@@ -30,6 +30,7 @@ from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, 
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split
+from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.finite import check_diverged
 from rnnlens.runs.config import TrainConfig
@@ -168,7 +169,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}: it has "
                 f"{len(classes)} classes, expected two"
             )
-        texts = _texts(X)
+        texts = list_of_texts(X)
         if len(texts) != len(labels):
             raise BadInput(f"got {len(texts)} texts and {len(labels)} labels: expected one label a text")
         corpus = Corpus.from_texts(
@@ -227,7 +228,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         check_diverged(self.model_, "the model diverged", "fit it again, with a smaller learning_rate")
 
     def _encode(self, X: Sequence[str]) -> Split:
-        rows = [self.vocab_.encode(text) for text in _texts(X)]
+        rows = [self.vocab_.encode(text) for text in list_of_texts(X)]
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         ids = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
         return Split(ids, offsets, np.zeros(len(rows), dtype=np.uint8))
@@ -364,16 +365,6 @@ class BagOfWords(ModifierConvolution):
             decay=decay, momentum=momentum, l1=l1, l2=l2, word_dropout=word_dropout, max_words=max_words,
             class_weight=class_weight, seed=seed, device=device,
         )  # fmt: skip
-
-
-def _texts(X: Any) -> list[str]:
-    if isinstance(X, str):
-        raise BadInput(f"got the text {quoted(X)}: expected a list of texts")
-    texts = list(X)
-    for text in texts:
-        if not isinstance(text, str):
-            raise BadInput(f"a text is {quoted(text)} of type {type(text).__name__}: expected a list of texts")
-    return texts
 
 
 BASELINES: dict[str, dict[str, Any]] = {
