@@ -101,6 +101,18 @@ def test_lists_are_ordered_by_what_is_certain_and_by_the_norm_if_asked(known):
         modifiers.strongest(5, by="score")
 
 
+def test_kinds_may_be_plural_and_unknown_ones_are_named(known):
+    modifiers = known[3]
+    for kind in ("negator", "diminisher", "intensifier"):
+        assert modifiers.strongest(9, kind=f"{kind}s") == modifiers.strongest(9, kind=kind)
+    assert "not" in modifiers.strongest(9, kind="negators")
+    assert modifiers.strongest(9, ("negators", "intensifier")) == modifiers.strongest(9, ("negator", "intensifiers"))
+    message = "kind is 'booster': expected one or several of negator, diminisher, intensifier, valence, unclear, none"
+    for wrong in ("booster", ["negator", "booster"]):
+        with pytest.raises(RnnlensError, match=message):
+            modifiers.strongest(kind=wrong)
+
+
 def test_errors_of_probes_are_those_of_other_probe_words():
     """The error by closed form is the spread of the strength over draws of probe words from the same language."""
     network = rnnlens.Network([f"w{i}" for i in range(400)], arch="gru", hidden=12, embedding=8, seed=2).double()

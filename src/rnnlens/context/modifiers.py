@@ -29,12 +29,14 @@ from rnnlens.context.decay import fit_exponential
 from rnnlens.context.effects import linear_effects
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.strength import (
+    KINDS,
     LEAST_ERRORS,
     MODIFIERS,
     check_measured,
     clear_at,
     fading,
     kind_of,
+    kinds_of,
     strengths,
     training_error,
 )
@@ -140,13 +142,14 @@ class Modifiers(Shown):
     ) -> list[str]:
         """The n strongest words.
 
-        kind: one kind, or several; by default all modifiers, by the norm all words. by: `strength` orders by what of it
-        is certain, `norm` is the paper's ranking. threshold: the smallest norm or size of strength."""
+        kind: one kind or several, such as "negator" or "negators"; by default all modifiers, by the norm all words.
+        by: `strength` orders by what of it is certain, `norm` is the paper's ranking.
+        threshold: the smallest norm or size of strength."""
         if by not in ("strength", "norm"):
             raise RnnlensError(f"by is {quoted(by)}: expected strength or norm")
         order = self.order if by == "strength" else self.norm.argsort(descending=True)
         size = self.strength.abs() if by == "strength" else self.norm
-        kinds = {kind} if isinstance(kind, str) else set(kind or (MODIFIERS if by == "strength" else self.kinds))
+        kinds = kinds_of(kind or (MODIFIERS if by == "strength" else KINDS))
         rows = [i for i in order.tolist() if self.kinds[i] in kinds]
         return [self.words[i] for i in rows if threshold is None or float(size[i]) >= threshold][:n]
 
