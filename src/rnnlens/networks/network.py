@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
+from rnnlens.corpora.protocol import CorpusLike, SplitLike
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
@@ -245,7 +246,7 @@ class Network(ReadsTexts, nn.Module):
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads})"
 
 
-def check_words(network: Network, corpus: Any) -> None:
+def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
     """Refuse a corpus whose words are not the network's: its ids would stand for other words. A network or corpus
     without a vocabulary is not checked."""
     words = getattr(corpus, "vocab", None)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
@@ -27,6 +27,8 @@ from rnnlens.common.files import (
 from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
 from rnnlens.common.replacing import atomic_folder
 from rnnlens.common.version import __version__
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks import Network
 from rnnlens.networks.projected import projected
@@ -35,6 +37,7 @@ from rnnlens.runs import zoo
 from rnnlens.runs.config import TrainConfig
 from rnnlens.runs.weights import load_weights, misfit
 
+C = TypeVar("C", bound=CorpusLike | None)
 SHARED = ("accuracy", "loss", KEY, "beginning", "ending")  # parts of results.json that several commands write
 CONFIG, MODEL = "config.json", "model.safetensors"  # what run.json and weights.safetensors are called in an export
 
@@ -102,7 +105,7 @@ class Run:
         for what, mark in self.provenance.items():
             check_named(file, names, what, files[what], mark, advice)
 
-    def check_corpus(self, corpus: Any) -> None:
+    def check_corpus(self, corpus: CorpusLike) -> None:
         """Refuse a corpus that the run was not trained on. One whose validation reviews were trained on as well
         (`Corpus.refit`), or only some of whose sources (`Corpus.only`), fits."""
         trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit", "whole")}
@@ -112,12 +115,12 @@ class Run:
                 "corpus that the run was trained on, or its network alone, as in analyze(run.network, corpus)"
             )
 
-    def in_own_words(self, corpus: Any) -> Any:
+    def in_own_words(self, corpus: C) -> C | Corpus:
         """The corpus that a run with added words (`train --start`) was trained on, in the run's vocabulary; any other
         corpus as it is."""
         recoded = self.about["corpus"].get("recoded")
         ours = recoded is not None and recoded == getattr(corpus, "fingerprint", None)
-        return corpus.with_vocab(self.vocab) if ours else corpus
+        return corpus.with_vocab(self.vocab) if ours and isinstance(corpus, Corpus) else corpus
 
     def _check_part(self, what: str, file: Path, mark: str) -> None:
         """Refuse a vocabulary or weights that run.json does not name."""
