@@ -23,7 +23,11 @@ USER = """import rnnlens
 run = rnnlens.load("zoo:reviews-gru")
 analysis = rnnlens.analyze(run, top=500)
 path = rnnlens.report(analysis, "report.html")
-print(path.stat().st_size, analysis.modifiers.strongest(3), run.network.read("not bad")[-1][1])
+print(path.stat().st_size, analysis.modifiers.strongest(3), run.read("not bad")[-1][1], run.network("not bad").item())
+print(run.read(["not bad", "very good"])[0][-1][1], run.read(words=["not", "bad"])[-1][1], run.predict_proba(["good"]))
+print(run.vocab["not"] + 1, run.vocab[5].upper())
+rnnlens.figures.barcodes(analysis, ["not"])
+rnnlens.baselines.BagOfWords(min_count=1, random_state=0).fit(["good", "bad"], [1, 0]).predict(["good"])
 """
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rnnlens import Network, TrainConfig, toy_corpus, train
 from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
-from rnnlens.training.loop import BLANKS_EVERY, Trainer, insert_blanks
+from rnnlens.training.dropping import insert_blanks
+from rnnlens.training.loop import BLANKS_EVERY, Trainer
 
 CONFIG = TrainConfig(
     epochs=2, batch=8, learning_rate=0.02, word_dropout=0.2, embedding_dropout=0.2, checkpoint_every=3, blanks=7

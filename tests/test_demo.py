@@ -48,6 +48,27 @@ def test_the_packaged_networks_are_these():
     assert names() == ["reviews-gru", "reviews-lstm", "reviews-ugrnn", "reviews-vanilla"]
 
 
+def test_a_packaged_network_opens_by_its_name_alone_and_a_folder_of_that_name_wins(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert rnnlens.load("reviews-vanilla").path == packaged("reviews-vanilla")
+    assert run_cli(capsys, "info", "reviews-vanilla")[0] == 0
+    with pytest.raises(RnnlensError, match="no run folder: say where to write"):
+        rnnlens.report("reviews-vanilla")
+    unpack("reviews-gru", tmp_path / "reviews-vanilla")
+    assert rnnlens.load("reviews-vanilla").network.arch == "gru"
+    assert rnnlens.load("zoo:reviews-vanilla").network.arch == "vanilla"
+    with pytest.raises(RnnlensError, match="no run folder 'reviews-elmo'.*reviews-gru, reviews-lstm"):
+        rnnlens.load("reviews-elmo")
+
+
+def test_a_run_reads_and_predicts_as_its_network_does():
+    run, texts = rnnlens.load("reviews-vanilla"), ["not bad", "very good"]
+    assert run.read("not bad") == run.network.read("not bad") == run.read(words=["not", "bad"])
+    assert run.read(texts) == run.network.read(texts)
+    assert (run.predict_proba(texts) == run.network.predict_proba(texts)).all()
+    assert (run.predict(texts) == run.network.predict(texts)).all()
+
+
 def test_unknown_names_and_foreign_folders_are_told(tmp_path):
     with pytest.raises(RnnlensError, match="'elmo'.*reviews-gru"):
         rnnlens.load("zoo:elmo")

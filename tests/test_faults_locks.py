@@ -217,7 +217,7 @@ def test_a_run_trained_while_another_waited_for_its_lock_is_checked_again(
         time.sleep(0.3)
         started(trainer, progress)
 
-    check = rnnlens.training.loop._check_writable
+    check = rnnlens.training.loop.check_writable
     seen = []
 
     def waits(*arguments: object) -> None:
@@ -227,7 +227,7 @@ def test_a_run_trained_while_another_waited_for_its_lock_is_checked_again(
             entered.wait()
 
     monkeypatch.setattr(locks, "BRIEF", 30)
-    monkeypatch.setattr(rnnlens.training.loop, "_check_writable", waits)
+    monkeypatch.setattr(rnnlens.training.loop, "check_writable", waits)
     monkeypatch.setattr(Trainer, "run", slowly)
     with ThreadPoolExecutor(1) as pool:
         other = Network(corpus.vocab, hidden=3, embedding=2)

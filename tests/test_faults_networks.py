@@ -413,8 +413,9 @@ def fitted(modifiers="learn", **options) -> ModifierConvolution:
     ("options", "line"),
     [
         ({"epochs": 0}, "epochs is 0: expected a whole number, at least 1"),
-        ({"candidates": -1}, "candidates is -1: expected a whole number, at least 1"),
-        ({"most": 0}, "most is 0"),
+        ({"batch": -1}, "batch is -1: expected a whole number, at least 1"),
+        ({"random_state": -1}, "random_state is -1: expected a whole number, from 0 to 2^63 - 1, None, or NumPy's"),
+        ({"random_state": "x"}, "random_state is 'x': expected a whole number"),
         ({"sparsity": math.nan}, "sparsity is nan: expected a number, at least 0"),
         ({"l1": math.inf}, "l1 is inf"),
         ({"l2": math.inf}, "l2 is inf"),
@@ -424,7 +425,6 @@ def fitted(modifiers="learn", **options) -> ModifierConvolution:
         ({"modifiers": [5]}, "modifiers holds '5' of type int: expected words"),
         ({"modifiers": {"not", "so"}}, "expected a list of words"),
         ({"modifiers": 5}, "modifiers is '5': expected a list of words"),
-        ({"components": 0, "own_weights": True}, "components is 0: expected a whole number, at least 1"),
         ({"class_weight": {0: math.nan, 1: 1.0}}, "class_weight is '{0: nan, 1: 1.0}'"),
         ({"class_weight": {0: -1.0, 1: 1.0}}, "class_weight is"),
     ],
@@ -520,7 +520,7 @@ def test_a_network_of_no_numbers_does_not_read() -> None:
     large = Network(WORDS, hidden=64, embedding=4)
     with torch.no_grad():
         large.readout_w.copy_(3e38 * large.states(IDS[:1])[0, -1].sign())
-    told(lambda: large.read(["not", "bad", "good", "not"]), "are not finite", "overflow")
+    told(lambda: large.read(words=["not", "bad", "good", "not"]), "are not finite", "overflow")
     told(lambda: small().to("meta").read("not good"), "meta device")
 
 

@@ -335,7 +335,9 @@ def test_a_page_shows_the_fingerprints_of_what_it_was_made_from(at: Path) -> Non
 def test_a_baseline_and_a_synthetic_truth_refuse_another_ones_arrays(tmp_path: Path) -> None:
     texts, labels = ["good film", "bad film", "fine film", "dull film"] * 4, [1, 0, 1, 0] * 4
     for seed in (0, 1):
-        BagOfWords(min_count=1, epochs=1, seed=seed, word_dropout=0.5).fit(texts, labels).save(tmp_path / f"bow{seed}")
+        BagOfWords(min_count=1, epochs=1, random_state=seed, word_dropout=0.5).fit(texts, labels).save(
+            tmp_path / f"bow{seed}"
+        )
     shutil.copy(tmp_path / "bow1" / "weights.safetensors", tmp_path / "bow0" / "weights.safetensors")
     with pytest.raises(RnnlensError, match=r"baseline\.json' does not fit 'weights\.safetensors'"):
         BagOfWords.load(tmp_path / "bow0")

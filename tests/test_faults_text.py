@@ -167,7 +167,7 @@ def test_a_cased_vocabulary_is_read_as_it_is_written(recwarn):
     assert vocab.split("Not bad, NOT GOOD <BR/> i 'M <PAD>") == ["Not", "bad", ",", "not", "good", "i'm", "<pad>"]
     assert vocab.encode("Not Bad good Good").tolist() == [1, 3, 4, 4]
     network = Network(vocab, hidden=4, embedding=2)
-    assert network.read("Not Bad") == network.read(["Not", "Bad"])
+    assert network.read("Not Bad") == network.read(words=["Not", "Bad"])
     assert Network(["not", "bad"], hidden=4, embedding=2).read("Not BAD")[-1][0] == "bad" and not recwarn.list
 
 

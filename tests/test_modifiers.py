@@ -17,8 +17,8 @@ from rnnlens.context.bilinear import fit_bilinear
 from rnnlens.context.decay import fit_exponential
 from rnnlens.context.edges import beginning, ending
 from rnnlens.context.effects import after, effects, word_inputs
+from rnnlens.context.finding import find_modifiers
 from rnnlens.context.impulse import impulse, timescales
-from rnnlens.context.modifiers import find_modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import (
     Reviews,
@@ -99,6 +99,18 @@ def test_lists_are_ordered_by_what_is_certain_and_by_the_norm_if_asked(known):
     assert all(modifiers[word]["norm"] >= least for word in modifiers.strongest(50, by="norm", threshold=least))
     with pytest.raises(RnnlensError, match="expected strength or norm"):
         modifiers.strongest(5, by="score")
+
+
+def test_kinds_may_be_plural_and_unknown_ones_are_named(known):
+    modifiers = known[3]
+    for kind in ("negator", "diminisher", "intensifier"):
+        assert modifiers.strongest(9, kind=f"{kind}s") == modifiers.strongest(9, kind=kind)
+    assert "not" in modifiers.strongest(9, kind="negators")
+    assert modifiers.strongest(9, ("negators", "intensifier")) == modifiers.strongest(9, ("negator", "intensifiers"))
+    message = "kind is 'booster': expected one or several of negator, diminisher, intensifier, valence, unclear, none"
+    for wrong in ("booster", ["negator", "booster"]):
+        with pytest.raises(RnnlensError, match=message):
+            modifiers.strongest(kind=wrong)
 
 
 def test_errors_of_probes_are_those_of_other_probe_words():
@@ -193,12 +205,12 @@ def test_projecting_out_makes_not_good_read_like_good_and_leaves_the_network_alo
     network, Q, _, _, _, subspace = known
     quiet = project_out(network, subspace)
     pads = ["<pad>"] * 60  # the beginning's own stress is gone by then
-    plain, negated = (dict(n.read([*pads, "not", "good"]))["good"] for n in (quiet, network))
+    plain, negated = (dict(n.read(words=[*pads, "not", "good"]))["good"] for n in (quiet, network))
     assert negated == pytest.approx(-1.5, abs=1e-3) and plain == pytest.approx(1.5, abs=1e-9)
-    assert quiet.read([*pads, "good"])[-1][1] == pytest.approx(1.5)
+    assert quiet.read(words=[*pads, "good"])[-1][1] == pytest.approx(1.5)
     random = random_subspace(network.size, 2, torch.Generator().manual_seed(0), Q[:, [0, 3]].t())
-    assert project_out(network, random.double()).read([*pads, "not", "good"])[-1][1] < 0
-    assert quiet.read(["good"])[-1][1] == pytest.approx(1.5)  # and h0's stress is out as well
+    assert project_out(network, random.double()).read(words=[*pads, "not", "good"])[-1][1] < 0
+    assert quiet.read(words=["good"])[-1][1] == pytest.approx(1.5)  # and h0's stress is out as well
     with pytest.raises(RnnlensError, match="not orthonormal"):
         project_out(network, 2 * subspace.components)
     with pytest.raises(RnnlensError, match="expected 1 … 2"):

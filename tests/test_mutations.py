@@ -14,7 +14,7 @@ from rnnlens import Network, TrainConfig
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.fitting import train_model
 from rnnlens.context.bilinear import fit_bilinear
-from rnnlens.context.modifiers import find_modifiers
+from rnnlens.context.finding import find_modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.probes import Probes
 from rnnlens.context.strength import kind_of

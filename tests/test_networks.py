@@ -171,3 +171,60 @@ def test_a_network_that_begins_remembering_keeps_what_it_read_for_long(arch):
     assert made.config["memory"] == 100.0 and "memory" not in plain.config
     with pytest.raises(RnnlensError, match="memory is 0.5: expected a number of words"):
         Network(WORDS, arch=arch, memory=0.5)
+
+
+def test_a_list_is_several_texts_and_words_are_passed_by_name():
+    network = make()
+    texts = ["not bad", "good"]
+    assert network.read(texts) == network.read(tuple(texts)) == network.read(np.array(texts))
+    assert network.read(texts) == [network.read(text) for text in texts] and network.read([]) == []
+    assert network.read(words=["not", "bad"]) == network.read("not bad") == network.read(words=("not", "bad"))
+    assert [word for word, _ in network.read(words=["not bad", "good"])] == ["not bad", "good"]
+
+
+def test_a_network_takes_texts_where_it_takes_ids():
+    network = make()
+    texts = ["not bad at all", "good", "", "not"]
+    one, several = network("not bad at all"), network(texts)
+    assert one.shape == () and several.shape == (4,) and several.requires_grad
+    assert one.item() == pytest.approx(network.read("not bad at all")[-1][1], abs=1e-12)
+    expected = [network(text).item() for text in texts]
+    assert several.tolist() == pytest.approx(expected, abs=1e-12)
+    assert several[2].item() == pytest.approx(network.logit(network.h0).item(), abs=1e-12)
+
+
+def test_predictions_are_those_of_a_scikit_learn_classifier():
+    network = make()
+    texts = ["not bad " * n + "good" for n in range(70)][::-1] + ["", "bad"]  # more than one batch, of many lengths
+    probabilities, labels = network.predict_proba(texts), network.predict(texts)
+    assert probabilities.shape == (72, 2) and labels.shape == (72,) and labels.dtype.kind == "i"
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-12)
+    np.testing.assert_allclose(probabilities[:, 1], network(texts).sigmoid().detach(), rtol=1e-9)
+    np.testing.assert_array_equal(labels, probabilities.argmax(1))
+    np.testing.assert_array_equal(network.predict(np.array(texts)), labels)
+    assert network.predict_proba([]).shape == (0, 2) and network.predict([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: make().read(), "the text is of type NoneType: expected text, a list of texts, or words=[…]"),
+        (lambda: make().read("not", words=["not"]), "given together with words: expected text"),
+        (lambda: make().read(words="not bad"), "words are of type str: expected a list of words"),
+        (lambda: make().read(words=[1]), "the words hold '1' of type int"),
+        (lambda: make().read([["not", "bad"]]), "of type list: expected a list of texts; for words that are split"),
+        (lambda: make().read({"not": 1}), "of type dict: expected text"),
+        (lambda: make().read(torch.tensor([1])), "of type Tensor: expected text, or a list of texts"),
+        (lambda: make()("not bad", torch.tensor([1])), "lengths were given together with texts"),
+        (lambda: make()(["not", 5]), "a text is '5' of type int"),
+        (lambda: make()([1, 2]), "ids is 'list': expected a tensor"),
+        (lambda: make().predict("not bad"), "got the text 'not bad': expected a list of texts; for one text pass"),
+        (lambda: make().predict_proba("not bad"), "expected a list of texts; for one text pass [text]"),
+        (lambda: make().predict_proba(5), "the texts are of type int: expected a list of texts"),
+        (lambda: make().predict_proba([None]), "a text is 'None' of type NoneType"),
+    ],
+)
+def test_what_is_neither_text_nor_texts_is_refused_in_one_line(wrong, message):
+    with pytest.raises(RnnlensError) as error:
+        wrong()
+    assert message in str(error.value) and "\n" not in str(error.value)

@@ -1,6 +1,8 @@
 """What is installed is what is needed: the wheel has the network, the page and the settings, and nothing of our own."""
 
 import ast
+import subprocess
+import sys
 
 import package
 import pytest
@@ -39,10 +41,22 @@ def test_every_public_name_is_known_to_type_checkers():
     tree = ast.parse((package.ROOT / "src/rnnlens/__init__.py").read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     told = {alias.name: node.module for node in block.body for alias in node.names}
-    assert told == {name: f"rnnlens.{home}" for name, home in rnnlens._HOMES.items()}
+    assert told == {name: f"rnnlens.{home}".rstrip(".") for name, home in rnnlens._HOMES.items()}
     assert rnnlens.__all__ == [
         "__version__",
         *rnnlens._HOMES,
     ]
     assert rnnlens.corpora.__all__ == list(rnnlens.corpora._HOMES)
     assert package.untyped('a.py:2: note: Revealed type is "Any"') and not package.untyped('note: "def (x: Any)"')
+
+
+def test_figures_and_baselines_are_attributes_and_cost_nothing_until_used():
+    script = (
+        "import sys, rnnlens\n"
+        "heavy = {'torch', 'plotly', 'sklearn', 'polars', 'numpy'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "assert {'figures', 'baselines'} <= set(dir(rnnlens))\n"
+        "assert rnnlens.figures.barcodes.__module__.startswith('rnnlens.figures')\n"
+        "assert rnnlens.baselines.BagOfWords().get_params()['random_state'] is None\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

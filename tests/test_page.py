@@ -99,7 +99,7 @@ def test_the_page_reads_what_torch_reads(browser, tmp_path, arch):
         for options, reads in (
             ({}, network.read),
             ({"off": True}, quiet.read),
-            ({"pads": True}, lambda text: network.read([*(w for w, _ in network.read(text)), *["<pad>"] * 50])),
+            ({"pads": True}, lambda text: network.read(words=[*(w for w, _ in network.read(text)), *["<pad>"] * 50])),
         ):
             theirs = page.evaluate("([texts, how]) => texts.map(text => rnnlens.read(text, how))", [texts, options])
             for text, found in zip(texts, theirs, strict=True):
@@ -196,7 +196,7 @@ def test_typing_and_every_switch_change_what_they_should(browser, demo):
         assert "as it is" in page.locator("#verdict").inner_text() and said in page.locator("#verdict").inner_text()
         page.uncheck("#off")
         page.check("#pads")
-        padded = network.read([*(w for w, _ in read), *["<pad>"] * 50])
+        padded = network.read(words=[*(w for w, _ in read), *["<pad>"] * 50])
         assert (
             last(page) == pytest.approx(padded[-1][1], abs=1e-4)
             and "50 blank inputs" in page.locator("#words-a").inner_text()
@@ -205,7 +205,7 @@ def test_typing_and_every_switch_change_what_they_should(browser, demo):
         page.check("#shuffle")
         order = page.evaluate("rnnlens.shown().a.tokens.map(token => token.word)")
         assert sorted(order) == sorted(w for w, _ in read) and order != [w for w, _ in read]
-        assert last(page) == pytest.approx(network.read(order)[-1][1], abs=1e-4)
+        assert last(page) == pytest.approx(network.read(words=order)[-1][1], abs=1e-4)
         page.click("#again")
         assert page.evaluate("rnnlens.shown().a.tokens.map(token => token.word)") != order
         page.uncheck("#shuffle")
@@ -489,7 +489,7 @@ def test_a_page_may_carry_fewer_words_and_says_so(browser, tmp_path):
         assert "carries its 10 most frequent words" in page.locator(".byline").inner_text()
         found = page.evaluate("rnnlens.read('not w400 w2')")
         assert [one["known"] for one in found] == [True, False, True]
-        assert found[-1]["logit"] == pytest.approx(network.read(["not", "<unk>", "w2"])[-1][1], abs=1e-5)
+        assert found[-1]["logit"] == pytest.approx(network.read(words=["not", "<unk>", "w2"])[-1][1], abs=1e-5)
         page.fill("#text-a", "w400")
         assert "not carried by this page" in page.locator("#words-a .word").text_content()
 

@@ -16,7 +16,7 @@ from rnnlens import load
 from rnnlens.common.files import read_tensors
 from rnnlens.runs import read_about
 from rnnlens.training import TrainConfig
-from rnnlens.training.loop import drop
+from rnnlens.training.dropping import drop
 
 SCRIPT = Path(__file__).parent / "shared_training.py"
 

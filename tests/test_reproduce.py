@@ -159,7 +159,7 @@ def test_models_are_refitted_on_validation_reviews_and_judged_on_test_reviews(re
     data = rnnlens.load_corpus(reviews / "corpus")
     tensors, about = read_tensors(reviews / "out/bow/1/outcome.safetensors")
     assert about["corpus"] == data.refit().fingerprint != data.fingerprint
-    again = rnnlens.baselines.BagOfWords(**BAG, seed=1).fit(data.refit())
+    again = rnnlens.baselines.BagOfWords(**BAG, random_state=1).fit(data.refit())
     np.testing.assert_array_equal(tensors["logits"], again.decision_function(data.test))
     assert about["accuracy"] == pytest.approx(((tensors["logits"] > 0) == (np.asarray(data.test.labels) > 0)).mean())
     run = rnnlens.load(reviews / "out/gru/0")

@@ -10,7 +10,7 @@ from handmade import MODIFIERS, NEUTRAL, SLOW, VALENCE, handmade
 from sklearn.metrics import average_precision_score
 
 import rnnlens
-from rnnlens.context.modifiers import find_modifiers
+from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes
 from rnnlens.corpora import Truth
 from rnnlens.experiments.measuring import reading

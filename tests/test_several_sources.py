@@ -28,7 +28,7 @@ from rnnlens.corpora.saving import save_corpus  # noqa: E402
 from rnnlens.corpora.splits import Split  # noqa: E402
 from rnnlens.corpora.spool import Spool  # noqa: E402
 from rnnlens.training.evaluation import losses  # noqa: E402
-from rnnlens.training.loop import document_weights  # noqa: E402
+from rnnlens.training.weighting import document_weights  # noqa: E402
 
 OVERLAP, HELD_OVERLAP = "overlap with validation or test", "overlap of validation with test"
 

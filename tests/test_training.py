@@ -8,11 +8,11 @@ import pytest
 import torch
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
+from rnnlens import Network, RnnlensError, TrainConfig, Vocab, toy_corpus, train
 from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
 from rnnlens.training.batches import epoch_batches, token_batches
-from rnnlens.training.loop import drop
+from rnnlens.training.dropping import drop
 
 QUICK = TrainConfig(
     epochs=3, batch=16, learning_rate=0.02, word_dropout=0.1, embedding_dropout=0.1, checkpoint_every=4, average=0.9
@@ -69,6 +69,59 @@ def test_toy_targets_are_learnt_at_every_word(tmp_path):
 def test_test_reviews_are_not_touched_unless_asked(corpus, tmp_path):
     run = train(small(corpus), corpus, QUICK, tmp_path / "run")
     assert set(run.results["accuracy"]) == {"validation"}
+
+
+def test_the_network_that_is_passed_is_trained_in_place(corpus, tmp_path):
+    network, again = small(corpus), small(corpus)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    run = train(network, corpus, QUICK, tmp_path / "run")
+    assert not any(
+        torch.equal(value, before[name]) for name, value in network.named_parameters() if name != "readout_b"
+    )
+    train(again, corpus, QUICK, tmp_path / "run", resume=True)  # a run that is finished is opened
+    for trained in (network, again):
+        assert not trained.training and trained is not run.network
+        assert all(torch.equal(value, run.network.state_dict()[name]) for name, value in trained.state_dict().items())
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnSplit:
+    """The least that a split has: see `rnnlens.corpora.SplitLike`."""
+
+    ids: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self):
+        return len(self.ids)
+
+    @property
+    def lengths(self):
+        return np.full(len(self), self.ids.shape[1])
+
+    def batch(self, rows, limit=None):
+        return self.ids[rows], self.lengths[rows]
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnCorpus:
+    """The least that a corpus has: see `rnnlens.corpora.CorpusLike`."""
+
+    vocab: Vocab
+    train: OwnSplit
+    validation: OwnSplit | None = None
+    test: OwnSplit | None = None
+    fingerprint: str = "own"
+    about: dict = dataclasses.field(default_factory=lambda: {"source": "own"})
+
+
+def test_a_corpus_of_ones_own_is_trained_on_sampled_and_probed(tmp_path):
+    ids = np.random.default_rng(0).integers(0, 4, (64, 5))
+    split = OwnSplit(ids, (ids == 3).any(1).astype(np.uint8))
+    own = OwnCorpus(Vocab(["the", "film", "awful", "great"]), split, split, split)
+    run = train(small(own), own, dataclasses.replace(QUICK, epochs=1), tmp_path / "run", test=True)
+    assert set(run.accuracy) == {"validation", "test"} and rnnlens.evaluate(run.network, split).logits.shape == (64,)
+    assert rnnlens.visited_states(run.network, own, n=10).shape == (10, 8)
+    assert rnnlens.Probes.from_corpus(own, n=1).positive == ("great",)
 
 
 def test_killed_runs_resume_bit_for_bit(corpus, tmp_path, monkeypatch):

@@ -11,10 +11,13 @@ import sys
 import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rnnlens import RnnlensError, Vocab
+from rnnlens.corpora import PAD
 from rnnlens.corpora.words import RULES, WORD, split_column, split_words, well_formed
 
 PAGE = Path(__file__).parents[1] / "src" / "rnnlens" / "page" / "script"
@@ -119,3 +122,27 @@ def test_javascript_agrees_on_the_same_pattern_and_rules(tmp_path: Path) -> None
     command = ["node", "-e", script, str(tmp_path / "words.mjs")]
     answer = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
     assert json.loads(answer.stdout) == [split_words(text) for text in texts]
+
+
+def test_a_vocabulary_is_indexed_by_word_and_by_id():
+    vocab = Vocab(["<unk>", "not", "good", "nothing"])
+    assert vocab["not"] == 1 and vocab[1] == "not" and vocab[np.int64(2)] == "good"
+    assert list(vocab) == list(vocab.words) and len(vocab) == 4 and "not" in vocab and "Not" not in vocab
+    assert vocab[PAD] == "<pad>" and vocab["<pad>"] == PAD and "<pad>" not in vocab
+    assert [vocab[vocab[word]] for word in vocab] == list(vocab)
+
+
+def test_words_and_ids_that_a_vocabulary_lacks_are_named_in_one_line():
+    vocab = Vocab(["<unk>", "not", "good", "nothing"])
+    with pytest.raises(RnnlensError) as error:
+        vocab["Nothin"]
+    assert isinstance(error.value, KeyError)
+    assert str(error.value) == "'Nothin' is not among the 4 words of the vocabulary: did you mean 'nothing'?"
+    with pytest.raises(KeyError, match="check its spelling"):
+        vocab["qwertz"]
+    for beyond in (4, -2):
+        with pytest.raises(RnnlensError, match=f"no word has the id {beyond}: expected 0 … 3, or -1") as error:
+            vocab[beyond]
+        assert isinstance(error.value, IndexError)
+    with pytest.raises(RnnlensError, match="of type float: expected a word or an id"):
+        vocab[1.0]

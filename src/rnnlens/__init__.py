@@ -53,6 +53,8 @@ _HOMES = {
     "load": "runs",
     "export": "runs",
     "RnnlensError": "common.errors",
+    "baselines": "",
+    "figures": "",
 }
 
 __all__ = [  # once more, and plainly: type checkers read it
@@ -61,10 +63,11 @@ __all__ = [  # once more, and plainly: type checkers read it
     "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
     "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "agreement",
     "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export",
-    "RnnlensError",
+    "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from rnnlens import baselines, figures
     from rnnlens.analysis.agreement import Agreement, agreement
     from rnnlens.analysis.analyze import analyze
     from rnnlens.analysis.audit import Audit, KindAudit, audit

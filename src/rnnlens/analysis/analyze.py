@@ -23,7 +23,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import check_options
-from rnnlens.context.modifiers import find_modifiers
+from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.networks import Network, check_words
 from rnnlens.networks.devices import threads_for

@@ -20,7 +20,8 @@ from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_options
 from rnnlens.common.terminal import printable
-from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.finding import find_modifiers
+from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.probes import Probes
 from rnnlens.dynamics import visited_states
 from rnnlens.networks import Network

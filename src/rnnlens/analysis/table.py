@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.baselines.estimators import BASELINES
+from rnnlens.baselines.six import BASELINES
 
 TITLES = {
     "bow": "Bag of words",

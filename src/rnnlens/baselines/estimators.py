@@ -1,7 +1,7 @@
 """Bags of words as scikit-learn classifiers: `fit(texts, y)`, `predict`, `predict_proba`, `score`, `explain`.
 
-The paper's six baselines by name are in `BASELINES`. Texts are split as corpora are; a prepared corpus can be given in
-their place. Two classes.
+The paper's six baselines by name are in `baselines.six`. Texts are split as corpora are; a prepared corpus can be given
+in their place. Two classes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
-from rnnlens.baselines.parameters import BadInput, check_class_weights, check_parameters
-from rnnlens.common.errors import Diverged, quoted
-from rnnlens.common.files import read_json, read_marked_tensors, understood, write_json, write_tensors
-from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
-from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
+from rnnlens.baselines.parameters import check_class_weights, check_parameters, seed_of
+from rnnlens.baselines.saving import load_estimator, save_estimator
+from rnnlens.common.errors import BadInput, Diverged, quoted
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split
+from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.finite import check_diverged
 from rnnlens.runs.config import TrainConfig
@@ -38,31 +37,36 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 
-STEPS = 1_000  # of training, where nobody says how many epochs
-SAVED = FolderKind(
-    "a saved estimator", frozenset({"baseline.json", "weights.safetensors"}), {"baseline.json": FINGERPRINTED}
-)
+STEPS = 1_000  # of training, where `epochs` is None
+MOST = 400  # modifiers of an analysis that are used, as in the paper
+CANDIDATES = 1_000  # words that begin as modifiers, where they are learnt
+COMPONENTS = 3  # P, vectors β_mod where modifiers have weights of their own, as in the paper
 
 
 class ModifierConvolution(ClassifierMixin, BaseEstimator):
     """A bag of words in which modifiers change the words after them, less with every word between (§9, Supp. G).
 
-    modifiers       a list of words; "learn": the `candidates` most frequent words begin as modifiers, and a penalty of
-                    `sparsity` leaves those that help; None: none; or what an analysis found (`Modifiers`)
-    centre          train with the means of all scales taken off, and fold them into the words' weights at the end: the
-                    same models, but what modifiers do on average is no longer learnt twice, nor kept from the L2 term
-    most            of the modifiers of an analysis, the strongest so many
-    own_weights     modifiers scale weights of their own (β_mod), not the words' own
-    components      how many β_mod there are (P)
-    factored        a scale for every modifier and component; without it, as printed, components make one vector
-    edges, own_edges  the beginning and end of a document modify too, with weights of their own
+    Which model:
+
+    modifiers       a list of words; "learn": the 1,000 most frequent words begin as modifiers, and a penalty of
+                    `sparsity` leaves those that help; the modifiers of an analysis (`Modifiers`): the 400 strongest; or
+                    None
+    own_weights     modifiers scale three weights of their own (β_mod) for each word, not the word's weight
+    factored        a scale for every modifier and weight; without it, as printed, the three make one
+    edges, own_edges  the beginning and end of a document modify too; with weights of their own
     first_lag       1: modifiers change what follows; 0: themselves too, as printed
-    vocab_size, min_count  which words are known
+
+    How it is fitted, by Adam:
+
+    vocab_size, min_count  which words are known: the most frequent ones, seen at least so often
     epochs          passes over the texts; None: as many as make 1,000 steps, at least six
-    l1, l2          penalties of words' weights: the first takes them to zero where they push both ways
+    batch, learning_rate, decay, momentum  texts a step; the learning rate, which falls to `decay` of itself; Adam's β₁
+    l1, l2          penalties of words' weights: the first takes those to zero that push both ways
+    word_dropout, max_words  share of words left out at each step; only the last so many words of a text are read
     class_weight    "balanced": classes count the same, however many texts each has; or a dict of a weight for each
-    batch, learning_rate, decay, momentum, word_dropout, max_words, seed, device  how it is trained: by
-                    Adam, whose learning rate falls to `decay` of what it begins with
+    random_state    an int, or NumPy's RandomState. None is the same as 0: a fit is always repeatable, and NumPy's
+                    global generator is not used
+    device          "cpu" or "cuda"; None: the CPU
 
     Fitted: `classes_`, `vocab_`, `model_`, and `modifiers_`, a table of word, strength and scope.
     """
@@ -71,12 +75,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self,
         modifiers: Any = "learn",
         *,
-        most: int = 400,
-        candidates: int = 1_000,
         sparsity: float = 1e-4,
-        centre: bool = True,
         own_weights: bool = False,
-        components: int = 3,
         factored: bool = True,
         edges: bool = False,
         own_edges: bool = False,
@@ -93,16 +93,12 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         word_dropout: float = 0.3,
         max_words: int | None = 800,
         class_weight: Any = None,
-        seed: int = 0,
+        random_state: Any = None,
         device: str | None = None,
     ):
         self.modifiers = modifiers
-        self.most = most
-        self.candidates = candidates
         self.sparsity = sparsity
-        self.centre = centre
         self.own_weights = own_weights
-        self.components = components
         self.factored = factored
         self.edges = edges
         self.own_edges = own_edges
@@ -119,7 +115,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.word_dropout = word_dropout
         self.max_words = max_words
         self.class_weight = class_weight
-        self.seed = seed
+        self.random_state = random_state
         self.device = device
 
     def __sklearn_tags__(self) -> Tags:
@@ -133,11 +129,11 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     def fit(self, X: Sequence[str] | Corpus, y: Any = None) -> ModifierConvolution:
         """Learn from texts (n,) and labels (n,), or from the training split of a corpus."""
         check_parameters(self)
-        split, vocab, classes = self._read(X, y)
-        model = Convolution(self._shape(vocab, self._modifier_words(vocab)), seed=self.seed).to(self.device or "cpu")
+        seed = seed_of(self.random_state)
+        split, vocab, classes = self._read(X, y, seed)
+        model = Convolution(self._shape(vocab, self._modifier_words(vocab)), seed=seed).to(self.device or "cpu")
         average = Average.of(split, model, self.max_words, 1 - self.word_dropout)
-        if self.centre:
-            model.offsets = partial(offsets, model, average, average.kept)
+        model.offsets = partial(offsets, model, average, average.kept)
         learnt = isinstance(self.modifiers, str) and len(model.shape.modifiers) > 0
         weights = None
         if self.class_weight is not None:
@@ -145,13 +141,13 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             weights = compute_class_weight(self.class_weight, classes=classes, y=y)
             weights = check_class_weights(weights, self.class_weight)
         penalty = partial(self._sparsity, model) if learnt else None
-        train_model(model, split, self._how(len(split)), self.l2, penalty, weights, self.l1)
+        train_model(model, split, self._how(len(split), seed), self.l2, penalty, weights, self.l1)
         settle(model, average)
         check_diverged(model, "the fit diverged", f"try a learning_rate below {self.learning_rate:g}")
         self.vocab_, self.classes_, self.model_ = vocab, classes, model.requires_grad_(False)
         return self
 
-    def _read(self, X: Sequence[str] | Corpus, y: Any) -> tuple[Split, Vocab, np.ndarray]:
+    def _read(self, X: Sequence[str] | Corpus, y: Any, seed: int) -> tuple[Split, Vocab, np.ndarray]:
         if isinstance(X, Corpus):
             return X.train, X.vocab, np.array([0, 1])
         if y is None:
@@ -168,11 +164,11 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}: it has "
                 f"{len(classes)} classes, expected two"
             )
-        texts = _texts(X)
+        texts = list_of_texts(X)
         if len(texts) != len(labels):
             raise BadInput(f"got {len(texts)} texts and {len(labels)} labels: expected one label a text")
         corpus = Corpus.from_texts(
-            texts, labels, validation=0, vocab_size=self.vocab_size, min_count=self.min_count, seed=self.seed
+            texts, labels, validation=0, vocab_size=self.vocab_size, min_count=self.min_count, seed=seed
         )
         return corpus.train, corpus.vocab, classes
 
@@ -183,7 +179,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             )
         return Shape(
             len(vocab), tuple(vocab.index[word] for word in words if word in vocab), self.own_weights,
-            self.components, self.factored, self.edges, self.own_edges, self.first_lag,
+            COMPONENTS, self.factored, self.edges, self.own_edges, self.first_lag,
         )  # fmt: skip
 
     def _modifier_words(self, vocab: Vocab) -> list[str]:
@@ -193,17 +189,17 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if isinstance(given, str):
             counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
             order = [i for i in np.argsort(-counts, kind="stable").tolist() if i != vocab.unk]
-            return [vocab.words[i] for i in order[: self.candidates]]
+            return [vocab.words[i] for i in order[:CANDIDATES]]
         if hasattr(given, "strongest"):
-            return given.strongest(self.most)
+            return given.strongest(MOST)
         return list(given)
 
-    def _how(self, documents: int) -> TrainConfig:
+    def _how(self, documents: int, seed: int) -> TrainConfig:
         epochs = self.epochs if self.epochs is not None else min(200, max(6, -(-STEPS // -(-documents // self.batch))))
         return TrainConfig(
             epochs=epochs, batch=self.batch, learning_rate=self.learning_rate, schedule="exponential", warmup=0,
             final_rate=self.decay, momentum=self.momentum, word_dropout=self.word_dropout, max_words=self.max_words,
-            seed=self.seed,
+            seed=seed,
         )  # fmt: skip
 
     def _sparsity(self, model: Convolution) -> torch.Tensor:
@@ -227,7 +223,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         check_diverged(self.model_, "the model diverged", "fit it again, with a smaller learning_rate")
 
     def _encode(self, X: Sequence[str]) -> Split:
-        rows = [self.vocab_.encode(text) for text in _texts(X)]
+        rows = [self.vocab_.encode(text) for text in list_of_texts(X)]
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         ids = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
         return Split(ids, offsets, np.zeros(len(rows), dtype=np.uint8))
@@ -271,7 +267,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if not ids:
             return []
         tau = model.log_tau.exp()
-        scale = model.alpha.expand(-1, self.components if self.own_weights else 1)
+        scale = model.alpha.expand(-1, COMPONENTS if self.own_weights else 1)
         usual = average_weights(model)  # how much of them there is in what the modifier adds
         added = model.beta_mod if self.own_weights else model.beta.unsqueeze(1)
         share = scale @ (usual @ added) / usual.square().sum().clamp(min=1e-12)
@@ -286,60 +282,19 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         """Write to a folder, without pickle. An estimator that was saved there is replaced; a folder that holds
         anything else is refused."""
         self._check_usable()
-        words = self.vocab_.decode(self.model_.shape.modifiers)
-        options = {name: getattr(self, name) for name in ModifierConvolution._get_param_names()}
-        if not isinstance(self.modifiers, str | None):
-            options["modifiers"] = words
-        if isinstance(self.class_weight, dict):
-            options["class_weight"] = list(self.class_weight.items())  # JSON knows only strings as keys
-        with atomic_folder(folder, SAVED) as temporary:
-            mark = write_tensors(temporary / "weights.safetensors", self.model_.state_dict())
-            write_json(
-                temporary / "baseline.json",
-                {
-                    "schema": RUN_SCHEMA, KEY: {"weights": mark},
-                    "options": options, "classes": self.classes_.tolist(), "modifiers": words,
-                    "words": list(self.vocab_.words), "counts": self.vocab_.counts,
-                },
-            )  # fmt: skip
-        return Path(folder)
+        return save_estimator(self, ModifierConvolution._get_param_names(), folder)
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:
         """Read what `save` wrote; it computes on the CPU."""
-        file, weights = Path(folder) / "baseline.json", Path(folder) / "weights.safetensors"
-        about = read_json(file)
-        tensors, _, mark = read_marked_tensors(weights)
-        if is_checked(about):
-            again = "restore the file that was changed, or fit the model again"
-            check_named(file, names_in(about), "weights", weights, mark, again)
-        with understood(folder, "baseline of rnnlens"):
-            names = set(cls._get_param_names())
-            model = cls(**{name: value for name, value in about["options"].items() if name in names})
-            if isinstance(model.class_weight, list):
-                model.class_weight = dict(model.class_weight)
-            model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
-            model._how(1)  # which checks the options
-            if model.classes_.shape != (2,):
-                raise ValueError(f"its classes are {quoted(about['classes'])}, expected two")
-            shape = model._shape(model.vocab_, about["modifiers"])
-            if shape.parameters > sum(x.size for x in tensors.values()):  # before memory is asked for
-                raise ValueError(f"its options ask for {shape.parameters} weights, more than it has")
-            model.model_ = Convolution(shape)
-            wanted, stored = ({name: tuple(x.shape) for name, x in of.items()}
-                              for of in (model.model_.state_dict(), tensors))  # fmt: skip
-            if wanted != stored:
-                raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(wanted)}")
-            if not np.array_equal(tensors["which"], model.model_.which.numpy()):
-                raise ValueError("its weights are of other modifiers")
-            model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
-        model.model_.requires_grad_(False)
+        model = load_estimator(cls, folder)
         model._check_usable()
         return model
 
 
 class BagOfWords(ModifierConvolution):
-    """A weight for every word, and their sum: what the augmented models are measured against."""
+    """A weight for every word, and their sum: what the augmented models are measured against. Its parameters are those
+    of `ModifierConvolution` that have nothing to do with modifiers."""
 
     def __init__(
         self,
@@ -349,39 +304,16 @@ class BagOfWords(ModifierConvolution):
         epochs: int | None = None,
         batch: int = 64,
         learning_rate: float = 0.01,
-        decay: float = 0.01,
-        momentum: float = 0.9,
         l1: float = 0.0,
         l2: float = 3e-6,
         word_dropout: float = 0.3,
         max_words: int | None = 800,
         class_weight: Any = None,
-        seed: int = 0,
+        random_state: Any = None,
         device: str | None = None,
     ):
         super().__init__(
             None, vocab_size=vocab_size, min_count=min_count, epochs=epochs, batch=batch, learning_rate=learning_rate,
-            decay=decay, momentum=momentum, l1=l1, l2=l2, word_dropout=word_dropout, max_words=max_words,
-            class_weight=class_weight, seed=seed, device=device,
+            l1=l1, l2=l2, word_dropout=word_dropout, max_words=max_words, class_weight=class_weight,
+            random_state=random_state, device=device,
         )  # fmt: skip
-
-
-def _texts(X: Any) -> list[str]:
-    if isinstance(X, str):
-        raise BadInput(f"got the text {quoted(X)}: expected a list of texts")
-    texts = list(X)
-    for text in texts:
-        if not isinstance(text, str):
-            raise BadInput(f"a text is {quoted(text)} of type {type(text).__name__}: expected a list of texts")
-    return texts
-
-
-BASELINES: dict[str, dict[str, Any]] = {
-    "bow": {"modifiers": None},
-    "bod+eod": {"modifiers": None, "edges": True},
-    "bod+eod+beta_bod+beta_eod": {"modifiers": None, "edges": True, "own_edges": True},
-    "comw": {},
-    "comw+beta_mod": {"own_weights": True},
-    "comw+beta_mod+beta_bod+beta_eod": {"own_weights": True, "edges": True, "own_edges": True},
-}
-"""The paper's six models: options of `ModifierConvolution`, to which modifiers are added where there are any."""

@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import BadInput, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
-
-
-class BadInput(RnnlensError, ValueError):
-    """What scikit-learn expects of bad input: a ValueError."""
 
 
 def check_parameters(model: Any) -> None:
     """Refuse what no model can be fitted with."""
     try:
-        check_options("estimator", vars(model))
+        check_options("estimator", {name: value for name, value in vars(model).items() if name != "random_state"})
     except RnnlensError as error:
         raise BadInput(str(error)) from error
     if model.device is not None:
@@ -26,6 +22,17 @@ def check_parameters(model: Any) -> None:
 
         check_device(model.device)
     check_words(model.modifiers)
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed of a fit: 0 for None, a draw for a RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    try:
+        check_options("estimator", random_state=random_state)
+    except RnnlensError as error:
+        raise BadInput(f"{error}, or NumPy's RandomState") from error
+    return 0 if random_state is None else int(random_state)
 
 
 def check_words(given: Any) -> None:

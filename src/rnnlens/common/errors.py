@@ -18,6 +18,21 @@ class RnnlensError(Exception):
         return printable(super().__str__())
 
 
+class BadInput(RnnlensError, ValueError):
+    """Input of the wrong kind, where scikit-learn raises a ValueError."""
+
+
+class UnknownWord(RnnlensError, KeyError):
+    """A word that is not there, where a dict raises a KeyError."""
+
+    def __str__(self) -> str:
+        return printable(Exception.__str__(self))  # KeyError's own quotes the whole message
+
+
+class UnknownId(RnnlensError, IndexError):
+    """An id that no word has, where a list raises an IndexError."""
+
+
 class Diverged(RnnlensError):
     """A model whose weights are NaN, infinite or all zero. A search notes it and goes on."""
 

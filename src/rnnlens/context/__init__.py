@@ -6,10 +6,11 @@ from rnnlens.context.blank import BlankInput, blank_input
 from rnnlens.context.decay import fit_exponential
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.effects import after, effects, linear_effects, word_inputs
+from rnnlens.context.finding import find_modifiers
 from rnnlens.context.impulse import Impulse, Timescales, impulse, timescales
 from rnnlens.context.linear_quality import LinearQuality, linear_quality
 from rnnlens.context.mode_removal import ModeRemoval, mode_removal
-from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Difference, Perturbations, Reviews, compare_logits, final_logits, perturb
 from rnnlens.context.probe import probe_phrases, probe_reviews

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,25 +21,21 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, table_html
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, UnknownWord, quoted
 from rnnlens.common.files import atomic_file
 from rnnlens.common.replacing import check_output
 from rnnlens.common.terminal import printable
-from rnnlens.context.decay import fit_exponential
-from rnnlens.context.effects import linear_effects
-from rnnlens.context.probes import Probes, common_words
+from rnnlens.context.probes import Probes
 from rnnlens.context.strength import (
+    KINDS,
     LEAST_ERRORS,
     MODIFIERS,
-    check_measured,
     clear_at,
-    fading,
     kind_of,
-    strengths,
-    training_error,
+    kinds_of,
 )
 from rnnlens.dynamics import LineAttractor
-from rnnlens.dynamics.jacobians import input_change, input_size
+from rnnlens.dynamics.jacobians import input_size
 from rnnlens.networks import Network
 
 if TYPE_CHECKING:
@@ -53,7 +49,6 @@ MEASURES = (
 )  # fmt: skip
 """What is stored of each word."""
 TABLES = ("csv", "parquet")  # what a table of words is saved as
-PRIOR_SEEDS = 4.0  # how many networks the rule for the error of training counts for, beside those that are given
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +146,14 @@ class Modifiers(Shown):
     ) -> list[str]:
         """The n strongest words.
 
-        kind: one kind, or several; by default all modifiers, by the norm all words. by: `strength` orders by what of it
-        is certain, `norm` is the paper's ranking. threshold: the smallest norm or size of strength."""
+        kind: one kind or several, such as "negator" or "negators"; by default all modifiers, by the norm all words.
+        by: `strength` orders by what of it is certain, `norm` is the paper's ranking.
+        threshold: the smallest norm or size of strength."""
         if by not in ("strength", "norm"):
             raise RnnlensError(f"by is {quoted(by)}: expected strength or norm")
         order = self.order if by == "strength" else self.norm.argsort(descending=True)
         size = self.strength.abs() if by == "strength" else self.norm
-        kinds = {kind} if isinstance(kind, str) else set(kind or (MODIFIERS if by == "strength" else self.kinds))
+        kinds = kinds_of(kind or (MODIFIERS if by == "strength" else KINDS))
         rows = [i for i in order.tolist() if self.kinds[i] in kinds]
         return [self.words[i] for i in rows if threshold is None or float(size[i]) >= threshold][:n]
 
@@ -172,7 +168,7 @@ class Modifiers(Shown):
 
     def row(self, word: str) -> int:
         if word not in self._rows:
-            raise RnnlensError(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
+            raise UnknownWord(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
         return self._rows[word]
 
     def __getitem__(self, word: str) -> dict[str, Any]:
@@ -272,7 +268,7 @@ class Modifiers(Shown):
         measures = dict(zip(MEASURES, arrays["measures"].to(network.h0), strict=True))
         errors = torch.stack([measures.pop(name) for name in PARTS])
         del measures["error"]  # it follows from its parts
-        return _table(network, line, probes, arrays["words"].long().to(network.h0.device), errors=errors, **measures)
+        return table_of(network, line, probes, arrays["words"].long().to(network.h0.device), errors=errors, **measures)
 
     def asymmetry(self) -> dict[str, Any]:
         """§11: how many negators, diminishers and intensifiers there are, and how strong they are on average."""
@@ -283,47 +279,7 @@ class Modifiers(Shown):
         return found
 
 
-@torch.no_grad()
-def find_modifiers(
-    network: Network | Sequence[Network],
-    line: LineAttractor | Sequence[LineAttractor],
-    top: int = 10_000,
-    probes: Probes | None = None,
-) -> Modifiers:
-    """Measure the `top` most frequent words as modifiers.
-
-    probes: by default the words that the network itself reads most strongly. Several networks with the same words, each
-    with its line: strengths are their mean, and the error says how much they differ; the rest is of the first.
-    """
-    if not isinstance(network, Network):
-        lines = [line] if isinstance(line, LineAttractor) else list(line)
-        if not network or len(lines) != len(network):
-            raise RnnlensError(f"got {len(network)} networks and {len(lines)} lines: expected a line for each")
-        return _consensus([find_modifiers(n, at, top, probes) for n, at in zip(network, lines, strict=True)])
-    assert isinstance(line, LineAttractor)
-    line.check_blank()
-    probes = probes or Probes.from_network(network, line)
-    ids = common_words(network, top)
-    assert network.vocab is not None and network.E is not None
-    h_star = line.h_star
-    h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
-    found = strengths(network, line, ids, probes)
-    e = probes.inputs(network)
-    barcode = linear_effects(network, h_mod, e) - linear_effects(network, h_star, e)
-    positive, negative = (part.mean(-1) for part in probes.split(barcode))
-    seen = network.vocab.counts
-    norm = input_change(network, h_mod, h_star)
-    training = training_error(found.moves, None if seen is None else float(sum(seen)))
-    errors = torch.stack([found.from_probes, found.from_places, training])
-    check_measured(strength=found.strength, error=errors, valence=found.valence, norm=norm)
-    measured = _table(
-        network, line, probes, ids, strength=found.strength, errors=errors, valence=found.valence, own=found.own,
-        moves=found.moves, norm=norm, on_positive=positive, on_negative=negative, tau=torch.full_like(norm, torch.nan),
-    )  # fmt: skip
-    return replace(measured, tau=_taus(measured))
-
-
-def _table(network: Network, line: LineAttractor, probes: Probes, ids: Tensor, **measures: Tensor) -> Modifiers:
+def table_of(network: Network, line: LineAttractor, probes: Probes, ids: Tensor, **measures: Tensor) -> Modifiers:
     """The table of words, given by their ids (M,), with their measures."""
     vocab = network.vocab
     assert vocab is not None
@@ -331,14 +287,6 @@ def _table(network: Network, line: LineAttractor, probes: Probes, ids: Tensor, *
     scale = float(input_size(network, line.h_star))
     words = vocab.decode(ids.tolist())
     return Modifiers(network, line, probes, words, ids, counts, scale=scale, **measures)  # type: ignore[arg-type]
-
-
-def _taus(found: Modifiers) -> Tensor:
-    """τ (M,) of the strongest words, NaN for the others."""
-    tau, rows = torch.full_like(found.norm, torch.nan), found.strong
-    if len(rows):
-        tau[rows] = fit_exponential(fading(found.network, found.line, found.h_mod[rows], found.probes)).tau.to(tau)
-    return tau
 
 
 def _histogram(size: Tensor, bins: int = 60) -> dict[str, list[float]]:
@@ -349,26 +297,3 @@ def _histogram(size: Tensor, bins: int = 60) -> dict[str, list[float]]:
     edges = torch.linspace(low, high, bins + 1, dtype=torch.float64) if high > low else torch.tensor([low, low + 1])
     counts = torch.histc(size.clamp(min=10**low).log10(), len(edges) - 1, low, float(edges[-1]))
     return {"edges": (10**edges).tolist(), "counts": counts.tolist()}
-
-
-def _consensus(found: list[Modifiers]) -> Modifiers:
-    """One table for several networks: the mean of their strengths. The error of training is that of a mean, from how
-    much the networks differ, together with what the rule for single networks expects."""
-    first, k = found[0], len(found)
-    for other in found[1:]:
-        if other.words != first.words:
-            raise RnnlensError("the networks do not know the same words: a consensus needs one vocabulary")
-
-    def all_of(name: str) -> Tensor:
-        return torch.stack([getattr(one, name).to(first.strength) for one in found])
-
-    strength, errors, tau = all_of("strength"), all_of("errors"), all_of("tau")
-    apart = (strength - strength.mean(0)).square().sum(0)
-    expected = errors[:, 2].square().mean(0)
-    training = ((PRIOR_SEEDS * expected + apart) / (PRIOR_SEEDS + k - 1) / k).sqrt()
-    return replace(
-        first, strength=strength.mean(0), own=all_of("own").mean(0), moves=all_of("moves").mean(0),
-        valence=all_of("valence").mean(0), norm=all_of("norm").mean(0), on_positive=all_of("on_positive").mean(0),
-        on_negative=all_of("on_negative").mean(0), tau=tau.nanmean(0), members=tuple(found),
-        errors=torch.stack([*(errors[:, part].square().mean(0).sqrt() / k**0.5 for part in (0, 1)), training]),
-    )  # fmt: skip

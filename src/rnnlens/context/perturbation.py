@@ -19,6 +19,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.context.subspace import Subspace, project_out, random_subspace
+from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
@@ -36,14 +37,14 @@ class Reviews:
     batches: Iterable[Batch]
 
     @classmethod
-    def to_read(cls, split: Any, network: Network, max_words: int | None = None) -> Reviews:
+    def to_read(cls, split: SplitLike, network: Network, max_words: int | None = None) -> Reviews:
         """In batches that fit where the network is."""
         width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
         return cls.of(split, network.h0.device, max_words, width)
 
     @classmethod
     def of(
-        cls, split: Any, device: torch.device | str, max_words: int | None = None, width: int = 1024,
+        cls, split: SplitLike, device: torch.device | str, max_words: int | None = None, width: int = 1024,
         held: int | None = None,
     ) -> Reviews:  # fmt: skip
         """width: how many numbers a network keeps for a word, as gates and state; held: words to keep, at most."""
@@ -67,7 +68,7 @@ class Reviews:
 class _Read:
     """Batches that are read when their turn comes."""
 
-    split: Any
+    split: SplitLike
     rows: list[np.ndarray]
     max_words: int | None
     device: torch.device | str

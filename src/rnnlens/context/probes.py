@@ -13,6 +13,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.effects import word_inputs
+from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics import LineAttractor, word_effects
 from rnnlens.networks import Network
 
@@ -80,7 +81,7 @@ class Probes(Shown):
         return (positive.mean(-1) - negative.mean(-1)) / 2
 
     @classmethod
-    def from_corpus(cls, corpus: Any, n: int = 100, seed: int = 0) -> Probes:
+    def from_corpus(cls, corpus: CorpusLike, n: int = 100, seed: int = 0) -> Probes:
         """The n words of largest and of smallest weight in a logistic regression on the words of the training reviews
         (the paper's choice), which knows nothing of the network."""
         if np.ndim(corpus.train.labels) != 1:
@@ -136,7 +137,7 @@ def common_words(network: Network, top: int) -> Tensor:
     return torch.as_tensor(order.copy(), device=network.h0.device)
 
 
-def bag_of_words(corpus: Any, seed: int = 0, C: float = 0.05, most: int = 100_000) -> np.ndarray:
+def bag_of_words(corpus: CorpusLike, seed: int = 0, C: float = 0.05, most: int = 100_000) -> np.ndarray:
     """Weights (W,) of a logistic regression of the label on which words a training review has; of more than `most`
     reviews, so many drawn at random."""
     from scipy.sparse import csr_matrix

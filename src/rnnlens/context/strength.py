@@ -15,6 +15,7 @@ with several seeds (`studies.errors`), and measured where several networks are g
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.effects import effects
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
@@ -38,6 +39,17 @@ PLACES = (-1.0, 1.0)  # logits of the places of the line where strengths are mea
 ENOUGH, FEW = 40, 20  # probe words of each side: at h*, and at other places and lags; more change little
 COMMON = 10_000  # words whose median says how far a word usually moves the state
 RULE = Path(__file__).with_name("errors.json")
+
+
+def kinds_of(given: str | Iterable[str]) -> set[str]:
+    """One kind or several, checked; modifiers may be in the plural, as in `negators`."""
+    singular = {f"{kind}s": kind for kind in MODIFIERS}
+    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    kinds = [singular.get(name, name) for name in names]
+    unknown = next((name for name, kind in zip(names, kinds, strict=True) if kind not in KINDS), None)
+    if unknown is not None:
+        raise RnnlensError(f"kind is {quoted(unknown)}: expected one or several of {', '.join((*KINDS[1:], KINDS[0]))}")
+    return set(kinds)
 
 
 @dataclass(frozen=True, eq=False)

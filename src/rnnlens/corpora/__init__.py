@@ -8,15 +8,16 @@ from rnnlens.common.lazy import lazily
 
 _HOMES = {
     "PAD": "vocab", "UNK": "vocab", "Vocab": "vocab", "split_words": "words",
-    "Corpus": "corpus", "Split": "splits", "statistics": "counting", "source_statistics": "counting",
+    "Corpus": "corpus", "Split": "splits", "CorpusLike": "protocol", "SplitLike": "protocol",
+    "statistics": "counting", "source_statistics": "counting",
     "PrepareConfig": "options", "prepare": "prepared", "load_corpus": "prepared",
     "Language": "language", "synthetic_corpus": "synthetic", "Truth": "truth",
     "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
 }  # fmt: skip
 
 __all__ = [  # once more, and plainly: type checkers read it
-    "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "statistics", "source_statistics",
-    "PrepareConfig", "prepare", "load_corpus", "Language",
+    "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "CorpusLike", "SplitLike", "statistics",
+    "source_statistics", "PrepareConfig", "prepare", "load_corpus", "Language",
     "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
 ]  # fmt: skip
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rnnlens.corpora.language import Language
     from rnnlens.corpora.options import PrepareConfig
     from rnnlens.corpora.prepared import load_corpus, prepare
+    from rnnlens.corpora.protocol import CorpusLike, SplitLike
     from rnnlens.corpora.splits import Split
     from rnnlens.corpora.synthetic import synthetic_corpus
     from rnnlens.corpora.toy import Modifier, ToyCorpus, ToyLanguage, toy_corpus

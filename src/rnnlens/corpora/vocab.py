@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from difflib import get_close_matches
 from functools import cached_property
+from operator import index
+from typing import overload
 
 import numpy as np
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, UnknownId, UnknownWord, quoted
 from rnnlens.common.terminal import printable
 from rnnlens.corpora.words import split_words
 
@@ -24,6 +27,9 @@ class Vocab:
     `[UNK]` too), unknown words take its id; otherwise they become PAD, that is, no input.
     Texts are lower-cased unless some word has a capital letter (`cased`): then a word is looked up as it is written
     first, and in lower case if that is unknown.
+
+    `vocab["not"]` is a word's id, `vocab[5]` the word with id 5; `"not" in vocab`, `len(vocab)` and iteration are about
+    the words. `<pad>`, which is no word, has the id PAD (−1).
     """
 
     def __init__(self, words: Iterable[str] | Mapping[str, int], counts: Sequence[int] | np.ndarray | None = None):
@@ -113,6 +119,41 @@ class Vocab:
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Words of ids; PAD reads as `<pad>`."""
         return [self.words[i] if i >= 0 else PAD_WORD for i in ids]
+
+    def near(self, word: str, most: int = 3) -> list[str]:
+        """Words of the vocabulary that are spelled much like another one, nearest first: same first letter, at most two
+        letters longer or shorter."""
+        word = word.lower()
+        some = [known for known in self.words if known[:1].lower() == word[:1] and abs(len(known) - len(word)) <= 2]
+        return get_close_matches(word, some, most)
+
+    @overload
+    def __getitem__(self, key: str) -> int: ...
+    @overload
+    def __getitem__(self, key: int) -> str: ...
+    def __getitem__(self, key: str | int) -> int | str:
+        """The id of a word, or the word of an id."""
+        if isinstance(key, str):
+            if key in self.index:
+                return self.index[key]
+            if key == PAD_WORD:
+                return PAD
+            near = self.near(key)
+            hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else "check its spelling"
+            raise UnknownWord(f"{quoted(key)} is not among the {len(self)} words of the vocabulary: {hint}")
+        try:
+            i = index(key)
+        except TypeError as error:
+            raise RnnlensError(
+                f"the key is {quoted(key)} of type {type(key).__name__}: expected a word or an id; for several use "
+                "encode or decode"
+            ) from error
+        if not PAD <= i < len(self):
+            raise UnknownId(f"no word has the id {i}: expected 0 … {len(self) - 1}, or {PAD} for a blank input")
+        return PAD_WORD if i == PAD else self.words[i]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
 
     def __len__(self) -> int:
         return len(self.words)

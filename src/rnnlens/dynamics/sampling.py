@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.corpora.protocol import CorpusLike, Documents, SplitLike
 from rnnlens.networks import Network, check_words
 from rnnlens.training.batches import token_batches
 
 
 @torch.no_grad()
 def visited_states(
-    network: Network, corpus: Any = None, n: int = 10_000, seed: int = 0, max_words: int | None = None,
-    length: int = 50, tokens: int = 2**16,
+    network: Network, corpus: CorpusLike | SplitLike | None = None, n: int = 10_000, seed: int = 0,
+    max_words: int | None = None, length: int = 50, tokens: int = 2**16,
 ) -> Tensor:  # fmt: skip
     """n states (n, N) after words of a corpus's reviews; without a corpus, after random words of the vocabulary.
 
@@ -26,11 +25,12 @@ def visited_states(
     """
     check_words(network, corpus)
     generator = np.random.default_rng(seed)
-    split = getattr(corpus, "test", None)
-    split = getattr(corpus, "train", corpus) if split is None else split
-    if split is None:
+    if corpus is None:
         length = min(length, max_words or length)
-        split = _random_reviews(network, max(1, -(-n // length)), length, generator)
+        split: Documents = _random_reviews(network, max(1, -(-n // length)), length, generator)
+    else:
+        test = getattr(corpus, "test", None)
+        split = getattr(corpus, "train", corpus) if test is None else test  # type: ignore[arg-type]
     lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
     total = int(lengths.sum())
     if total == 0:

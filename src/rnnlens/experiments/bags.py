@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rnnlens.baselines import BASELINES
-from rnnlens.baselines.estimators import SAVED
+from rnnlens.baselines.saving import SAVED
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import write_json
 from rnnlens.common.ranges import check_options

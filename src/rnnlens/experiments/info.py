@@ -16,10 +16,9 @@ Facts = list[tuple[str, str]]
 
 def describe(path: Path) -> tuple[str, Facts]:
     """Title and facts of a run folder, `zoo:NAME` or a prepared corpus; the whole folder is verified on the way."""
-    if str(path).startswith("zoo:"):
-        from rnnlens.runs.zoo import packaged
+    from rnnlens.runs.zoo import find
 
-        path = packaged(str(path).removeprefix("zoo:"))
+    path = find(path) or path
     if (path / "run.json").exists() or (path / "config.json").exists():
         return _run(path)
     if (path / "corpus.json").exists():

@@ -28,7 +28,7 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
     if len(sources) == 1 and Path(sources[0]).is_file():
         return _listed(Path(sources[0]))
     from rnnlens.analysis.locate import stored_line, stored_probes
-    from rnnlens.context.modifiers import find_modifiers
+    from rnnlens.context.finding import find_modifiers
     from rnnlens.runs import load
 
     runs = [load(source) for source in sources]

@@ -22,7 +22,7 @@ import numpy as np
 
 from rnnlens.analysis.table import paper_column, table_results, table_text
 from rnnlens.baselines import BASELINES
-from rnnlens.baselines.estimators import SAVED
+from rnnlens.baselines.saving import SAVED
 from rnnlens.common.errors import RnnlensError, exit_code_of, quoted
 from rnnlens.common.files import fingerprint, read_json, read_tensors, understood, write_json, write_tensors
 from rnnlens.common.provenance import KEY

@@ -42,7 +42,7 @@ def baseline(
     if "modifiers" not in fixed:
         need_modifiers([model], modifiers)
         fixed["modifiers"] = modifiers
-    return ModifierConvolution(**fixed, **options, seed=seed, device=device)
+    return ModifierConvolution(**fixed, **options, random_state=seed, device=device)
 
 
 def network(model: str, corpus: Corpus, options: dict[str, Any], seed: int) -> tuple[Network, TrainConfig]:

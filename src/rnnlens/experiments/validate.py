@@ -26,7 +26,8 @@ from rnnlens.common.files import write_json
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_json
 from rnnlens.common.terminal import say
-from rnnlens.context.modifiers import Modifiers, find_modifiers
+from rnnlens.context.finding import find_modifiers
+from rnnlens.context.modifiers import Modifiers
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.language import PRESETS, Language, preset
 from rnnlens.corpora.synthetic import prepared_synthetic

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Iterable, Sequence, Set
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
+from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
+from rnnlens.corpora.protocol import CorpusLike, SplitLike
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
+from rnnlens.networks.reading import ReadsTexts, is_text
 from rnnlens.networks.starting import hold
 
 
-class Network(nn.Module):
+class Network(ReadsTexts, nn.Module):
     """h' = F(h, E x), logit = w·h + b, from a trained h0 (the paper's §3).
 
     `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures (`scale`:
     the size of its embeddings before training; `memory`: how many words its units hold on to before training, at most;
     0 for as it comes; a vanilla network needs both, such as 0.05 and 1000); `assemble` puts one together from parts.
     Everything the rest of rnnlens asks of a network is here: `step`, `embed`, `h0`, `logit`, and the
-    whole-sequence passes `network(ids, lengths)` and `states(ids)` that follow from them.
+    whole-sequence passes `network(ids, lengths)` and `states(ids)` that follow from them. `read`, `predict` and
+    `predict_proba` take texts, and so does `network("not bad")`.
     """
 
     arch: str
@@ -139,9 +140,13 @@ class Network(nn.Module):
         e = self._sequences(ids)
         return self.cell.sequence(e, self._initial(e, h0))
 
-    def forward(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Final logits (B,) of ids (B, T). What stands behind a row's length is not read; without lengths, all is."""
-        return self._gather(self.logits(ids), lengths)
+    def forward(self, ids: Tensor | str | Sequence[str], lengths: Tensor | None = None) -> Tensor:
+        """Final logits (B,) of ids (B, T). What stands behind a row's length is not read; without lengths, all is.
+
+        Texts may stand for ids: the logit () of one text, `network("not bad")`, or (B,) of a list of them."""
+        if is_text(ids):
+            return self._logits_of_texts(ids, lengths)
+        return self._gather(self.logits(cast(Tensor, ids)), lengths)
 
     def logits(self, ids: Tensor) -> Tensor:
         """Logits after every word, (B, T+1), that of h0 first."""
@@ -193,50 +198,6 @@ class Network(nn.Module):
             )
         return h0.expand(e.shape[0], self.size)
 
-    def read(self, text: str | Sequence[str]) -> list[tuple[str, float]]:
-        """The words of a text, each with the logit after it: `network.read("not bad at all")`.
-
-        A list of words is taken as it is. `<pad>` is no input. A warning says when the network does not know most of
-        the words."""
-        if self.vocab is None:
-            raise RnnlensError("this network has no words: `read` needs a vocabulary; use `states` for its inputs")
-        if not isinstance(text, Iterable) or isinstance(text, bytes | Set):
-            raise RnnlensError(f"the text is of type {type(text).__name__}: expected text, or a list of words")
-        words = self.vocab.split(text) if isinstance(text, str) else list(text)
-        wrong = next((word for word in words if not isinstance(word, str)), None)
-        if wrong is not None:
-            raise RnnlensError(
-                f"the words hold {quoted(wrong)} of type {type(wrong).__name__}: expected text, or a list of words; "
-                "for ids use network.logits"
-            )
-        if not words:
-            raise RnnlensError(f"no word in {quoted(text)}: expected some text")
-        unknown = self.vocab.unknown(words)
-        if 2 * len(unknown) > len(words):
-            warnings.warn(
-                f"{len(unknown)} of the {len(words)} words of {quoted(text)} are unknown to this network, such as "
-                f"{quoted(unknown[0])}: its reading of them means little",
-                RnnlensWarning,
-                stacklevel=2,
-            )
-        return self.read_words(words)
-
-    @torch.no_grad()
-    def read_words(self, words: Sequence[str]) -> list[tuple[str, float]]:
-        """Words as the vocabulary spells them, each with the logit after it; unknown ones are not warned of."""
-        assert self.vocab is not None
-        ids = torch.as_tensor(self.vocab.encode(words), device=self.h0.device).unsqueeze(0)
-        if self.h0.is_meta:
-            raise RnnlensError("the network is on torch's meta device, which holds no numbers: load its weights first")
-        logits = self.logits(ids)[0, 1:].tolist()
-        if not all(map(math.isfinite, logits)):
-            self.check_finite()
-            raise Diverged(
-                f"the logits of {quoted(' '.join(words))} are not finite: the network's weights are so large that they "
-                "overflow"
-            )
-        return list(zip(words, logits, strict=True))
-
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite: whatever is computed from them is no number either."""
         wild = not_finite(self)
@@ -285,7 +246,7 @@ class Network(nn.Module):
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads})"
 
 
-def check_words(network: Network, corpus: Any) -> None:
+def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
     """Refuse a corpus whose words are not the network's: its ids would stand for other words. A network or corpus
     without a vocabulary is not checked."""
     words = getattr(corpus, "vocab", None)

@@ -18,7 +18,7 @@ from rnnlens.page.live import live, no_network, stored_arrays
 from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
-from rnnlens.runs import Run, load, merge_results
+from rnnlens.runs import Run, load, merge_results, zoo
 
 if TYPE_CHECKING:
     from rnnlens.analysis.record import Analysis
@@ -33,7 +33,7 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
     check_options("report", words=words)
     folder, more = None, {}
     if isinstance(run, Path | str):
-        folder = None if str(run).startswith("zoo:") else Path(run)
+        folder = None if zoo.find(run) else Path(run)
         more = {} if folder is None else reproduction(folder)
         shown = network_of(Path(run)) if more else run
         opened = None if shown is None else load(shown)

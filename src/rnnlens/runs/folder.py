@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
@@ -21,20 +21,23 @@ from rnnlens.common.files import (
     read_lines,
     read_marked_json,
     read_marked_tensors,
-    tensors_fingerprint,
     understood,
     write_json,
-    write_tensors,
 )
 from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
 from rnnlens.common.replacing import atomic_folder
 from rnnlens.common.version import __version__
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks import Network
 from rnnlens.networks.projected import projected
+from rnnlens.networks.reading import Reading
 from rnnlens.runs import zoo
 from rnnlens.runs.config import TrainConfig
+from rnnlens.runs.weights import load_weights, misfit
 
+C = TypeVar("C", bound=CorpusLike | None)
 SHARED = ("accuracy", "loss", KEY, "beginning", "ending")  # parts of results.json that several commands write
 CONFIG, MODEL = "config.json", "model.safetensors"  # what run.json and weights.safetensors are called in an export
 
@@ -68,6 +71,24 @@ class Run:
         """The trained network, on the CPU."""
         return self._network[0]
 
+    @overload
+    def read(self, text: str) -> Reading: ...
+    @overload
+    def read(self, text: list[str] | tuple[str, ...]) -> list[Reading]: ...
+    @overload
+    def read(self, text: None = None, *, words: Sequence[str]) -> Reading: ...
+    def read(self, text: Any = None, *, words: Any = None) -> Reading | list[Reading]:
+        """`network.read`: the words of a text, each with the logit after it."""
+        return self.network.read(text, words=words)
+
+    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
+        """`network.predict_proba`: probabilities (n, 2) of negative and positive."""
+        return self.network.predict_proba(texts)
+
+    def predict(self, texts: Iterable[str]) -> np.ndarray:
+        """`network.predict`: labels (n,), 0 or 1."""
+        return self.network.predict(texts)
+
     @cached_property
     def provenance(self) -> dict[str, str]:
         """Fingerprints of the weights, vocabulary and corpus; what is measured on this run names them."""
@@ -84,7 +105,7 @@ class Run:
         for what, mark in self.provenance.items():
             check_named(file, names, what, files[what], mark, advice)
 
-    def check_corpus(self, corpus: Any) -> None:
+    def check_corpus(self, corpus: CorpusLike) -> None:
         """Refuse a corpus that the run was not trained on. One whose validation reviews were trained on as well
         (`Corpus.refit`), or only some of whose sources (`Corpus.only`), fits."""
         trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit", "whole")}
@@ -94,12 +115,12 @@ class Run:
                 "corpus that the run was trained on, or its network alone, as in analyze(run.network, corpus)"
             )
 
-    def in_own_words(self, corpus: Any) -> Any:
+    def in_own_words(self, corpus: C) -> C | Corpus:
         """The corpus that a run with added words (`train --start`) was trained on, in the run's vocabulary; any other
         corpus as it is."""
         recoded = self.about["corpus"].get("recoded")
         ours = recoded is not None and recoded == getattr(corpus, "fingerprint", None)
-        return corpus.with_vocab(self.vocab) if ours else corpus
+        return corpus.with_vocab(self.vocab) if ours and isinstance(corpus, Corpus) else corpus
 
     def _check_part(self, what: str, file: Path, mark: str) -> None:
         """Refuse a vocabulary or weights that run.json does not name."""
@@ -125,7 +146,7 @@ class Run:
             shape = self.about["network"]
             least = shape["hidden"] * (shape["hidden"] + shape["embedding"])  # of any cell: before memory is asked for
             if sum(array.size for array in tensors.values()) < least + len(self.vocab) * shape["embedding"]:
-                raise _misfit(path, tensors)
+                raise misfit(path, tensors)
             network = Network(self.vocab, **shape)
         if tensors.get("h0", np.zeros(0)).dtype == np.float64:
             network = network.double()  # half precision, which a packaged run may be stored in, is read as single
@@ -239,10 +260,10 @@ def merge_results(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 def load(path: Path | str) -> Run:
     """Open a run folder, or one that `export` wrote: `.network`, `.vocab`, `.config`, `.results`, `.history`.
-    `zoo:NAME` comes along."""
-    if str(path).startswith("zoo:"):
-        path = zoo.packaged(str(path).removeprefix("zoo:"))
-    path = Path(path)
+
+    The name of a packaged network, `zoo:reviews-gru` or `reviews-gru`, opens that; a folder of the same name wins over
+    the short form."""
+    path = zoo.find(path) or Path(path)
     about = read_about(path)
     run = Run(path, about)
     if about.get("status") != "finished" or not run.weights.exists():
@@ -277,7 +298,10 @@ def load_checked(path: Path | str) -> Run:
 def read_about(path: Path) -> dict[str, Any]:
     """run.json (in an export config.json), checked."""
     if not path.is_dir():
-        raise RnnlensError(f"no run folder {quoted(str(path))}: make one with `rnnlens train CORPUS --out {path}`")
+        raise RnnlensError(
+            f"no run folder {quoted(str(path))}: make one with `rnnlens train CORPUS --out {path}`, or open a packaged "
+            f"network, one of {', '.join(zoo.names())}"
+        )
     file = _about_file(path)
     if not file.exists():
         raise RnnlensError(f"{quoted(str(path))} is no run folder: it has no run.json")
@@ -302,41 +326,4 @@ def _about_file(path: Path) -> Path:
     return export if export.exists() and not (path / "run.json").exists() else path / "run.json"
 
 
-def write_vocab(path: Path, vocab: Vocab) -> str:
-    return write_json(path, {"words": list(vocab.words), "counts": vocab.counts})
-
-
-def write_weights(path: Path, network: Network) -> str:
-    return write_tensors(path, network.state_dict())
-
-
-def weights_fingerprint(network: Network) -> str:
-    """The fingerprint that `write_weights` would return."""
-    return tensors_fingerprint(network.state_dict())
-
-
-def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
-    """Copy tensors into a network of the same shape (copies: what a file maps may be ill-aligned)."""
-    wanted = network.state_dict()
-    wrong = set(wanted) ^ set(tensors) or {n for n in wanted if tuple(wanted[n].shape) != tensors[n].shape}
-    if wrong:
-        raise _misfit(path, wrong)
-    for name, array in tensors.items():
-        if array.dtype.kind != "f":  # copied into real weights, complex ones would lose a part
-            raise RnnlensError(
-                f"{quoted(str(path))} holds {name} as {array.dtype}: expected real numbers; train it again"
-            )
-    with torch.no_grad():
-        for name, tensor in wanted.items():
-            tensor.copy_(torch.from_numpy(tensors[name].copy()))
-    network.check_finite(quoted(str(path)))
-
-
 _RESTORE = "restore the file that was changed"
-
-
-def _misfit(path: Path, names: Iterable[str]) -> RnnlensError:
-    return RnnlensError(
-        f"{quoted(str(path))} does not fit its run.json: {quoted(', '.join(sorted(names)))} differ; "
-        "restore the one that was changed, or train again"
-    )

@@ -16,6 +16,7 @@ from rnnlens.common.terminal import say
 from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
+    from rnnlens.corpora.protocol import CorpusLike
     from rnnlens.runs import Run
 
 
@@ -148,10 +149,10 @@ def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: 
     return open_start(start, arch, {name: given[name] for name in SHAPE if name in given})
 
 
-def _hint(run: Run, corpus: Any) -> str | None:
+def _hint(run: Run, corpus: CorpusLike) -> str | None:
     """What to try where a network has learnt hardly anything: few reviews are few steps."""
     accuracy, split = run.accuracy.get("validation"), corpus.validation
-    if accuracy is None or np.ndim(split.labels) != 1:
+    if accuracy is None or split is None or np.ndim(split.labels) != 1:
         return None
     positive = float(np.mean(split.labels))
     same = max(positive, 1 - positive)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,8 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.corpora.protocol import SplitLike
 from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
+from rnnlens.training.weighting import source_numbers
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -46,7 +48,7 @@ def read_out(network: Network, e: Tensor, lengths: Tensor, per_word: bool) -> Te
 
 
 def evaluate(
-    network: Network, split: Any, max_words: int | None = None, tokens: int = 2**16, most: int = 512
+    network: Network, split: SplitLike, max_words: int | None = None, tokens: int = 2**16, most: int = 512
 ) -> Evaluation:
     """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words at a time."""
     if not len(split):
@@ -56,13 +58,13 @@ def evaluate(
 
 
 def evaluate_together(
-    accelerator: Accelerator, network: Network, split: Any, max_words: int | None, sources: Sequence[str] = ()
+    accelerator: Accelerator, network: Network, split: SplitLike, max_words: int | None, sources: Sequence[str] = ()
 ) -> tuple[float, float, dict[str, dict[str, float]]]:
     """Accuracy and loss on a split, of which every process reads its share, and both for each of several sources. All
     processes must call it."""
     mine = np.arange(accelerator.process_index, len(split), accelerator.num_processes)
     correct, loss, _ = _read(network, split, mine, max_words)
-    numbers = np.zeros(len(split), np.int64) if not sources else np.asarray(split.sources, np.int64)
+    numbers = source_numbers(split, sources)
     rows = [np.bincount(numbers[mine], x[mine], max(1, len(sources))) for x in (correct, loss)]
     sums = accelerator.reduce(torch.tensor(np.stack(rows), dtype=torch.float64, device=accelerator.device))
     n = np.bincount(numbers, minlength=max(1, len(sources)))
@@ -77,7 +79,7 @@ def evaluate_together(
 
 @torch.no_grad()
 def _read(
-    network: Network, split: Any, chosen: np.ndarray, max_words: int | None, tokens: int = 2**16, most: int = 512
+    network: Network, split: SplitLike, chosen: np.ndarray, max_words: int | None, tokens: int = 2**16, most: int = 512
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each of the chosen reviews whether it is right and its loss (n,), and its logits (of the others, 0)."""
     device, labels = network.h0.device, np.asarray(split.labels)

@@ -7,7 +7,6 @@ counters, a resumed run goes on bit for bit, and several processes that share a 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import time
@@ -22,21 +21,23 @@ from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
-from rnnlens.common.files import append_line, exclusive, fingerprint, read_lines, rewrite_lines, understood, write_json
+from rnnlens.common.files import append_line, exclusive, read_lines, rewrite_lines, write_json
 from rnnlens.common.progress import Advance, progress_bar
-from rnnlens.common.provenance import KEY, RUN_SCHEMA
+from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
-from rnnlens.common.replacing import FINGERPRINTED, check_file
 from rnnlens.common.version import __version__
-from rnnlens.corpora.vocab import PAD
+from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import Network, check_words
 from rnnlens.networks.devices import check_device, threads_for
-from rnnlens.runs import Run, load, read_about, weights_fingerprint, write_vocab, write_weights
+from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.runs.config import TrainConfig
 from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
+from rnnlens.training.dropping import drop, insert_blanks
 from rnnlens.training.evaluation import evaluate_together, losses, read_out
 from rnnlens.training.optimiser import make_optimiser, shrink_words
+from rnnlens.training.resuming import about_run, check_writable, provenance_of
+from rnnlens.training.weighting import document_weights, sources_of
 
 BLANKS_EVERY = 5  # steps: often enough to learn to hold a reading, and the others read reviews as they are
 
@@ -63,7 +64,7 @@ class Objective(nn.Module):
 
 def train(
     network: Network,
-    corpus: Any,
+    corpus: CorpusLike,
     config: TrainConfig | None = None,
     out: Path | str = "run",
     *,
@@ -74,7 +75,11 @@ def train(
     progress: bool = True,
     start: Run | None = None,
 ) -> Run:
-    """Train a network on a corpus and write its run folder.
+    """Train a network in place on a corpus and write its run folder.
+
+    The module that is passed is itself trained: afterwards it has the weights of the run, is in evaluation mode, and is
+    on the device where it was. To keep an untrained one, pass `copy.deepcopy(network)`. The run that is returned has a
+    network of its own with the same weights, read back from the folder.
 
     Reviews with labels (n,) are learnt by cross-entropy of the final logit, targets at every word (n, T), as the toy
     language has, by squared error. With `resume`, a run that was killed continues exactly where its last checkpoint
@@ -89,24 +94,17 @@ def train(
     check_words(network, corpus)
     if not len(corpus.train.ids):
         raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
-    about: dict[str, Any] = {
-        "schema": RUN_SCHEMA,
-        "version": __version__,
-        "network": network.config,
-        "config": dataclasses.asdict(config),
-        "corpus": {"fingerprint": corpus.fingerprint, **corpus.about},
-        **({} if start is None else {"start": _start(start, network)}),
-    }
-    accelerator = _accelerator(config, device)
+    about = about_run(network, corpus, config, start)
+    accelerator, home = _accelerator(config, device), network.h0.device
     main = accelerator.is_main_process
     if main:
-        _check_writable(out, about, resume)
+        check_writable(out, about, resume)
     with exclusive(out) if main else nullcontext(), threads_for(network, threads):
         if main:
-            _check_writable(out, about, resume)  # again: another process may have written here before we had the lock
+            check_writable(out, about, resume)  # again: another process may have written here before we had the lock
             finished = (out / "run.json").exists() and read_about(out)["status"] == "finished"
             if not finished:
-                about[KEY] = _provenance(out, about, network, write_vocab(out / "vocab.json", corpus.vocab))
+                about[KEY] = provenance_of(out, about, network, write_vocab(out / "vocab.json", corpus.vocab))
                 write_json(out / "run.json", {**about, "status": "training", "processes": accelerator.num_processes})
         accelerator.wait_for_everyone()
         about = read_about(out)
@@ -120,15 +118,17 @@ def train(
         if test and "test" not in known:
             _evaluate_test(run, corpus, accelerator)
         accelerator.wait_for_everyone()
-        return load(out)
+        run = load(out)
+        network.eval().to(home).load_state_dict(run.network.state_dict())  # also where the run was finished before
+        return run
 
 
 class Trainer:
     """A run in progress: the network, its optimiser and averages, and where it stands."""
 
     def __init__(
-        self, network: Network, corpus: Any, config: TrainConfig, out: Path, accelerator: Accelerator, resume: bool,
-        mark: str = "",
+        self, network: Network, corpus: CorpusLike, config: TrainConfig, out: Path, accelerator: Accelerator,
+        resume: bool, mark: str = "",
     ):  # fmt: skip
         """mark: the fingerprint of this run, which its checkpoints name."""
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
@@ -284,7 +284,7 @@ class Trainer:
         loss = {}
         if validation is not None and len(validation):
             accuracy["validation"], loss["validation"], found = evaluate_together(
-                self.accelerator, network, validation, self.config.max_words, _sources(self.corpus)
+                self.accelerator, network, validation, self.config.max_words, sources_of(self.corpus)
             )
             accuracy |= {"validation_sources": found} if found else {}
         network.cpu()
@@ -312,36 +312,6 @@ class Trainer:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}
 
 
-def insert_blanks(ids: Tensor, lengths: Tensor, places: Tensor, blanks: int) -> tuple[Tensor, Tensor]:
-    """Ids (B, T) with a stretch of blank inputs in each row, before its word number `places` (B,); the new lengths."""
-    t = torch.arange(ids.shape[1] + blanks, device=ids.device)
-    before, within = t < places[:, None], (t >= places[:, None]) & (t < places[:, None] + blanks)
-    words = ids.gather(1, torch.where(before, t, t - blanks).clamp(0, ids.shape[1] - 1))
-    return words.masked_fill(within, PAD), lengths + blanks
-
-
-def drop(
-    ids: Tensor, inputs: int, config: TrainConfig, generator: torch.Generator, whole: tuple[int, int] | None = None,
-    share: slice = slice(None),
-) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """Word dropout: ids (B, T) in which some words have become no input. Embedding dropout: a mask (B, T, D), scaled
-    so that embedded words keep their mean; None without it.
-
-    Where the ids are a `share` of the rows of a larger batch, of shape `whole`, what drops is what would drop there."""
-    mask, (rows, width), T = None, whole or tuple(ids.shape), ids.shape[1]
-    if config.word_dropout:
-        chance = torch.rand(rows, width, generator=generator, device=ids.device)
-        if config.dropout_run > 1:  # the words of a run share their chance, that of the run's number
-            starts = torch.rand(rows, width, generator=generator, device=ids.device) < 1 / config.dropout_run
-            chance = chance.gather(1, starts.cumsum(1).clamp(max=width - 1))
-        ids = ids.masked_fill(chance[share, :T] < config.word_dropout, -1)
-    if config.embedding_dropout:
-        keep = 1 - config.embedding_dropout
-        mask = torch.empty(rows, width, inputs, device=ids.device).bernoulli_(keep, generator=generator)
-        mask = mask[share, :T] / keep
-    return ids, mask
-
-
 def _accelerator(config: TrainConfig, device: str | None) -> Accelerator:
     cpu = device == "cpu" or not torch.cuda.is_available()
     if config.precision == "bf16" and cpu:
@@ -352,92 +322,16 @@ def _accelerator(config: TrainConfig, device: str | None) -> Accelerator:
     return Accelerator(cpu=cpu, mixed_precision="bf16" if config.precision == "bf16" else "no")
 
 
-def _check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
-    """Refuse to write over another run or anything else, or to resume a run with other settings; name what differs."""
-    if not (out / "run.json").exists():
-        ours = {"vocab.json", ".lock"}  # what a run killed at its very start leaves
-        if out.exists() and not out.is_dir():
-            raise RnnlensError(f"{quoted(str(out))} is no folder: choose another to write to")
-        there = sorted(path.name for path in out.iterdir()) if out.exists() else []
-        foreign = [name for name in there if name not in ours and not name.endswith(".tmp")]
-        if foreign:
-            raise RnnlensError(
-                f"{quoted(str(out))} holds {quoted(foreign[0])}, which is not part of a run: choose another folder"
-            )
-        check_file(out / "vocab.json", FINGERPRINTED, "a vocabulary that rnnlens wrote")
-        return
-    if not resume:
-        raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
-    with understood(out / "run.json", "run of rnnlens"):
-        before = _deciding(read_about(out))
-    # What an older version did not ask for was as it is by default.
-    for part, usual in (("network", {}), ("config", dataclasses.asdict(TrainConfig())), ("corpus", {}), ("start", {})):
-        old, new = {**usual, **before.get(part, {})}, _deciding(about).get(part, {})
-        for key in sorted(set(old) | set(new)):
-            if old.get(key) != new.get(key):
-                raise RnnlensError(
-                    f"cannot resume {quoted(str(out))}: its {part} {key} is {quoted(old.get(key))}, now "
-                    f"{quoted(new.get(key))}; use the same settings, or choose another --out"
-                )
-
-
-def _deciding(about: dict[str, Any]) -> dict[str, Any]:
-    """The parts of run.json that decide what is trained: of the corpus its content and how much each source counts, not
-    where it lay; of the run it started from the weights, not its name."""
-    corpus = about["corpus"]
-    weights = {f"weight of {part['name']}": part["weight"] for part in corpus.get("sources", ())}
-    told = {"fingerprint": corpus.get("fingerprint"), **weights}
-    start = {"start": {"weights": about["start"].get("weights")}} if "start" in about else {}
-    return {"network": about["network"], "config": about["config"], "corpus": told, **start}
-
-
-def _start(start: Run, network: Network) -> dict[str, Any]:
-    """What run.json says about the run that a network started from; a network of other words or shape is refused."""
-    words = len(start.vocab)
-    if network.config != start.network.config or network.vocab.words[:words] != start.vocab.words:  # type: ignore[union-attr]
-        raise RnnlensError(
-            f"the network was not made from the run {quoted(start.name)}: its words or its shape differ; make it with "
-            "rnnlens.extend(start.network, corpus.vocab)"
-        )
-    return {"name": start.name, "weights": start.provenance["weights"], "words": words}
-
-
-def _provenance(out: Path, about: dict[str, Any], network: Network, vocabulary: str) -> dict[str, str]:
-    """Fingerprints of the vocabulary and of the run: of all that decides what its checkpoints hold. A run that goes on
-    from a checkpoint keeps its own, whatever the weights of the network that it is resumed with."""
-    before = read_about(out) if (out / "run.json").exists() and checkpoint_path(out).exists() else {}
-    start = {**_deciding(about), "vocabulary": vocabulary, "weights": weights_fingerprint(network)}
-    return {"vocabulary": vocabulary, "run": before.get(KEY, {}).get("run") or fingerprint(start)}
-
-
-def _evaluate_test(run: Run, corpus: Any, accelerator: Accelerator) -> None:
+def _evaluate_test(run: Run, corpus: CorpusLike, accelerator: Accelerator) -> None:
     if corpus.test is None or not len(corpus.test):
         raise RnnlensError("the corpus has no test reviews: prepare it with a test split")
     network = run.network.to(accelerator.device)
-    accuracy, loss, found = evaluate_together(accelerator, network, corpus.test, run.config.max_words, _sources(corpus))
+    accuracy, loss, found = evaluate_together(
+        accelerator, network, corpus.test, run.config.max_words, sources_of(corpus)
+    )
     if accelerator.is_main_process:
         by_source = {"test_sources": found} if found else {}
         run.add_results(accuracy={"test": accuracy, **by_source}, loss={"test": loss})
-
-
-def _sources(corpus: Any) -> tuple[str, ...]:
-    return getattr(corpus, "sources", ())
-
-
-def document_weights(corpus: Any, config: TrainConfig) -> np.ndarray | None:
-    """How much each training document counts (n,), 1 on average. Where that is asked for, or there are several sources,
-    the two classes of a source count equally, and the documents of a source by its weight on average; None where all
-    count the same."""
-    labels, names = np.asarray(corpus.train.labels), _sources(corpus)
-    if labels.ndim == 2 or not (config.balance or names):
-        return None
-    numbers = np.zeros(len(labels), np.int64) if not names else np.asarray(corpus.train.sources, np.int64)
-    groups = 2 * numbers + labels
-    n_class = np.bincount(groups, minlength=2 * max(1, len(names)))
-    n_source = np.bincount(numbers, minlength=max(1, len(names)))
-    given = np.array([part["weight"] for part in corpus.about["sources"]] if names else [1.0])
-    counts = given[numbers] * n_source[numbers] / (2 * n_class[groups])
-    return (counts / counts.mean()).astype(np.float32)
 
 
 def _adopt(network: Network, weights: Weights | None) -> None:

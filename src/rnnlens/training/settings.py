@@ -9,7 +9,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import read_json, understood
 
 if TYPE_CHECKING:
-    from rnnlens.corpora.corpus import Corpus
+    from rnnlens.corpora.protocol import CorpusLike
 
 PACKAGED = Path(__file__).with_suffix(".json")
 """Bundled settings of all ten models, chosen on IMDB's validation reviews: those of Table 1."""
@@ -25,7 +25,7 @@ def read_settings(path: Path | str, model: str) -> dict[str, Any]:
         return dict(chosen["parameters"])
 
 
-def read_choice(path: Path | str, model: str, corpus: Corpus | None = None) -> dict[str, Any]:
+def read_choice(path: Path | str, model: str, corpus: CorpusLike | None = None) -> dict[str, Any]:
     """The same with how it was chosen: validation accuracy, trial, of how many. For another corpus than it was chosen
     on, the epochs are those that make about as many steps: at least two, at most three times as many. Where an epoch
     has fewer than 40 steps, batches are smaller, down to 32 reviews."""

@@ -19,3 +19,12 @@ def packaged(name: str) -> Path:
     if name not in names():
         raise RnnlensError(f"there is no packaged network {quoted(name)}: expected one of {', '.join(names())}")
     return HERE / name
+
+
+def find(name: Path | str) -> Path | None:
+    """The folder of the packaged run that a name stands for: `zoo:NAME`, or NAME alone where no file or folder has that
+    name. None for all else."""
+    text = str(name)
+    if text.startswith("zoo:"):
+        return packaged(text.removeprefix("zoo:"))
+    return packaged(text) if text in names() and not Path(name).exists() else None

@@ -1,0 +1,77 @@
+"""Fitted baselines as folders: JSON and safetensors, no pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rnnlens.baselines.convolution import Convolution
+from rnnlens.baselines.parameters import seed_of
+from rnnlens.common.errors import quoted
+from rnnlens.common.files import read_json, read_marked_tensors, understood, write_json, write_tensors
+from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
+from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
+from rnnlens.corpora.vocab import Vocab
+
+SAVED = FolderKind(
+    "a saved estimator", frozenset({"baseline.json", "weights.safetensors"}), {"baseline.json": FINGERPRINTED}
+)
+
+
+def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path:
+    """Write a fitted estimator with the parameters `names` to a folder."""
+    words = model.vocab_.decode(model.model_.shape.modifiers)
+    options = {name: getattr(model, name) for name in names}
+    if not isinstance(model.modifiers, str | None):
+        options["modifiers"] = words
+    if not isinstance(model.random_state, int | None):
+        options["random_state"] = None  # a generator's state is not kept
+    if isinstance(model.class_weight, dict):
+        options["class_weight"] = list(model.class_weight.items())  # JSON knows only strings as keys
+    with atomic_folder(folder, SAVED) as temporary:
+        mark = write_tensors(temporary / "weights.safetensors", model.model_.state_dict())
+        write_json(
+            temporary / "baseline.json",
+            {
+                "schema": RUN_SCHEMA, KEY: {"weights": mark},
+                "options": options, "classes": model.classes_.tolist(), "modifiers": words,
+                "words": list(model.vocab_.words), "counts": model.vocab_.counts,
+            },
+        )  # fmt: skip
+    return Path(folder)
+
+
+def load_estimator(kind: Any, folder: Path | str) -> Any:
+    """An estimator of some kind with the parameters, words and weights that a folder holds, checked."""
+    file, weights = Path(folder) / "baseline.json", Path(folder) / "weights.safetensors"
+    about = read_json(file)
+    tensors, _, mark = read_marked_tensors(weights)
+    if is_checked(about):
+        again = "restore the file that was changed, or fit the model again"
+        check_named(file, names_in(about), "weights", weights, mark, again)
+    with understood(folder, "baseline of rnnlens"):
+        names, options = set(kind._get_param_names()), dict(about["options"])
+        model = kind(**{name: value for name, value in options.items() if name in names})
+        if isinstance(model.class_weight, list):
+            model.class_weight = dict(model.class_weight)
+        model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
+        model._how(1, seed_of(model.random_state))  # which checks the options
+        if model.classes_.shape != (2,):
+            raise ValueError(f"its classes are {quoted(about['classes'])}, expected two")
+        shape = model._shape(model.vocab_, about["modifiers"])
+        if shape.parameters > sum(x.size for x in tensors.values()):  # before memory is asked for
+            raise ValueError(f"its options ask for {shape.parameters} weights, more than it has")
+        model.model_ = Convolution(shape)
+        wanted, stored = ({name: tuple(x.shape) for name, x in of.items()}
+                          for of in (model.model_.state_dict(), tensors))  # fmt: skip
+        if wanted != stored:
+            raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(wanted)}")
+        if not np.array_equal(tensors["which"], model.model_.which.numpy()):
+            raise ValueError("its weights are of other modifiers")
+        model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
+    model.model_.requires_grad_(False)
+    return model

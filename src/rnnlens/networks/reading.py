@@ -1,0 +1,176 @@
+"""Texts through a network: the logit after each word, and predictions as scikit-learn's classifiers give them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, TypeGuard, overload
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
+from rnnlens.corpora.texts import list_of_texts
+from rnnlens.corpora.vocab import PAD, Vocab
+
+Reading = list[tuple[str, float]]  # words, each with the logit after it
+TEXTS_A_BATCH = 64  # of similar length, so that little is computed for padding
+
+
+class ReadsTexts:
+    """The methods of a `Network` that take texts. They need its vocabulary, its initial state and `logits`."""
+
+    vocab: Vocab | None
+    h0: Tensor
+
+    def logits(self, ids: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def check_finite(self, where: str = "the network") -> None:
+        raise NotImplementedError
+
+    # --- the logit after each word ---
+
+    @overload
+    def read(self, text: str) -> Reading: ...
+    @overload
+    def read(self, text: list[str] | tuple[str, ...]) -> list[Reading]: ...
+    @overload
+    def read(self, text: None = None, *, words: Sequence[str]) -> Reading: ...
+    def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Reading | list[Reading]:
+        """The words of a text, each with the logit after it: `network.read("not bad at all")`.
+
+        A list or tuple of texts gives a list of readings, one for each text. Words that are split already are passed as
+        `network.read(words=["not", "bad"])` and taken as they are. `<pad>` is a blank input. A warning says when the
+        network does not know most of the words."""
+        vocab = self._words_known("read")
+        if (text is None) == (words is None):
+            given = "of type NoneType" if text is None else "given together with words"
+            raise RnnlensError(f"the text is {given}: expected text, a list of texts, or words=[…], one of them")
+        if words is not None:
+            return self._read_one(_split_words(words), words)
+        if isinstance(text, str):
+            return self._read_one(vocab.split(text), text)
+        if not isinstance(text, Iterable) or isinstance(text, bytes | Set | Mapping | Tensor):
+            raise RnnlensError(f"the text is of type {type(text).__name__}: expected text, or a list of texts{_SPLIT}")
+        readings = []
+        for one in list_of_texts(text, _SPLIT):
+            readings.append(self._read_one(vocab.split(one), one))
+        return readings
+
+    def _read_one(self, words: list[str], text: object) -> Reading:
+        """Read words. `text` is what was given, for messages."""
+        vocab = self._words_known("read")
+        if not words:
+            raise RnnlensError(f"no word in {quoted(text)}: expected some text")
+        unknown = vocab.unknown(words)
+        if 2 * len(unknown) > len(words):
+            warnings.warn(
+                f"{len(unknown)} of the {len(words)} words of {quoted(text)} are unknown to this network, such as "
+                f"{quoted(unknown[0])}: its reading of them means little",
+                RnnlensWarning,
+                stacklevel=3,  # the line that calls `read`
+            )
+        return self.read_words(words)
+
+    @torch.no_grad()
+    def read_words(self, words: Sequence[str]) -> Reading:
+        """Words as the vocabulary spells them, each with the logit after it; unknown ones are not warned of."""
+        ids = torch.as_tensor(self._words_known("read_words").encode(words), device=self.h0.device).unsqueeze(0)
+        self._check_numbers()
+        logits = self.logits(ids)[0, 1:].tolist()
+        if not all(map(math.isfinite, logits)):
+            raise self._overflow(" ".join(words))
+        return list(zip(words, logits, strict=True))
+
+    # --- predictions ---
+
+    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
+        """Probabilities (n, 2) of negative and positive, as scikit-learn's classifiers return them.
+
+        texts: a list of texts, a tuple, an array or a column of a table. One text alone is refused: pass `[text]`. A
+        text without words is read as the initial state."""
+        logits = self._final_logits(list_of_texts(texts)).double()
+        return torch.stack([(-logits).sigmoid(), logits.sigmoid()], 1).numpy()
+
+    def predict(self, texts: Iterable[str]) -> np.ndarray:
+        """Labels (n,): 1 where the final logit is above 0, else 0. texts: as for `predict_proba`."""
+        return (self._final_logits(list_of_texts(texts)) > 0).long().numpy()
+
+    @torch.no_grad()
+    def _final_logits(self, texts: list[str]) -> Tensor:
+        """Final logits (n,), on the CPU."""
+        vocab = self._words_known("predict")
+        self._check_numbers()
+        rows = [vocab.encode(text) for text in texts]
+        order = np.argsort([len(row) for row in rows], kind="stable")
+        logits = torch.zeros(len(rows), dtype=self.h0.dtype)
+        for first in range(0, len(rows), TEXTS_A_BATCH):
+            batch = order[first : first + TEXTS_A_BATCH]
+            logits[torch.from_numpy(batch)] = self._last_logits([rows[i] for i in batch]).cpu()
+        if not bool(logits.isfinite().all()):
+            raise self._overflow(texts[int((~logits.isfinite()).nonzero()[0])])
+        return logits
+
+    def _logits_of_texts(self, given: str | Sequence[str], lengths: object) -> Tensor:
+        """Final logits, () of one text and (B,) of several, with their gradients."""
+        vocab = self._words_known("network(text)")
+        if lengths is not None:
+            raise RnnlensError(
+                "lengths were given together with texts: expected texts alone, or ids with their lengths"
+            )
+        texts = [given] if isinstance(given, str) else list_of_texts(given)
+        logits = self._last_logits([vocab.encode(text) for text in texts])
+        return logits[0] if isinstance(given, str) else logits
+
+    def _last_logits(self, rows: Sequence[np.ndarray]) -> Tensor:
+        """Final logits (B,) of rows of ids, in one batch."""
+        lengths = np.array([len(row) for row in rows])
+        ids = np.full((len(rows), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = row
+        last = torch.as_tensor(lengths, device=self.h0.device)
+        return self.logits(torch.as_tensor(ids, device=self.h0.device)).gather(1, last.unsqueeze(1)).squeeze(1)
+
+    # --- what they need ---
+
+    def _words_known(self, method: str) -> Vocab:
+        if self.vocab is None:
+            raise RnnlensError(f"this network has no words: `{method}` needs a vocabulary; use `states` for its inputs")
+        return self.vocab
+
+    def _check_numbers(self) -> None:
+        if self.h0.is_meta:
+            raise RnnlensError("the network is on torch's meta device, which holds no numbers: load its weights first")
+
+    def _overflow(self, text: str) -> Diverged:
+        self.check_finite()
+        return Diverged(
+            f"the logits of {quoted(text)} are not finite: the network's weights are so large that they overflow"
+        )
+
+
+_SPLIT = "; for words that are split already use read(words=[…]), for ids network.logits"
+
+
+def is_text(given: object) -> TypeGuard[str | Sequence[str]]:
+    """Whether it is a text, or a list or tuple that begins with one."""
+    return isinstance(given, str) or (isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], str))
+
+
+def _split_words(words: Any) -> list[str]:
+    """Words that are split already, checked."""
+    if not isinstance(words, Iterable) or isinstance(words, str | bytes | Set | Mapping | Tensor):
+        raise RnnlensError(
+            f"words are of type {type(words).__name__}: expected a list of words; for text use read(text)"
+        )
+    words = list(words)
+    wrong = next((word for word in words if not isinstance(word, str)), None)
+    if wrong is not None:
+        raise RnnlensError(
+            f"the words hold {quoted(wrong)} of type {type(wrong).__name__}: expected a list of words; for ids use "
+            "network.logits"
+        )
+    return words

@@ -1,0 +1,52 @@
+"""The weights and the vocabulary of a run as files: written, and copied back into a network of the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import tensors_fingerprint, write_json, write_tensors
+from rnnlens.corpora.vocab import Vocab
+from rnnlens.networks import Network
+
+
+def write_vocab(path: Path, vocab: Vocab) -> str:
+    return write_json(path, {"words": list(vocab.words), "counts": vocab.counts})
+
+
+def write_weights(path: Path, network: Network) -> str:
+    return write_tensors(path, network.state_dict())
+
+
+def weights_fingerprint(network: Network) -> str:
+    """The fingerprint that `write_weights` would return."""
+    return tensors_fingerprint(network.state_dict())
+
+
+def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
+    """Copy tensors into a network of the same shape (copies: what a file maps may be ill-aligned)."""
+    wanted = network.state_dict()
+    wrong = set(wanted) ^ set(tensors) or {n for n in wanted if tuple(wanted[n].shape) != tensors[n].shape}
+    if wrong:
+        raise misfit(path, wrong)
+    for name, array in tensors.items():
+        if array.dtype.kind != "f":  # copied into real weights, complex ones would lose a part
+            raise RnnlensError(
+                f"{quoted(str(path))} holds {name} as {array.dtype}: expected real numbers; train it again"
+            )
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            tensor.copy_(torch.from_numpy(tensors[name].copy()))
+    network.check_finite(quoted(str(path)))
+
+
+def misfit(path: Path, names: Iterable[str]) -> RnnlensError:
+    """Weights of other names or shapes than run.json asks for."""
+    return RnnlensError(
+        f"{quoted(str(path))} does not fit its run.json: {quoted(', '.join(sorted(names)))} differ; "
+        "restore the one that was changed, or train again"
+    )
