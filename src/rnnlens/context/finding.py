@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -14,19 +13,10 @@ from rnnlens.context.decay import fit_exponential
 from rnnlens.context.effects import linear_effects
 from rnnlens.context.modifiers import Modifiers, table_of
 from rnnlens.context.probes import Probes, common_words
-from rnnlens.context.strength import (
-    check_measured,
-    fading,
-    strengths,
-    training_error,
-)
+from rnnlens.context.strength import check_measured, fading, strengths, training_error
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change
 from rnnlens.networks import Network
-
-if TYPE_CHECKING:
-    pass
-
 
 PRIOR_SEEDS = 4.0  # how many networks the rule for the error of training counts for, beside those that are given
 
