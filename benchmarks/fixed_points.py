@@ -53,9 +53,14 @@ def point_rows(network: Network, starts: Tensor, most: float, peer: Path | None 
             steps, states = until(network, solve, mode, reached, most)
             theirs = quality(network, states)
             best = side_by_side(
-                {"ours": lambda mode=mode: find_fixed_points(network, starts, mode=mode, tolerance=TOLERANCE),
-                 "peer": lambda solve=solve, steps=steps: solve(steps)}, 3, most, warm=True,
-            )  # fmt: skip
+                {
+                    "ours": lambda mode=mode: find_fixed_points(network, starts, mode=mode, tolerance=TOLERANCE),
+                    "peer": lambda solve=solve, steps=steps: solve(steps),
+                },
+                3,
+                most,
+                warm=True,
+            )
             short = not theirs.as_good(reached, mode)
             told = f"{note}; peer {theirs.words(mode)} {'when stopped after' if short else 'after'} {steps:,} steps"
             yield Row(what, best["ours"], f"{name}, until as good", best["peer"], get, told, at_least=short)

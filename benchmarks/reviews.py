@@ -41,6 +41,9 @@ def corpus(n: int, words: int, like: str = "yelp") -> Corpus:
     vocab = Vocab(["<unk>", *(f"w{i}" for i in range(1, words))])
     chance = zipf(words)
     return Corpus(
-        vocab, reviews(n, chance, like), reviews(max(1, n // 10), chance, like, seed=1),
-        about={"source": "generated"}, fingerprint=f"generated-{n}-{words}-{like}",
-    )  # fmt: skip
+        vocab,
+        reviews(n, chance, like),
+        reviews(max(1, n // 10), chance, like, seed=1),
+        about={"source": "generated"},
+        fingerprint=f"generated-{n}-{words}-{like}",
+    )

@@ -107,8 +107,13 @@ def measured(name: str, command: list[str], shown: str) -> dict[str, object]:
     output += process.stdout.readlines()  # type: ignore[union-attr]
     if process.returncode:
         raise SystemExit(f"{shown} failed:\n{''.join(output[-20:])}")
-    found = {"stage": name, "command": shown, "seconds": round(seconds, 1), "peak_gb": round(most / 1e9, 2),
-             "anonymous_gb": round(anonymous / 1e9, 2)}  # fmt: skip
+    found = {
+        "stage": name,
+        "command": shown,
+        "seconds": round(seconds, 1),
+        "peak_gb": round(most / 1e9, 2),
+        "anonymous_gb": round(anonymous / 1e9, 2),
+    }
     print(f"{name:10s} {seconds:8.1f} s   peak {found['peak_gb']:.2f} GB, not of files {found['anonymous_gb']:.2f} GB")
     return found
 
@@ -156,15 +161,18 @@ def main() -> None:
     stages = [measured("generate", us, f"python -m benchmarks.scale --reviews {given.reviews} --generate reviews.csv")]
     size = source.stat().st_size
     stages += [
-        measured(name, [sys.executable, "-c", RNNLENS, *(word.replace("DIR", str(folder)) for word in asked.split())],
-                 f"rnnlens {asked.replace('DIR/', '')}")
+        measured(
+            name,
+            [sys.executable, "-c", RNNLENS, *(word.replace("DIR", str(folder)) for word in asked.split())],
+            f"rnnlens {asked.replace('DIR/', '')}",
+        )
         for name, asked in (
             ("prepare", "prepare DIR/reviews.csv --out DIR/corpus --validation 0.01 --test 0.01"),
             ("info", "info DIR/corpus"),
             ("train", f"train DIR/corpus --out DIR/run --hidden 64 --embedding 32 --steps {given.steps} --epochs 1"),
             ("analyze", f"analyze DIR/run --corpus DIR/corpus --reviews {given.analysed}"),
         )
-    ]  # fmt: skip
+    ]
     corpus = json.loads((folder / "corpus" / "corpus.json").read_text())
     run = json.loads((folder / "run" / "results.json").read_text())
     found = {

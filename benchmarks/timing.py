@@ -13,9 +13,12 @@ import torch
 
 
 def side_by_side(
-    contenders: Mapping[str, Callable[[], object]], rounds: int = 7, budget: float = float("inf"), warm: bool = False,
+    contenders: Mapping[str, Callable[[], object]],
+    rounds: int = 7,
+    budget: float = float("inf"),
+    warm: bool = False,
     wall: bool = False,
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     """Best seconds of each contender over as many rounds for all, one call of each a round, after one call to warm up
     (unless all are `warm`); fewer rounds, but at least one, where they would take longer than `budget` seconds. `wall`:
     by the clock on the wall in any case, for contenders with threads of their own."""

@@ -57,8 +57,13 @@ def steps(size: Size) -> Iterator[Row]:
                 contenders["pageable"] = pageable(ours)
             best = side_by_side(contenders, 3, size.budget)
         n, words = sum(map(len, chosen)), sum(int(data.train.lengths[rows].clip(max=LONGEST).sum()) for rows in chosen)
-        rates = {"batch": batch, "reviews_per_s": n / best["ours"], "words_per_s": words / best["ours"],
-                 "words_per_review": words / n, "parameters": sum(p.numel() for p in network.parameters())}  # fmt: skip
+        rates = {
+            "batch": batch,
+            "reviews_per_s": n / best["ours"],
+            "words_per_s": words / best["ours"],
+            "words_per_review": words / n,
+            "parameters": sum(p.numel() for p in network.parameters()),
+        }
         exact = "float32" if precision == "fp32" else "bfloat16"
         what = f"training {arch}, {batch} reviews a step ({size.units} units, {exact})"
         note = f"{rates['reviews_per_s']:,.0f} reviews/s, {rates['words_per_s']:,.0f} words/s"
@@ -79,8 +84,9 @@ def one_of_many(size: Size, of: int = 8, batch: int = 512) -> Iterator[Row]:
         network = rnnlens.Network(data.vocab, "gru", size.units, size.embedding)
         alone = _accelerator(config, size.device)
         trainer = Trainer(network, data, config, Path(out), alone, resume=False)
-        among: Any = SimpleNamespace(process_index=0, num_processes=of, backward=alone.backward,
-                                     clip_grad_norm_=alone.clip_grad_norm_)  # fmt: skip
+        among: Any = SimpleNamespace(
+            process_index=0, num_processes=of, backward=alone.backward, clip_grad_norm_=alone.clip_grad_norm_
+        )
 
         def run(accelerator: Any, batches: list[np.ndarray]) -> None:
             trainer.accelerator = accelerator
@@ -89,8 +95,13 @@ def one_of_many(size: Size, of: int = 8, batch: int = 512) -> Iterator[Row]:
 
         best = side_by_side({"ours": partial(run, among, chosen), "alone": partial(run, alone, own)}, 3, size.budget)
     n = sum(map(len, own))
-    rates = {"batch": batch, "processes": of, "reviews_per_s": n / best["ours"], "step_s": best["ours"] / len(chosen),
-             "parameters": sum(p.numel() for p in network.parameters())}  # fmt: skip
+    rates = {
+        "batch": batch,
+        "processes": of,
+        "reviews_per_s": n / best["ours"],
+        "step_s": best["ours"] / len(chosen),
+        "parameters": sum(p.numel() for p in network.parameters()),
+    }
     what = f"training gru, {batch} reviews a step as one of {of} processes ({size.units} units)"
     note = f"{rates['reviews_per_s']:,.0f} reviews/s; gradients are not exchanged"
     yield Row(what, best["ours"], "the same reviews alone", best["alone"], note=note, numbers=rates)
@@ -145,9 +156,10 @@ def reading(size: Size) -> Iterator[Row]:
     network = network.requires_grad_(False).to(size.device)
     there = Reviews.to_read(data, network, LONGEST)
     best = side_by_side(
-        {"ours": partial(evaluate, network, data, LONGEST), "there": partial(final_logits, network, there)}, 3,
+        {"ours": partial(evaluate, network, data, LONGEST), "there": partial(final_logits, network, there)},
+        3,
         size.budget,
-    )  # fmt: skip
+    )
     rate = len(data) / best["ours"]
     what = f"evaluating gru on {len(data):,} reviews ({size.units} units)"
     limit = f"batches that lie on the device already, by {kernel('gru', size)} (the limit)"

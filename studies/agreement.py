@@ -69,11 +69,17 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
     for name, one in single.items():
         each[name.split("-")[0]].append(one["strength"][str(LEAST[0])]["all"]["r"])
     return {
-        "each": dict(each), "phrases": [one["in_phrases"] for one in single.values() if one["in_phrases"]],
-        "record": record, "shown": WORDS, "rival": rival, "chosen": by_variant[CHOSEN], "later": by_variant[BLANK],
-        "near": near, "earlier": earlier,
+        "each": dict(each),
+        "phrases": [one["in_phrases"] for one in single.values() if one["in_phrases"]],
+        "record": record,
+        "shown": WORDS,
+        "rival": rival,
+        "chosen": by_variant[CHOSEN],
+        "later": by_variant[BLANK],
+        "near": near,
+        "earlier": earlier,
         "rival_r": [row["20 phrases, all"]["r"] for name, row in rival["measures"].items() if name != "strength"],
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

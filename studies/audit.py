@@ -42,9 +42,12 @@ def page(networks: dict[str, Any]) -> str:
     shown = networks[SHOWN]
     wrong = sorted((one for kind in shown["kinds"] for one in kind["worst"]), key=lambda one: one["margin"])
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        networks=networks, shown=shown, name=SHOWN, wrong=wrong[:10],
+        networks=networks,
+        shown=shown,
+        name=SHOWN,
+        wrong=wrong[:10],
         rows={part: _by_kind(networks, part) for part in ("kinds", "people")},
-    )  # fmt: skip
+    )
 
 
 def _by_kind(networks: dict[str, Any], part: str) -> dict[str, dict[str, Any]]:

@@ -55,9 +55,10 @@ def step(network: Network, state: State, e: Tensor, inside: bool) -> State:
     bias_i, bias_f, bias_g, bias_o = (cell.b + cell.c).chunk(4)
     first = {}
     for gate, s, bias, three in (
-        ("i", torch.sigmoid, bias_i, (x_i, b_i, g_i)), ("f", torch.sigmoid, bias_f, (x_f, b_f, g_f)),
+        ("i", torch.sigmoid, bias_i, (x_i, b_i, g_i)),
+        ("f", torch.sigmoid, bias_f, (x_f, b_f, g_f)),
         ("g", torch.tanh, bias_g, (x_g, b_g, g_g)),
-    ):  # fmt: skip
+    ):
         x, relevant, rest = parts_of(s, bias, *three)
         relevant, rest = (relevant + x, rest) if inside else (relevant, rest + x)
         first[gate] = relevant, rest, s(bias)

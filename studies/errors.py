@@ -65,8 +65,13 @@ def fit(found: Iterable[list[Modifiers]]) -> dict[str, float]:
 
     *logs, power = minimize(loss, [np.log(0.1), np.log(2.0), 0.2], method="Nelder-Mead").x
     most, half = np.exp(logs)
-    return {"most": round(float(most), 4), "half": round(float(half), 4), "power": round(float(power), 4),
-            "words": max(read), "fewest": min(read)}  # fmt: skip
+    return {
+        "most": round(float(most), 4),
+        "half": round(float(half), 4),
+        "power": round(float(power), 4),
+        "words": max(read),
+        "fewest": min(read),
+    }
 
 
 def same_sign(some: list[Modifiers]) -> dict[str, Any]:

@@ -75,21 +75,29 @@ class Study:
             row["wrong"] += wrong[:3]
             said |= {re.sub(r"'[^']*'", "…", done.told)} if done.told else set()
         self.rows.append(row)
-        print(f"{fault}, {name}: {row['strikes']} strikes, {row['ended']} ended it, {row['told']} told, "
-              f"{row['wrong'] or 'nothing wrong'}", *sorted(said), sep="\n    ", flush=True)  # fmt: skip
+        print(
+            f"{fault}, {name}: {row['strikes']} strikes, {row['ended']} ended it, {row['told']} told, "
+            f"{row['wrong'] or 'nothing wrong'}",
+            *sorted(said),
+            sep="\n    ",
+            flush=True,
+        )
 
     def touches(self, name: str, fault: Row) -> list[Strike]:
         """A fault at every touch, or every so many."""
         count = self.run(self.world.begin(name), name, fault).events
         first = random.Random(name).randrange(min(self.every, count)) + 1
-        return [partial(self.run, name=name, fault={**fault, "event": at})
-                for at in range(first, count + 1, self.every)]  # fmt: skip
+        return [
+            partial(self.run, name=name, fault={**fault, "event": at}) for at in range(first, count + 1, self.every)
+        ]
 
     def moments(self, name: str, kind: signal.Signals, n: int = 30) -> list[Strike]:
         """A signal at random moments of the command's time."""
         chance, seconds = random.Random(f"{name} {kind}"), self.world.undisturbed[name].seconds
-        return [partial(self.run, name=name, fault={"signal": kind, "after": chance.uniform(0, seconds)})
-                for _ in range(max(2, n // self.every))]  # fmt: skip
+        return [
+            partial(self.run, name=name, fault={"signal": kind, "after": chance.uniform(0, seconds)})
+            for _ in range(max(2, n // self.every))
+        ]
 
     def run(self, folder: Path, name: str, fault: Row | None = None, forks: Forks | None = None) -> Done:
         return (forks or self.forks).run(self.world.commands[name].split(), folder, fault)
@@ -124,8 +132,13 @@ def jumping(file: Path) -> Iterator[dict[str, str]]:
     thread = threading.Thread(target=jump)
     thread.start()
     try:
-        yield {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1",
-               "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}  # fmt: skip
+        yield {
+            "LD_PRELOAD": FAKETIME,
+            "FAKETIME_TIMESTAMP_FILE": str(file),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "NO_FAKE_STAT": "1",
+        }
     finally:
         ended.set()
         thread.join()
@@ -134,8 +147,11 @@ def jumping(file: Path) -> Iterator[dict[str, str]]:
 @contextmanager
 def studies(every: int, commands: dict[str, str], disk: bool = True) -> Iterator[Study]:
     """A world of commands to strike in; for the single processes, on a disk of its own where we may mount one."""
-    with tempfile.TemporaryDirectory() as folder, Forks() as forks, \
-            small_disk(Path(folder) / "world" / "now", disk) as mounted:  # fmt: skip
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Forks() as forks,
+        small_disk(Path(folder) / "world" / "now", disk) as mounted,
+    ):
         yield Study(make_world(forks, Path(folder) / "world", mounted, commands), forks, every)
 
 
@@ -154,8 +170,11 @@ def strike_command(study: Study, name: str) -> None:
         both = partial(study.at_once, name=name, other=other)
         study.strike("two processes at once", name, [both] * max(1, 5 // study.every))
     if Path(FAKETIME).exists():
-        with tempfile.TemporaryDirectory() as folder, jumping(Path(folder) / "clock") as environment, \
-                Forks(environment) as jumpy:  # fmt: skip
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            jumping(Path(folder) / "clock") as environment,
+            Forks(environment) as jumpy,
+        ):
             struck = partial(study.run, name=name, forks=jumpy)
             study.strike("clock jumps", name, [struck] * max(1, 5 // study.every))
 
@@ -199,8 +218,11 @@ def cases() -> list[Row]:
         command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", str(file)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         counts = {name: int(n) for n, name in re.findall(r"(\d+) (passed|failed|error)", done.stdout[-500:])}
-        row = {"file": file.relative_to(ROOT).as_posix(), "passed": counts.get("passed", 0),
-               "failed": counts.get("failed", 0) + counts.get("error", 0)}  # fmt: skip
+        row = {
+            "file": file.relative_to(ROOT).as_posix(),
+            "passed": counts.get("passed", 0),
+            "failed": counts.get("failed", 0) + counts.get("error", 0),
+        }
         print(f"{row['file']}: {row['passed']} passed, {row['failed']} failed", flush=True)
         rows.append(row)
     return rows
@@ -215,23 +237,41 @@ def page(found: dict[str, Any]) -> str:
     faults = []
     for fault in dict.fromkeys(row["fault"] for row in strikes):
         of = [row for row in strikes if row["fault"] == fault]
-        faults.append({"fault": fault, "strikes": total(of, "strikes"), "ended": total(of, "ended"),
-                       "wrong": total(of, "wrong")})  # fmt: skip
+        faults.append(
+            {"fault": fault, "strikes": total(of, "strikes"), "ended": total(of, "ended"), "wrong": total(of, "wrong")}
+        )
     struck = [name for name in (*COMMANDS, *POOLS) if any(row["command"] == name for row in strikes)]
-    missing = [*(() if found.get("disk") else ("real disks, which need root",)),
-               *(() if found.get("faketime") else ("clock jumps, which need libfaketime",))]  # fmt: skip
+    missing = [
+        *(() if found.get("disk") else ("real disks, which need root",)),
+        *(() if found.get("faketime") else ("clock jumps, which need libfaketime",)),
+    ]
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        date=found["date"], cores=found["cores"], python=found["python"], every=found.get("every", 1),
-        strikes=total(strikes, "strikes"), folders=total(foreign, "folders"), inputs=total(fuzz, "inputs"),
+        date=found["date"],
+        cores=found["cores"],
+        python=found["python"],
+        every=found.get("every", 1),
+        strikes=total(strikes, "strikes"),
+        folders=total(foreign, "folders"),
+        inputs=total(fuzz, "inputs"),
         wrong=total(strikes, "wrong") + total(foreign, "wrong") + total(fuzz, "crashed"),
-        commands=[name for name in struck if name in COMMANDS], pools=[name for name in struck if name in POOLS],
-        faults=faults, missing=missing, foreign=[row["command"] for row in foreign],
-        refused=total(foreign, "refused"), lost=total(foreign, "wrong"), loaders=len(fuzz),
-        seconds=found.get("fuzz seconds", 0), taken=total(fuzz, "taken"), rejected=total(fuzz, "refused"),
-        crashes=total(fuzz, "crashed"), cases=found.get("cases", []), failed=total(found.get("cases", []), "failed"),
-        mutations=json.loads((DOCS / "results" / "mutations.json").read_text()), listed=listed,
-    )  # fmt: skip
+        commands=[name for name in struck if name in COMMANDS],
+        pools=[name for name in struck if name in POOLS],
+        faults=faults,
+        missing=missing,
+        foreign=[row["command"] for row in foreign],
+        refused=total(foreign, "refused"),
+        lost=total(foreign, "wrong"),
+        loaders=len(fuzz),
+        seconds=found.get("fuzz seconds", 0),
+        taken=total(fuzz, "taken"),
+        rejected=total(fuzz, "refused"),
+        crashes=total(fuzz, "crashed"),
+        cases=found.get("cases", []),
+        failed=total(found.get("cases", []), "failed"),
+        mutations=json.loads((DOCS / "results" / "mutations.json").read_text()),
+        listed=listed,
+    )
 
 
 def total(rows: list[Row], name: str) -> int:

@@ -79,8 +79,11 @@ def strike_foreign(case: Case, world: World, forks: Forks) -> tuple[Done, list[s
     if not case.places:  # what the commands before it wrote is foreign to this one
         kept = {path: path.read_bytes() for path in (folder / "corpus" / "run").rglob("*") if path.is_file()}
     done = forks.run(case.line.split(), folder)
-    wrong = [f"{path.relative_to(folder)} is lost after `{case.line}`" for path, content in kept.items()
-             if not path.is_file() or path.read_bytes() != content]  # fmt: skip
+    wrong = [
+        f"{path.relative_to(folder)} is lost after `{case.line}`"
+        for path, content in kept.items()
+        if not path.is_file() or path.read_bytes() != content
+    ]
     if done.code and not done.told:
         wrong.append(f"`{case.line}` ends with {done.code}: {done.err[-300:]}")
     return done, wrong

@@ -68,9 +68,12 @@ class Forks:
         single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
         self.server = subprocess.Popen(
-            [sys.executable, "-m", "studies.forks"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            [sys.executable, "-m", "studies.forks"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
             env={**os.environ, **single, "PYTHONPATH": path, **(environment or {})},
-        )  # fmt: skip
+        )
 
     def run(self, arguments: list[Any], folder: Path, fault: dict[str, Any] | None = None, limit: float = 300) -> Done:
         """`rnnlens ARGUMENTS` with `folder` as the current one."""
@@ -105,8 +108,15 @@ def serve() -> None:
             for file in (out, err, count):
                 file.seek(0)
             told, errors = (file.read().decode(errors="replace") for file in (out, err))
-            answer = {"code": code, "out": told, "err": errors, "events": len(count.read()), "seconds": seconds,
-                      "megabytes": megabytes, "left": _left(asked["mark"])}  # fmt: skip
+            answer = {
+                "code": code,
+                "out": told,
+                "err": errors,
+                "events": len(count.read()),
+                "seconds": seconds,
+                "megabytes": megabytes,
+                "left": _left(asked["mark"]),
+            }
         print(json.dumps(answer), flush=True)
 
 

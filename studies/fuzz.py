@@ -79,10 +79,16 @@ def outcome(name: str, told: str, seconds: float, code: int) -> dict[str, Any]:
     counts = re.findall(r"taken (\d+), refused (\d+), longest ([\d.]+) s", told) or [(0, 0, 0)]
     found = re.findall(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+).*?rss: (\d+)Mb", told) or [(0, 0, 0, 0)]
     row = {
-        "loader": name, "seconds": round(seconds), "inputs": int(found[-1][0]), "features": int(found[-1][2]),
-        "megabytes": int(found[-1][3]), "taken": int(counts[-1][0]), "refused": int(counts[-1][1]),
-        "longest": float(counts[-1][2]), "crashed": code != 0,
-    }  # fmt: skip
+        "loader": name,
+        "seconds": round(seconds),
+        "inputs": int(found[-1][0]),
+        "features": int(found[-1][2]),
+        "megabytes": int(found[-1][3]),
+        "taken": int(counts[-1][0]),
+        "refused": int(counts[-1][1]),
+        "longest": float(counts[-1][2]),
+        "crashed": code != 0,
+    }
     print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     if row["crashed"]:
         print(f"ended with {code}: {told[-6000:]}", flush=True)
@@ -109,8 +115,14 @@ def fuzz(name: str, scene: Path, seconds: int, inputs: Path) -> None:
             shown = now
             print(f"taken {taken}, refused {refusals}, longest {longest:.2f} s", flush=True)
 
-    options = [f"-max_total_time={seconds}", f"-timeout={LONGEST}", f"-rss_limit_mb={MOST}", "-max_len=65536",
-               "-print_final_stats=1", f"-artifact_prefix={inputs}/found-"]  # fmt: skip
+    options = [
+        f"-max_total_time={seconds}",
+        f"-timeout={LONGEST}",
+        f"-rss_limit_mb={MOST}",
+        "-max_len=65536",
+        "-print_final_stats=1",
+        f"-artifact_prefix={inputs}/found-",
+    ]
     atheris.Setup([sys.argv[0], *options, str(inputs)], one)
     atheris.Fuzz()
 

@@ -246,8 +246,11 @@ def genuine(name: str, scene: Path) -> bytes:
         return json.dumps(["not", "very"]).encode()
     else:
         files = {
-            "json": "run/run.json", "jsonl": "run/history.jsonl", "safetensors": "run/weights.safetensors",
-            "run/checkpoint": "run/checkpoint/last.safetensors", "baseline/weights": "baseline/weights.safetensors",
-        }  # fmt: skip
+            "json": "run/run.json",
+            "jsonl": "run/history.jsonl",
+            "safetensors": "run/weights.safetensors",
+            "run/checkpoint": "run/checkpoint/last.safetensors",
+            "baseline/weights": "baseline/weights.safetensors",
+        }
         return (scene / files.get(name, name)).read_bytes()
     return buffer.getvalue()

@@ -114,15 +114,23 @@ def main() -> None:
             raise SystemExit(f"these tests do not pass as it is: {whole}")
         for number in chosen:
             rows.append(tried(copy, MUTATIONS[number - 1]))
-            print(f"{number:2}  {'caught' if rows[-1]['caught'] else 'SURVIVES'}  {rows[-1]['file']}: "
-                  f"{rows[-1]['breaks']}  ({rows[-1]['caught']})", flush=True)  # fmt: skip
+            print(
+                f"{number:2}  {'caught' if rows[-1]['caught'] else 'SURVIVES'}  {rows[-1]['file']}: "
+                f"{rows[-1]['breaks']}  ({rows[-1]['caught']})",
+                flush=True,
+            )
     caught = sum(row["caught"] is not None for row in rows)
     print(f"{caught} of {len(rows)} were noticed")
     if not asked.only:
         with atomic_file(OUT) as temporary:
             new = sum(row["tests"].startswith("mutations:") for row in rows)
-            found = {"date": date.today().isoformat(), "noticed": caught, "of": len(rows), "unnoticed at first": new,
-                     "mutations": rows}  # fmt: skip
+            found = {
+                "date": date.today().isoformat(),
+                "noticed": caught,
+                "of": len(rows),
+                "unnoticed at first": new,
+                "mutations": rows,
+            }
             temporary.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sys.exit(caught < len(rows))
 

@@ -74,8 +74,12 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
     unmeasured = [one for one in record["claims"] if all(one[name]["shown"] is None for name in NETWORKS)]
     others = len(record["claims"]) - len(unspecific)
     return {
-        "record": record, "networks": NETWORKS, "unspecific": unspecific, "unmeasured": unmeasured, "others": others
-    }  # fmt: skip
+        "record": record,
+        "networks": NETWORKS,
+        "unspecific": unspecific,
+        "unmeasured": unmeasured,
+        "others": others,
+    }
 
 
 def main() -> None:

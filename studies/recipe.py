@@ -99,8 +99,13 @@ def write_choice(search: Path) -> None:
         accuracy = mean(part["accuracy"] for part in chosen["validation"].values())
         loss = mean(part["loss"] for part in chosen["validation"].values())
         of_arch = sum(row["arch"] == arch for row in record["trials"])
-        models[arch] = {"parameters": settings, "accuracy": accuracy, "loss": loss, "trial": chosen["trial"],
-                        "trials": of_arch}  # fmt: skip
+        models[arch] = {
+            "parameters": settings,
+            "accuracy": accuracy,
+            "loss": loss,
+            "trial": chosen["trial"],
+            "trials": of_arch,
+        }
         print(f"{arch}: trial {chosen['trial']} of {of_arch}, validation {100 * accuracy:.2f} %, loss {loss:.4f}")
     content = {"kind": "settings", "corpus": record["corpus"], "documents": record["documents"], "models": models}
     write_json(TUNED, content)

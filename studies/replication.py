@@ -48,9 +48,11 @@ def results_of(run: Path, corpus: Corpus, reviews: int) -> dict[str, Any]:
         {"claim": c.claim, "shown": c.shown, "measured": c.measured, "paper": c.paper} for c in analysis_claims(results)
     ]
     return {
-        "claims": claims, "beginning": results["beginning"].get("interventions", {}),
-        "reviews": results["ending"]["test"]["padded"]["n"], "covers": results["line_attractor"]["covers"],
-    }  # fmt: skip
+        "claims": claims,
+        "beginning": results["beginning"].get("interventions", {}),
+        "reviews": results["ending"]["test"]["padded"]["n"],
+        "covers": results["line_attractor"]["covers"],
+    }
 
 
 def summary(texts: list[str]) -> str:
@@ -102,8 +104,15 @@ def rows(record: dict[str, Any], of_paper: bool, nulls: dict[str, list[str]]) ->
                 cells.setdefault(arch, []).append({"source": source, "verdict": verdict(shown), "measured": measured})
         why = reason(claim["claim"])
         missed = any(cell["verdict"] != "shown" for arch, of in cells.items() if arch != "vanilla" for cell in of)
-        table.append({"claim": claim["claim"], "paper": claim["paper"], "cells": cells, "why": why if missed else "",
-                      "unspecific": nulls.get(claim["claim"], [])})  # fmt: skip
+        table.append(
+            {
+                "claim": claim["claim"],
+                "paper": claim["paper"],
+                "cells": cells,
+                "why": why if missed else "",
+                "unspecific": nulls.get(claim["claim"], []),
+            }
+        )
     return table
 
 

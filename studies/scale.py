@@ -54,8 +54,11 @@ def page_values(price: float = PRICE) -> dict[str, Any]:
     rows = {row["what"]: row["numbers"] for row in gpu["rows"] if row["numbers"]}
     pair = next(row for row in gpu["rows"] if "as one of 8 processes" in row["what"])
     shared = pair["numbers"]
-    alone = {int(found["batch"]): found["reviews_per_s"] for what, found in rows.items()
-             if what.startswith("training gru") and "float32" in what}  # fmt: skip
+    alone = {
+        int(found["batch"]): found["reviews_per_s"]
+        for what, found in rows.items()
+        if what.startswith("training gru") and "float32" in what
+    }
 
     def numbers(start: str) -> dict[str, float]:
         return next(found for what, found in rows.items() if what.startswith(start))
@@ -70,19 +73,38 @@ def page_values(price: float = PRICE) -> dict[str, Any]:
         ("prepare, two CPU cores", prepared["seconds"] * growth, 0),
         (f"train, {EPOCHS} epochs, {GPUS} GPUs, batches of {batch * GPUS:,}", EPOCHS * epoch, GPUS),
         (f"train, {EPOCHS} epochs, one GPU, batches of {batch:,}", EPOCHS * one, 1),
-        (f"analyze, {SAMPLE:,} reviews of each split, one GPU",
-         SAMPLE / (analyzed["reviews_per_s"] / analyzed["passes"]), 1),
-    ]  # fmt: skip
+        (
+            f"analyze, {SAMPLE:,} reviews of each split, one GPU",
+            SAMPLE / (analyzed["reviews_per_s"] / analyzed["passes"]),
+            1,
+        ),
+    ]
     words = scale["words"] * growth / 1e9
     return {
-        "scale": scale, "machine": gpu["machine"], "alone": dict(sorted(alone.items())), "shared": shared,
+        "scale": scale,
+        "machine": gpu["machine"],
+        "alone": dict(sorted(alone.items())),
+        "shared": shared,
         "peak": max(stage["peak_gb"] for stage in scale["stages"]),
-        "stages": [{"name": name, "minutes": seconds / 60, "gpus": gpus, "hours": seconds * gpus / 3600}
-                   for name, seconds, gpus in stages],
-        "reviews": YELP, "gpus": GPUS, "epochs": EPOCHS, "held_out": HELD_OUT, "units": 256, "batch": batch,
-        "parameters": shared["parameters"], "bandwidth": BANDWIDTH, "exchange": exchange, "price": price,
-        "speedup": one / epoch, "text_gb": scale["csv_gb"] * growth, "corpus_gb": 2 * words, "spool_gb": 4 * words,
-    }  # fmt: skip
+        "stages": [
+            {"name": name, "minutes": seconds / 60, "gpus": gpus, "hours": seconds * gpus / 3600}
+            for name, seconds, gpus in stages
+        ],
+        "reviews": YELP,
+        "gpus": GPUS,
+        "epochs": EPOCHS,
+        "held_out": HELD_OUT,
+        "units": 256,
+        "batch": batch,
+        "parameters": shared["parameters"],
+        "bandwidth": BANDWIDTH,
+        "exchange": exchange,
+        "price": price,
+        "speedup": one / epoch,
+        "text_gb": scale["csv_gb"] * growth,
+        "corpus_gb": 2 * words,
+        "spool_gb": 4 * words,
+    }
 
 
 if __name__ == "__main__":

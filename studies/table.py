@@ -69,22 +69,28 @@ def page_values(records: dict[str, dict[str, Any]]) -> dict[str, Any]:
     best_network = max(paper[model] for model in NETWORKS)
     above = [row["accuracy"] - row["paper"] for row in imdb]
     return {
-        "tables": {name: _table(results) for name, results in records.items()}, "titles": TITLES,
-        "at_least": sum(value >= 0 for value in above), "worst": min(above),
+        "tables": {name: _table(results) for name, results in records.items()},
+        "titles": TITLES,
+        "at_least": sum(value >= 0 for value in above),
+        "worst": min(above),
         "paper_share": (best_bag - paper["bow"]) / (best_network - paper["bow"]),
-    }  # fmt: skip
+    }
 
 
 def _table(results: dict[str, Any]) -> dict[str, Any]:
     table = results["table"]
     return {
-        "rows": table["rows"], "by_model": {row["model"]: row for row in table["rows"]}, "gain": table["gain"],
+        "rows": table["rows"],
+        "by_model": {row["model"]: row for row in table["rows"]},
+        "gain": table["gain"],
         "steps": {step["model"]: step for step in table["differences"] if step["model"] in ("comw", "comw+beta_mod")},
         "networks": results.get("networks_less_bow", {}),
         "trials": {model: chosen.get("trials") for model, chosen in results["chosen"].items()},
-        "shuffled": {model: mean(one["difference"] for one in found["shuffled"])
-                     for model, found in results["architectures"].items()},
-    }  # fmt: skip
+        "shuffled": {
+            model: mean(one["difference"] for one in found["shuffled"])
+            for model, found in results["architectures"].items()
+        },
+    }
 
 
 if __name__ == "__main__":

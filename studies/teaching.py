@@ -128,8 +128,16 @@ def alone_or_all(rows: dict[str, Any]) -> list[dict[str, Any]]:
                     [100 * row["test"][source] for row in groups[arch, mixture]] for mixture in (source, "all")
                 )
                 low, high = ttest_ind(every, alone, equal_var=False).confidence_interval(0.95)
-                found.append({"arch": arch, "source": source, "alone": np.mean(alone), "all": np.mean(every),
-                              "low": low, "high": high})  # fmt: skip
+                found.append(
+                    {
+                        "arch": arch,
+                        "source": source,
+                        "alone": np.mean(alone),
+                        "all": np.mean(every),
+                        "low": low,
+                        "high": high,
+                    }
+                )
     return found
 
 
@@ -141,15 +149,23 @@ def figure(rows: dict[str, Any]) -> Any:
     for arch, shade in (("gru", "#1f5fa8"), ("lstm", "#c05020")):
         mine = {name: row for name, row in rows.items() if name.startswith(f"{arch}-")}
         if mine:
-            drawn.add_trace(go.Scatter(
-                x=[name.split("-", 1)[1].rsplit("-", 1)[0] for name in mine],
-                y=[row["r_strength"] for row in mine.values()],
-                mode="markers", name=arch.upper(), marker={"color": shade, "size": 10, "opacity": 0.75},
-            ))  # fmt: skip
+            drawn.add_trace(
+                go.Scatter(
+                    x=[name.split("-", 1)[1].rsplit("-", 1)[0] for name in mine],
+                    y=[row["r_strength"] for row in mine.values()],
+                    mode="markers",
+                    name=arch.upper(),
+                    marker={"color": shade, "size": 10, "opacity": 0.75},
+                )
+            )
     drawn.update_layout(
-        template="plotly_white", width=760, height=400, margin={"l": 60, "r": 10, "t": 20, "b": 60},
-        scattermode="group", scattergap=0.6,
-    )  # fmt: skip
+        template="plotly_white",
+        width=760,
+        height=400,
+        margin={"l": 60, "r": 10, "t": 20, "b": 60},
+        scattermode="group",
+        scattergap=0.6,
+    )
     drawn.update_xaxes(categoryorder="array", categoryarray=list(ORDER), title="trained on")
     drawn.update_yaxes(title="correlation of strengths with people's", range=[0, 0.8])
     return drawn
@@ -159,9 +175,12 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
     """What the template shows of the record."""
     rows = record["networks"]
     return {
-        "rows": summary(rows), "sources": alone_or_all(rows), "top": record["words"], "least": record["least"],
+        "rows": summary(rows),
+        "sources": alone_or_all(rows),
+        "top": record["words"],
+        "least": record["least"],
         "mixtures": ORDER,
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

@@ -127,15 +127,27 @@ def page_values(record: dict[str, Any], decays: dict[str, Any]) -> dict[str, Any
     }
     return {
         "random": max(one["random_change"] for some in removals.values() for one in some),
-        "rotated": {kind: over([100 * (1 - median(one["rotated"])) for one in some], 0, " to ")
-                    for kind, some in removals.items()},
-        "grus": len(grus), "shown": shown, "blank": blank, "phrases": PHRASES, "folder": FOLDER,
-        "others": " ".join(arch for arch in groups if arch != "gru"), "chosen": max(good),
+        "rotated": {
+            kind: over([100 * (1 - median(one["rotated"])) for one in some], 0, " to ")
+            for kind, some in removals.items()
+        },
+        "grus": len(grus),
+        "shown": shown,
+        "blank": blank,
+        "phrases": PHRASES,
+        "folder": FOLDER,
+        "others": " ".join(arch for arch in groups if arch != "gru"),
+        "chosen": max(good),
         "architectures": [architecture(arch, some) for arch, some in groups.items()],
-        "settings": [{"decay": decay, "ratio": mean(one["ratio"] for one in some),
-                      "accuracy": 100 * mean(one["validation_accuracy"] for one in some)}
-                     for decay, some in trials.items()],
-    }  # fmt: skip
+        "settings": [
+            {
+                "decay": decay,
+                "ratio": mean(one["ratio"] for one in some),
+                "accuracy": 100 * mean(one["validation_accuracy"] for one in some),
+            }
+            for decay, some in trials.items()
+        ],
+    }
 
 
 def over(values: list[float], digits: int, to: str = " … ") -> str:

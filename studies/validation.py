@@ -72,7 +72,9 @@ def measured(folder: Path, seeds: int) -> dict[str, Any]:
         language, settings = made(changes)
         found = validate(language, folder / str(place), settings, seeds=seeds, device="cpu", report=print)
         record[name] = {
-            "documents": language.train, "words": found["training_words"], "vocabulary": found["networks"][0]["words"],
+            "documents": language.train,
+            "words": found["training_words"],
+            "vocabulary": found["networks"][0]["words"],
             "truth": found["truth"],
             "test": [one["accuracy"]["test"] for one in found["networks"]],
             "warnings": [len(one["warnings"]) for one in found["networks"]],
@@ -84,7 +86,7 @@ def measured(folder: Path, seeds: int) -> dict[str, Any]:
                 "r": found["consensus"]["strength"]["interval"],
             },
             "modifiers": [{key: row[key] for key in KEPT} for row in found["modifiers"]],
-        }  # fmt: skip
+        }
     return record
 
 
@@ -102,10 +104,14 @@ def spread(values: list[float | None], digits: int = 2, scale: float = 1) -> str
 def page_values(record: dict[str, Any]) -> dict[str, Any]:
     """What the template shows of the record: means for each language, and ranges of these over languages."""
     with_means = {
-        name: {**one, "means": {key: np.mean([v for v in values if v is not None] or np.nan)
-                                for key, values in one["networks"].items()}}
+        name: {
+            **one,
+            "means": {
+                key: np.mean([v for v in values if v is not None] or np.nan) for key, values in one["networks"].items()
+            },
+        }
         for name, one in record.items()
-    }  # fmt: skip
+    }
 
     def over_languages(key: str) -> str:
         values = [one["means"][key] for one in with_means.values()]
@@ -117,12 +123,17 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
     )
     again = [one["consensus"]["another seed within ± 2 errors"] for one in record.values()]
     return {
-        "record": with_means, "spread": spread, "words": WORDS, "kept": IN_TABLE,
+        "record": with_means,
+        "spread": spread,
+        "words": WORDS,
+        "kept": IN_TABLE,
         "warned": sum(n > 0 for one in record.values() for n in one["warnings"]),
-        "better": sum(a > b for a, b in zip(strength, norm, strict=True)), "networks": len(norm),
-        "ahead": np.mean(strength) - np.mean(norm), "seeds_range": f"{min(again):.2f} to {max(again):.2f}",
+        "better": sum(a > b for a, b in zip(strength, norm, strict=True)),
+        "networks": len(norm),
+        "ahead": np.mean(strength) - np.mean(norm),
+        "seeds_range": f"{min(again):.2f} to {max(again):.2f}",
         **{name: over_languages(key) for name, key in RANGES.items()},
-    }  # fmt: skip
+    }
 
 
 def drawn(record: dict[str, Any]) -> Figure:
@@ -133,22 +144,40 @@ def drawn(record: dict[str, Any]) -> Figure:
         rows = [row for row in record[last]["modifiers"] if row["true_kind"] == kind]
         look = look_of_kind(kind)
         figure.add_scatter(
-            x=[row["true_strength"] for row in rows], y=[row["strength"] for row in rows], mode="markers", name=kind,
+            x=[row["true_strength"] for row in rows],
+            y=[row["strength"] for row in rows],
+            mode="markers",
+            name=kind,
             marker={"color": look.colour, "symbol": look.symbol, "size": 8},
-            error_y={"array": [2 * row["error"] for row in rows], "thickness": 1, "width": 2}, row=1, col=1,
-        )  # fmt: skip
-    figure.add_scatter(x=[-2.3, 1.6], y=[-2.3, 1.6], mode="lines", line={"color": GREY, "dash": "dot"},
-                       showlegend=False, row=1, col=1)  # fmt: skip
-    for key, colour, name in (("average precision of the norm", GREY, "norm"),
-                              ("average precision of the strength", BLUE, "strength")):  # fmt: skip
+            error_y={"array": [2 * row["error"] for row in rows], "thickness": 1, "width": 2},
+            row=1,
+            col=1,
+        )
+    figure.add_scatter(
+        x=[-2.3, 1.6], y=[-2.3, 1.6], mode="lines", line={"color": GREY, "dash": "dot"}, showlegend=False, row=1, col=1
+    )
+    for key, colour, name in (
+        ("average precision of the norm", GREY, "norm"),
+        ("average precision of the strength", BLUE, "strength"),
+    ):
         points = [(value, language) for language, one in record.items() for value in one["networks"][key]]
         figure.add_scatter(
             x=[value for value, _ in points],
             y=[language.replace(", ", ",<br>").replace(" with ", "<br>with ") for _, language in points],
-            mode="markers", name=name, marker={"color": colour, "size": 9}, row=1, col=2,
-        )  # fmt: skip
-    figure = styled(figure, "Strength and norm against the truth", "true strength", "measured strength",
-                    "left: consensus of the networks, ± 2 errors; right: one dot for each network", 470)  # fmt: skip
+            mode="markers",
+            name=name,
+            marker={"color": colour, "size": 9},
+            row=1,
+            col=2,
+        )
+    figure = styled(
+        figure,
+        "Strength and norm against the truth",
+        "true strength",
+        "measured strength",
+        "left: consensus of the networks, ± 2 errors; right: one dot for each network",
+        470,
+    )
     figure.update_xaxes(title={"text": "average precision", "font": {"size": 14}}, range=[0, 1], row=1, col=2)
     return figure.update_yaxes(autorange="reversed", row=1, col=2).update_layout(width=1000)
 

@@ -48,13 +48,11 @@ def measured(network: rnnlens.Network, words: list[str]) -> dict[str, list[float
         "as it is: at h*, 40 of the 100 strongest probes": strength(usual, [h_star]),
         "all 100 strongest probes": strength(wide.first(100), [h_star]),
         "the 30 strongest probes": strength(wide.first(30), [h_star]),
-        "milder probes (101st to 300th)": strength(
-            Probes(wide.positive[100:], wide.negative[100:]), [h_star]
-        ),
+        "milder probes (101st to 300th)": strength(Probes(wide.positive[100:], wide.negative[100:]), [h_star]),
         "mean over the line, logits -3 to 3": strength(usual, [line.at(x) for x in (-3.0, -1.5, 0.0, 1.5, 3.0)]),
         "at the initial state": strength(usual, [network.h0.detach()]),
         "after one blank input": strength(usual, [h_star], blanks=1),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

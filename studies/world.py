@@ -176,8 +176,11 @@ def _times(content: dict[str, Any]) -> dict[str, Any]:
 def _timeless(content: Any) -> Any:
     if isinstance(content, dict):
         timed = TIMES & content.keys()
-        return {key: _timeless(value) for key, value in content.items()
-                if key not in TIMES and not (timed and key == "fingerprint")}  # fmt: skip
+        return {
+            key: _timeless(value)
+            for key, value in content.items()
+            if key not in TIMES and not (timed and key == "fingerprint")
+        }
     return [_timeless(part) for part in content] if isinstance(content, list) else content
 
 
@@ -199,5 +202,8 @@ def completes(world: World, name: str, folder: Path, forks: Forks) -> list[str]:
     if again.code:
         return [f"the same command ends with {again.code}: {again.err.strip()[-400:]}"]
     now, expected = contents(folder), world.after[name]
-    return [f"{file} differs from an undisturbed run's" for file in sorted(now.keys() | expected.keys())
-            if now.get(file) != expected.get(file)]  # fmt: skip
+    return [
+        f"{file} differs from an undisturbed run's"
+        for file in sorted(now.keys() | expected.keys())
+        if now.get(file) != expected.get(file)
+    ]

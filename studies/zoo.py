@@ -83,10 +83,17 @@ def card(run: rnnlens.Run, asked: argparse.Namespace) -> str:
     )
     readings = {text: run.network.read(text)[-1][1] for text in SENTENCES}
     return environment.from_string(CARD.read_text(encoding="utf-8")).render(
-        run=run, asked=asked, network=run.about["network"], accuracy=run.results["accuracy"],
-        misread=[text for text in SENTENCES[-2:] if readings[text] < 0], blank=run.results["blank_input"],
-        claims=analysis_claims(run.results), readings=readings, reason=reason, arch=run.network.arch,
-    )  # fmt: skip
+        run=run,
+        asked=asked,
+        network=run.about["network"],
+        accuracy=run.results["accuracy"],
+        misread=[text for text in SENTENCES[-2:] if readings[text] < 0],
+        blank=run.results["blank_input"],
+        claims=analysis_claims(run.results),
+        readings=readings,
+        reason=reason,
+        arch=run.network.arch,
+    )
 
 
 if __name__ == "__main__":

@@ -73,8 +73,17 @@ def main() -> None:
             return done.stdout
 
         def pip(*what: str | Path) -> None:
-            run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                "-c", ROOT / "constraints.txt", *what)  # fmt: skip
+            run(
+                "python",
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "-c",
+                ROOT / "constraints.txt",
+                *what,
+            )
 
         venv.create(folder / "venv", with_pip=True)
         pip(wheel)

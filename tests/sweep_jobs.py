@@ -14,9 +14,16 @@ def slow_trial(job, corpus, seed, modifiers, device):
     time.sleep(0.25)
     log(corpus, f"end {model} {number} {os.getpid()}")
     return {
-        "model": model, "seed": seed, "trial": number, "parameters": parameters(model, seed, number),
-        "method": 2, "accuracy": 0.5 + number / 1000, "loss": 1.0, "reviews": 10**9, "seconds": 0.25,
-    }  # fmt: skip
+        "model": model,
+        "seed": seed,
+        "trial": number,
+        "parameters": parameters(model, seed, number),
+        "method": 2,
+        "accuracy": 0.5 + number / 1000,
+        "loss": 1.0,
+        "reviews": 10**9,
+        "seconds": 0.25,
+    }
 
 
 def deadly_trial(job, corpus, seed, modifiers, device):

@@ -54,11 +54,17 @@ def test_pairs_carry_people_s_labels_and_the_number_of_their_sentence(tmp_path):
     path = written(tmp_path / "t", "(2 (2 One) (2 two))", "", "(1 (2 Not) (3 (2 at\xa0all) (3 -LRB-)))")
     trees = read_trees(path)
     assert [trees.text(phrase) for phrase in trees.phrases if phrase.sentence == 2] == [
-        "Not", "at\xa0all", "(", "at\xa0all (", "Not at\xa0all (",
-    ]  # fmt: skip
+        "Not",
+        "at\xa0all",
+        "(",
+        "at\xa0all (",
+        "Not at\xa0all (",
+    ]
     assert [(p.word, p.rest.label, p.whole.label, p.whole.sentence) for p in trees.pairs] == [
-        ("one", 0, 0, 1), ("at\xa0all", 1, 1, 2), ("not", 1, -1, 2),
-    ]  # fmt: skip
+        ("one", 0, 0, 1),
+        ("at\xa0all", 1, 1, 2),
+        ("not", 1, -1, 2),
+    ]
 
 
 def test_trees_of_any_depth_are_read(tmp_path):
@@ -110,13 +116,17 @@ def test_files_that_hold_no_trees_are_told(tmp_path):
 
 
 def test_a_word_s_strength_is_the_factor_of_its_phrases_less_one(tmp_path):
-    people = judged_in(read_trees(written(
-        tmp_path / "t",
-        "(1 (2 not) (3 good))",  # 1 → −1
-        "(1 (2 Not) (4 great))",  # 2 → −1
-        "(0 (2 not) (2 there))",  # neutral: says nothing
-        "(1 (2 not) (3 good))",  # the same phrase: judged once
-    )))  # fmt: skip
+    people = judged_in(
+        read_trees(
+            written(
+                tmp_path / "t",
+                "(1 (2 not) (3 good))",  # 1 → −1
+                "(1 (2 Not) (4 great))",  # 2 → −1
+                "(0 (2 not) (2 there))",  # neutral: says nothing
+                "(1 (2 not) (3 good))",  # the same phrase: judged once
+            )
+        )
+    )
     assert people.words == ("not",) and people.phrases().tolist() == [2]
     assert people.strength()[0] == pytest.approx((-1 - 2) / (1 + 4) - 1)
     assert people.strength("odd")[0] == pytest.approx(-2) and people.strength("even")[0] == pytest.approx(-1.5)
@@ -186,8 +196,13 @@ def test_lexicons_are_read(tmp_path, text, values):
 
 
 def test_odd_lexicons_are_told(tmp_path):
-    for text, told in (("", "holds no words"), ("word,sign\n", "holds no words"), ("not,-1\nvery,much\n", "line 2"),
-                       ("not,nan\n", "line 1"), (",1\n", "no word")):  # fmt: skip
+    for text, told in (
+        ("", "holds no words"),
+        ("word,sign\n", "holds no words"),
+        ("not,-1\nvery,much\n", "line 2"),
+        ("not,nan\n", "line 1"),
+        (",1\n", "no word"),
+    ):
         (tmp_path / "list.csv").write_text(text)
         with pytest.raises(RnnlensError, match=told):
             read_lexicon(tmp_path / "list.csv")

@@ -23,32 +23,54 @@ EXACT = 0.123456  # six digits, as stored
 def difference(accuracy: float, before: float, recentred: bool = True) -> dict[str, Any]:
     change = accuracy - before
     found = {
-        "accuracy": accuracy, "before": before, "interval": [change - 0.01, change + 0.02], "p": 0.04, "lost": 9,
-        "won": 3, "n": 300, "difference": change,
-    }  # fmt: skip
+        "accuracy": accuracy,
+        "before": before,
+        "interval": [change - 0.01, change + 0.02],
+        "p": 0.04,
+        "lost": 9,
+        "won": 3,
+        "n": 300,
+        "difference": change,
+    }
     return {**found, "recentred": difference(accuracy + 0.005, before + 0.001, False)} if recentred else found
 
 
 def barcode(kind: str, share: float) -> dict[str, Any]:
     positive, negative = [share, 0.5 * share], [-share, EXACT]
     return {
-        "kind": kind, "share": share, "mean_positive": 0.75 * share, "mean_negative": (EXACT - share) / 2,
-        "positive": positive, "negative": negative,
-    }  # fmt: skip
+        "kind": kind,
+        "share": share,
+        "mean_positive": 0.75 * share,
+        "mean_negative": (EXACT - share) / 2,
+        "positive": positive,
+        "negative": negative,
+    }
 
 
 def impulse(start: float, fit: bool = True) -> dict[str, Any]:
     return {
-        "logit": [0.1, 0.2, 0.25], "coordinates": [[start, 0.3, 0.1], [start / 2, 0.2, 0.0], [start / 4, 0.05, 0.0]],
-        "distance": [2.0, 1.0, EXACT], "tau": 1.5 if fit else None, "fit": [1.9, 1.1, 0.2] if fit else None, "r2": 0.97,
-    }  # fmt: skip
+        "logit": [0.1, 0.2, 0.25],
+        "coordinates": [[start, 0.3, 0.1], [start / 2, 0.2, 0.0], [start / 4, 0.05, 0.0]],
+        "distance": [2.0, 1.0, EXACT],
+        "tau": 1.5 if fit else None,
+        "fit": [1.9, 1.1, 0.2] if fit else None,
+        "r2": 0.97,
+    }
 
 
 def row(word: str, kind: str, strength: float, norm: float) -> dict[str, Any]:
     return {
-        "word": word, "count": 120, "kind": kind, "strength": strength, "error": 0.05, "valence": 0.1, "norm": norm,
-        "tau": 2.0, "on_positive": strength, "on_negative": -strength,
-    }  # fmt: skip
+        "word": word,
+        "count": 120,
+        "kind": kind,
+        "strength": strength,
+        "error": 0.05,
+        "valence": 0.1,
+        "norm": norm,
+        "tau": 2.0,
+        "on_positive": strength,
+        "on_negative": -strength,
+    }
 
 
 def review(middle: str) -> list[list[Any]]:
@@ -65,8 +87,14 @@ def stored(word: str = "not") -> dict[str, Any]:
     return {
         "fixed_points": {"n": 2, "of": 2},
         "line_attractor": {
-            "pc1_variance": 0.916, "explained_variance": 0.995, "range": [-6.1, 6.2], "is_line": True, "bend": 0.2,
-            "readout_alignment": 0.9, "thickness": 0.1, "integration_eigenvalue": [1.002, 0.0],
+            "pc1_variance": 0.916,
+            "explained_variance": 0.995,
+            "range": [-6.1, 6.2],
+            "is_line": True,
+            "bend": 0.2,
+            "readout_alignment": 0.9,
+            "thickness": 0.1,
+            "integration_eigenvalue": [1.002, 0.0],
         },
         "state_space": {
             "variance": [0.386, 0.076, 0.04],
@@ -90,55 +118,85 @@ def stored(word: str = "not") -> dict[str, Any]:
             "source": "given",
         },
         "modifiers": {
-            "n": 2, "unclear": 1, "threshold": 0.0882308, "of": 10, "networks": 1, "scale": 100.0,
+            "n": 2,
+            "unclear": 1,
+            "threshold": 0.0882308,
+            "of": 10,
+            "networks": 1,
+            "scale": 100.0,
             "words": [
-                row(word, "negator", -0.7, 5.5), row("very", "intensifier", 0.4, 2.5), row("the", "none", 0.02, 0.2),
+                row(word, "negator", -0.7, 5.5),
+                row("very", "intensifier", 0.4, 2.5),
+                row("the", "none", 0.02, 0.2),
             ],
             "strongest_by_norm": [["waste", 0.5], [word, 0.4]],
             "histograms": dict.fromkeys(("norm", "strength"), histogram),
         },
         "impulse": {"extremely": impulse(1.2), word: impulse(-1.8), "the": impulse(0.1, fit=False)},
         "barcodes": {
-            "the": barcode("none", 0.01), "extremely": barcode("intensifier", 0.9), word: barcode("negator", -0.8),
+            "the": barcode("none", 0.01),
+            "extremely": barcode("intensifier", 0.9),
+            word: barcode("negator", -0.8),
         },
         "component_barcodes": [barcode("intensifier", 0.5), barcode("diminisher", -0.1), barcode("none", 0.02)],
         "subspace": {
-            "rank": 3, "explained_variance": [0.7, 0.2, 0.05], "sizes": [1.5, 0.5, 0.4], "n": 4,
-            "words": [word, "very", "hardly", "odd"], "kinds": ["negator", "intensifier", "diminisher", "none"],
+            "rank": 3,
+            "explained_variance": [0.7, 0.2, 0.05],
+            "sizes": [1.5, 0.5, 0.4],
+            "n": 4,
+            "words": [word, "very", "hardly", "odd"],
+            "kinds": ["negator", "intensifier", "diminisher", "none"],
             "coordinates": [[-2.0, 0.1, 0.0], [1.5, EXACT, 0.1], [-1.0, -0.4, 0.0], [0.2, 0.3, 0.1]],
         },
         "timescales": {
-            "mean": [2.4, 3.4, None], "median": [2.3, 2.5, None], "decaying": [2, 1, 0], "words": [word, "very"],
+            "mean": [2.4, 3.4, None],
+            "median": [2.3, 2.5, None],
+            "decaying": [2, 1, 0],
+            "words": [word, "very"],
             "tau": [[2.0, 3.4, None], [2.8, None, None]],
         },
         "bilinear": {
-            "rank": 3, "n": 40, "explained_variance": [0.68, 0.74, 0.78], "held_out": [0.67, 0.7, EXACT],
+            "rank": 3,
+            "n": 40,
+            "explained_variance": [0.68, 0.74, 0.78],
+            "held_out": [0.67, 0.7, EXACT],
             "bound": [0.69, 0.75, 0.79],
         },
         "beginning": {
-            "barcode": barcode("intensifier", 0.6), "distance": [2.06, 0.5],
+            "barcode": barcode("intensifier", 0.6),
+            "distance": [2.06, 0.5],
             "path": [[0.5, 0.4, 0.1], [0.2, EXACT, 0.0]],
             "test": {"h0_projected": difference(0.9, 0.9017), "h0_random": []},
         },
         "ending": {
-            "words": ["great", f"{word} 1", "awful", "worst"], "transients": transients,
-            "ratio": [0.8, 0.25, 1.2, 0.6], "ratio_median": 0.7, "settled_median": 40.0,
+            "words": ["great", f"{word} 1", "awful", "worst"],
+            "transients": transients,
+            "ratio": [0.8, 0.25, 1.2, 0.6],
+            "ratio_median": 0.7,
+            "settled_median": 40.0,
             "modes": {
-                "timescales": [None, 8.66, 7.54, 0.5], "change": [0.418, 0.105, EXACT, 0.33],
+                "timescales": [None, 8.66, 7.54, 0.5],
+                "change": [0.418, 0.105, EXACT, 0.33],
                 "eigenvalues": [[1.002, 0.0], [0.89, 0.0], [0.87, 0.05], [0.1, 0.0]],
-                "eligible": [False, True, True, False], "strongest": [1, 2], "strongest_timescales": [8.66, 7.54],
-                "course": [[0.104, 0.09, 0.08], [0.12, 0.1, 0.09]], "words": ["good", word],
-                "transients": [[0.5, 0.6, 0.55], [-0.4, -0.3, -0.35]], "without": [[0.4, 0.5, 0.5], [-0.3, -0.2, -0.3]],
+                "eligible": [False, True, True, False],
+                "strongest": [1, 2],
+                "strongest_timescales": [8.66, 7.54],
+                "course": [[0.104, 0.09, 0.08], [0.12, 0.1, 0.09]],
+                "words": ["good", word],
+                "transients": [[0.5, 0.6, 0.55], [-0.4, -0.3, -0.35]],
+                "without": [[0.4, 0.5, 0.5], [-0.3, -0.2, -0.3]],
             },
             "test": {"padded": difference(0.899, 0.9)},
         },
         "accuracy": {
-            "validation": 0.91, "test": 0.9, "test_shuffled": difference(0.86, 0.9),
+            "validation": 0.91,
+            "test": 0.9,
+            "test_shuffled": difference(0.86, 0.9),
             "test_subspace_removed": {"1": difference(0.89, 0.9), "2": difference(0.85, 0.9)},
             "test_words_removed": {"1": [difference(0.893, 0.9)], "2": [difference(0.892, 0.9)]},
             "test_random_removed": {"1": [difference(0.9, 0.9), difference(0.901, 0.9)], "2": [difference(0.898, 0.9)]},
         },
-    }  # fmt: skip
+    }
 
 
 NEEDS: dict[Callable[..., Any], str] = {  # the part each figure cannot do without
@@ -461,9 +519,7 @@ def test_ending_modes_keep_those_set_aside_hollow_and_the_endless_one_beyond_all
 
 def test_a_network_without_slow_modes_has_none_to_show():
     result = stored()
-    result["ending"]["modes"] |= {
-        "eligible": [False] * 4, "strongest": [], "strongest_timescales": [], "course": [],
-    }  # fmt: skip
+    result["ending"]["modes"] |= {"eligible": [False] * 4, "strongest": [], "strongest_timescales": [], "course": []}
     assert any("no mode" in note.text for note in figures.ending_modes(result).layout.annotations)
 
 

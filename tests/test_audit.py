@@ -51,8 +51,15 @@ def test_a_network_that_negates_the_next_word_alone_is_right_where_the_negator_s
     assert (set(found.positive), set(found.negative)) == ({"good", "nice"}, {"bad", "poor"})
     assert tuple(one.kind for one in found.kinds) == tuple(KINDS) and not found.left_out
     adjacent = 4 / 6  # frames in which the negator stands right before the adjective
-    expected = {"plain": 1, "negated positive": adjacent, "negated negative": adjacent, "intensified": 1,
-                "diminished": 1, "contrasted": 1, "double negation": 1 - adjacent}  # fmt: skip
+    expected = {
+        "plain": 1,
+        "negated positive": adjacent,
+        "negated negative": adjacent,
+        "intensified": 1,
+        "diminished": 1,
+        "contrasted": 1,
+        "double negation": 1 - adjacent,
+    }
     assert {one.kind: one.accuracy for one in found.kinds} == pytest.approx(expected)
     assert [found[kind].n for kind in ("plain", "negated positive", "double negation")] == [24, 36, 4 * 24 * 2]
     assert found["plain"].mean_logit == pytest.approx(1.5) == found["intensified"].mean_logit
@@ -99,11 +106,22 @@ def test_all_templates_are_read_in_one_call():
 
 
 def test_peoples_phrases_are_grouped_by_their_words(found):
-    phrases = [("not good at all", -1), ("good but bad", -2), ("very nice", 1), ("n't", 1), ("it is poor", 1),
-               ("the food", 0), ("not very good", -1)]  # fmt: skip
+    phrases = [
+        ("not good at all", -1),
+        ("good but bad", -2),
+        ("very nice", 1),
+        ("n't", 1),
+        ("it is poor", 1),
+        ("the food", 0),
+        ("not very good", -1),
+    ]
     people = {one.kind: (one.right, one.n) for one in rnnlens.audit(reader(), trees=phrases).people}
-    assert people == {"with a negator": (1, 2), "with but": (1, 1), "with an intensifier": (1, 2),
-                      "with none of these": (0, 1)}  # fmt: skip
+    assert people == {
+        "with a negator": (1, 2),
+        "with but": (1, 1),
+        "with an intensifier": (1, 2),
+        "with none of these": (0, 1),
+    }
     assert found.people == ()
 
 
@@ -144,11 +162,14 @@ NOT = Measured("not", -1.08, 0.05, 2.0, -1.2)
 
 def says(kind, **changes):
     numbers = {
-        "positive": 2.0, "negative": -3.0, "negators": [NOT], "lag": 7.0,
+        "positive": 2.0,
+        "negative": -3.0,
+        "negators": [NOT],
+        "lag": 7.0,
         "intensifiers": [Measured("very", 0.5, 0.1, None, 0.0)],
         "diminishers": [Measured("slightly", -0.4, 0.1, None, -1.0)],
         "but": [Measured("but", 0.1, 0.2, None, 0.0)],
-    }  # fmt: skip
+    }
     return told(**{**numbers, **changes})[kind]
 
 

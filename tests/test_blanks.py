@@ -71,10 +71,14 @@ def trainer(corpus, config, tmp_path, process=0, processes=1):
         return forward
 
     accelerator = SimpleNamespace(
-        is_main_process=process == 0, device=torch.device("cpu"), process_index=process, num_processes=processes,
-        prepare_model=prepared, backward=lambda loss: loss.backward(),
+        is_main_process=process == 0,
+        device=torch.device("cpu"),
+        process_index=process,
+        num_processes=processes,
+        prepare_model=prepared,
+        backward=lambda loss: loss.backward(),
         clip_grad_norm_=torch.nn.utils.clip_grad_norm_,
-    )  # fmt: skip
+    )
     return Trainer(small(corpus), corpus, config, tmp_path, accelerator, resume=False), given
 
 

@@ -208,9 +208,16 @@ def test_the_trained_network_shows_what_the_issue_is_about(studied):
     toy = studied.results["toy"]
     claims = {claim["claim"]: claim for claim in toy["claims"]}
     expected = (
-        "the network reads", "the reading holds", "the slow points form", "one mode integrates", "`extremely` mod",
-        "`not` mod", "the linear expansion", "the paper's ratio", "removing at most 3 mode units (orthogonal",
-    )  # fmt: skip
+        "the network reads",
+        "the reading holds",
+        "the slow points form",
+        "one mode integrates",
+        "`extremely` mod",
+        "`not` mod",
+        "the linear expansion",
+        "the paper's ratio",
+        "removing at most 3 mode units (orthogonal",
+    )
     for start in expected:
         found = [claim for text, claim in claims.items() if text.startswith(start)]
         assert found and all(claim["shown"] for claim in found), found
@@ -220,8 +227,19 @@ def test_the_trained_network_shows_what_the_issue_is_about(studied):
 
 def test_every_toy_key_of_the_results_is_there_and_the_standard_ones(studied):
     toy = studied.results["toy"]
-    wanted = {"phrases", "blank_input", "deflection_steps", "modes", "linear_quality", "mode_angles", "mode_removal",
-              "state_space", "line", "deflection", "claims"}  # fmt: skip
+    wanted = {
+        "phrases",
+        "blank_input",
+        "deflection_steps",
+        "modes",
+        "linear_quality",
+        "mode_angles",
+        "mode_removal",
+        "state_space",
+        "line",
+        "deflection",
+        "claims",
+    }
     assert wanted <= set(toy)
     assert {"n", "q_median", "q_p95", "slow_ratio"} <= set(studied.results["fixed_points"])
     assert {"pc1_variance", "integration_eigenvalue", "readout_alignment"} <= set(studied.results["line_attractor"])

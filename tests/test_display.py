@@ -57,11 +57,25 @@ def test_every_result_shows_itself_and_escapes_words(analysis):
     reviews = Reviews.of(Documents([ids, ids[::-1]], torch.tensor([1, 0]).numpy()), "cpu")
     perturbed = perturb(network, analysis.subspace, reviews, ranks=(1,), draws=lambda rank: 2)
     records = [
-        analysis, analysis.points, line, line.modes, analysis.probes, analysis.modifiers, analysis.barcodes[EVIL],
-        analysis.subspace, analysis.impulses[EVIL], analysis.impulses[EVIL].fit, analysis.timescales, analysis.bilinear,
-        *analysis.edges, analysis.edges[1].modes, linear_quality(network, line.h_star.unsqueeze(0), e),
-        mode_removal(network, h_mod, line.h_star, e), perturbed, perturbed.shuffled,
-    ]  # fmt: skip
+        analysis,
+        analysis.points,
+        line,
+        line.modes,
+        analysis.probes,
+        analysis.modifiers,
+        analysis.barcodes[EVIL],
+        analysis.subspace,
+        analysis.impulses[EVIL],
+        analysis.impulses[EVIL].fit,
+        analysis.timescales,
+        analysis.bilinear,
+        *analysis.edges,
+        analysis.edges[1].modes,
+        linear_quality(network, line.h_star.unsqueeze(0), e),
+        mode_removal(network, h_mod, line.h_star, e),
+        perturbed,
+        perturbed.shuffled,
+    ]
     assert len(records) == 19
     named = 0
     for record in records:

@@ -82,9 +82,10 @@ def run(analysis: Any, tmp_path: Path) -> Path:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {
-        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*"))
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != ".lock"
-    }  # fmt: skip
+    }
 
 
 def refused(call: Callable[[], Any], folder: Path, *named: str) -> None:

@@ -308,9 +308,10 @@ def test_workers_and_what_they_started_end_with_their_parent(
     kind: signal.Signals, what: str, script: Path, tmp_path: Path
 ) -> None:
     parent = subprocess.Popen(
-        [sys.executable, script, tmp_path, what], stderr=subprocess.PIPE,
+        [sys.executable, script, tmp_path, what],
+        stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(kind, signal.SIG_DFL) if kind != signal.SIGKILL else None,  # nohup ignores it
-    )  # fmt: skip
+    )
     files = [tmp_path / f"{k}.pids" for k in range(2)]
     until(lambda: all(file.exists() and file.read_text().endswith(" ") for file in files))
     processes = [int(process) for file in files for process in file.read_text().split()]

@@ -505,9 +505,7 @@ def test_a_network_that_cannot_be_measured_is_refused_in_one_line(where: str, va
     except RnnlensError as error:
         assert "\n" not in str(error)
         return
-    assert (where, value) in {
-        ("cell.U", 0.0), ("cell.U", 1e-42), ("E", 1e7), ("cell.W", 1e7), ("readout_w", 1e7),
-    }  # fmt: skip
+    assert (where, value) in {("cell.U", 0.0), ("cell.U", 1e-42), ("E", 1e7), ("cell.W", 1e7), ("readout_w", 1e7)}
     check_results(analysis.results)
 
 
@@ -540,15 +538,19 @@ def test_a_run_whose_words_all_end_at_zero_is_not_finished(tmp_path) -> None:
     corpus = rnnlens.Corpus.from_texts(TEXTS, LABELS, min_count=1)
     config = TrainConfig(epochs=2, batch=16, sparsity=5_000, learning_rate=0.05)
     network = Network(corpus.vocab, hidden=4, embedding=2)
-    told(lambda: train(network, corpus, config, tmp_path / "run", progress=False),
-         "every embedded word ended at zero", "a sparsity below 5000")  # fmt: skip
+    told(
+        lambda: train(network, corpus, config, tmp_path / "run", progress=False),
+        "every embedded word ended at zero",
+        "a sparsity below 5000",
+    )
     told(lambda: rnnlens.load(tmp_path / "run"), "not finished")
 
 
 def test_complex_weights_are_not_read_as_real_ones(tmp_path) -> None:
     corpus = rnnlens.Corpus.from_texts(TEXTS, LABELS, min_count=1)
-    run = train(Network(corpus.vocab, hidden=4, embedding=2), corpus, TrainConfig(epochs=1), tmp_path / "run",
-                progress=False)  # fmt: skip
+    run = train(
+        Network(corpus.vocab, hidden=4, embedding=2), corpus, TrainConfig(epochs=1), tmp_path / "run", progress=False
+    )
     tensors, _ = read_tensors(run.weights)
     forged = {**tensors, "E": tensors["E"].astype(np.complex64)}
     told(lambda: load_weights(run.network, forged, run.weights), "complex64")

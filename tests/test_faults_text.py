@@ -88,10 +88,11 @@ def test_errors_warnings_and_reprs_escape_control_characters(analysis):
     assert str(RnnlensError(f"a{ESCAPE}\nb")) == "a\\x1b]0;owned\\x07\\x1b[31m\\nb"
     assert str(RnnlensWarning("\x9b31m")) == "\\x9b31m" and printable("a\nb", lines=True) == "a\nb"
     shown = [
-        repr(Vocab([f"red{ESCAPE}"])), repr(Corpus(Vocab(["a"]), None, about={"source": ESCAPE})),  # type: ignore[arg-type]
+        repr(Vocab([f"red{ESCAPE}"])),
+        repr(Corpus(Vocab(["a"]), None, about={"source": ESCAPE})),  # type: ignore[arg-type]
         repr(analysis.modifiers),
         str(Explanation([Contribution(f"red{ESCAPE}", True, 1.0)], 0.0)),
-    ]  # fmt: skip
+    ]
     assert not any(text != printable(text, lines=True) for text in shown)
 
 

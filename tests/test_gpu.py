@@ -111,9 +111,11 @@ def test_perturbed_passes_agree_with_the_cpu():
             reviews = Reviews.of(documents(50), device)
             quiet = project_out(here, V.to(device))
             found[device] = [
-                final_logits(here, reviews), final_logits(quiet, reviews), final_logits(here, reviews, shuffle=1),
+                final_logits(here, reviews),
+                final_logits(quiet, reviews),
+                final_logits(here, reviews, shuffle=1),
                 final_logits(quiet, reviews, pads=5),
-            ]  # fmt: skip
+            ]
         for ours, reference in zip(found["cuda"], found["cpu"], strict=True):
             np.testing.assert_allclose(ours, reference, atol=2e-5)
 

@@ -80,9 +80,7 @@ def test_the_cards_numbers_are_the_runs(tmp_path):
 def test_what_an_analysis_found_is_in_the_card():
     run = rnnlens.load("zoo:reviews-gru")
     words = [{"word": w, "kind": k} for w, k in (("not|a", "negator"), ("<b>", "intensifier"), ("the", "none"))]
-    found = {
-        "modifiers": {"words": words}, "subspace": {"explained_variance": [0.7, 0.2]}, "warnings": ["it *leaks*"],
-    }  # fmt: skip
+    found = {"modifiers": {"words": words}, "subspace": {"explained_variance": [0.7, 0.2]}, "warnings": ["it *leaks*"]}
     run = rnnlens.Run(run.path, run.about)
     run.__dict__["results"] = found
     body = front_matter(card(run, "x"))[1]

@@ -28,7 +28,7 @@ from rnnlens.context.perturbation import (
     initial_state_without,
     network_from,
     perturb,
-)  # fmt: skip
+)
 from rnnlens.context.probes import Probes, bag_of_words
 from rnnlens.context.strength import clear_at, kind_of, strengths, training_error
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
@@ -69,9 +69,13 @@ def test_kinds_follow_from_strength_error_and_own_effect(known):
     modifiers = known[3]
     kinds = {word: modifiers[word]["kind"] for word in MODIFIERS}
     assert kinds == {
-        "not": "negator", "never": "negator", "very": "intensifier", "so": "intensifier", "hardly": "negator",
+        "not": "negator",
+        "never": "negator",
+        "very": "intensifier",
+        "so": "intensifier",
+        "hardly": "negator",
         "really": "intensifier",
-    }  # fmt: skip
+    }
     assert {modifiers[word]["kind"] for word in (*NEUTRAL, *VALENCE)} == {"none"}
     assert kind_of(-0.3) == "diminisher" and kind_of(-0.3, error=0.2) == "unclear"
     assert kind_of(-0.8, error=0.1, own=-1.0) == "valence" and kind_of(0.05) == "none"
@@ -418,8 +422,20 @@ def test_analyze_needs_nothing_but_a_network_and_its_words(tmp_path):
     assert analysis.probes.source.startswith("the network's own")
     analysis.save(tmp_path / "analysis")
     stored = json.loads((tmp_path / "analysis" / "results.json").read_text())
-    wanted = {"fixed_points", "line_attractor", "modifiers", "barcodes", "subspace", "timescales", "bilinear",
-              "beginning", "ending", "impulse", "component_barcodes", "probes"}  # fmt: skip
+    wanted = {
+        "fixed_points",
+        "line_attractor",
+        "modifiers",
+        "barcodes",
+        "subspace",
+        "timescales",
+        "bilinear",
+        "beginning",
+        "ending",
+        "impulse",
+        "component_barcodes",
+        "probes",
+    }
     assert wanted <= set(stored)
     with pytest.raises(RnnlensError, match="say where"):
         analysis.save()

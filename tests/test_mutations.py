@@ -105,8 +105,16 @@ def test_the_penalty_is_l2_times_the_squares_of_the_words_weights():
     labels = [1] * 8 + [0] * 9 + [1, 0, 1]
     corpus = Corpus.from_texts(texts, labels, validation=0)
     model = Convolution(Shape(len(corpus.vocab)))
-    how = TrainConfig(epochs=600, batch=len(texts), learning_rate=0.05, schedule="exponential", warmup=0,
-                      final_rate=1e-4, word_dropout=0, max_words=None)  # fmt: skip
+    how = TrainConfig(
+        epochs=600,
+        batch=len(texts),
+        learning_rate=0.05,
+        schedule="exponential",
+        warmup=0,
+        final_rate=1e-4,
+        word_dropout=0,
+        max_words=None,
+    )
     train_model(model, corpus.train, how, l2)
     counts = np.stack([np.bincount(corpus.train.document(i), minlength=len(corpus.vocab)) for i in range(len(texts))])
     signs = 2.0 * np.asarray(labels) - 1

@@ -23,9 +23,15 @@ def test_the_wheel_is_whole_and_has_nothing_else(files):
     wanted = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()}
     wanted = {name for name in wanted if "__pycache__" not in name and ".egg-info" not in name}
     assert {name for name in wheel if ".dist-info/" not in name} == wanted
-    for name in ("py.typed", "training/settings.json", "page/template.html", "analysis/people.json",
-                 "page/script/main.js", "runs/zoo/reviews-gru/weights.safetensors",
-                 "runs/zoo/reviews-gru/run.json"):  # fmt: skip
+    for name in (
+        "py.typed",
+        "training/settings.json",
+        "page/template.html",
+        "analysis/people.json",
+        "page/script/main.js",
+        "runs/zoo/reviews-gru/weights.safetensors",
+        "runs/zoo/reviews-gru/run.json",
+    ):
         assert f"rnnlens/{name}" in wheel
 
 

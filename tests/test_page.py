@@ -55,9 +55,15 @@ def sentences(words, n=200, seed=0):
 
 def story(**more):
     given = {
-        "title": "A test", "byline": [], "reads": "", "unit": "logit", "examples": ["not good"], "facts": [],
-        "sections": [], "probes": {"positive": ["good", "great"], "negative": ["bad", "awful"]},
-    }  # fmt: skip
+        "title": "A test",
+        "byline": [],
+        "reads": "",
+        "unit": "logit",
+        "examples": ["not good"],
+        "facts": [],
+        "sections": [],
+        "probes": {"positive": ["good", "great"], "negative": ["bad", "awful"]},
+    }
     return Story(**{**given, **more})
 
 
@@ -275,8 +281,19 @@ def test_figures_are_drawn_when_seen_and_their_words_open_cards(browser, demo):
             "Array.isArray(trace.customdata) ? trace.customdata : []).filter(word => word).length])"
         )
         with_words = {name for name, n in words if n}
-        assert {"line_attractor", "probe_reviews", "modifiers", "modifiers_norm", "impulse", "barcodes", "subspace",
-                "timescales", "component_barcodes", "beginning", "ending"} <= with_words  # fmt: skip
+        assert {
+            "line_attractor",
+            "probe_reviews",
+            "modifiers",
+            "modifiers_norm",
+            "impulse",
+            "barcodes",
+            "subspace",
+            "timescales",
+            "component_barcodes",
+            "beginning",
+            "ending",
+        } <= with_words
         label = page.locator("[data-figure=subspace] .annotation-text-g text", has_text=re.compile("^not$"))
         label.scroll_into_view_if_needed()
         label.click(force=True)

@@ -79,7 +79,7 @@ def test_public_calls_with_their_defaults_give_what_an_analysis_holds(analysis):
         "ending": (ending(network, line, probes), analysis.ending),
         "barcode": (rnnlens.barcode(network, line, analysis.named[0], probes), analysis.barcodes[analysis.named[0]]),
         "impulse": (impulse(network, line, subspace, analysis.named[0]), analysis.impulses[analysis.named[0]]),
-    }  # fmt: skip
+    }
     for name, (called, held) in calls.items():
         same(called.to_dict(), held.to_dict(), name)
 

@@ -127,8 +127,10 @@ def reviews(tmp_path_factory):
     for part in ("train", "test"):
         shutil.move(folder / f"{part}.csv", folder / "in")
     prepare(folder / "in", folder / "corpus")
-    models = {model: {"parameters": BAG if "learning_rate" in space and "l2" in space else NETWORK}
-              for model, space in SPACES.items()}  # fmt: skip
+    models = {
+        model: {"parameters": BAG if "learning_rate" in space and "l2" in space else NETWORK}
+        for model, space in SPACES.items()
+    }
     write_json(folder / "settings.json", {"kind": "settings", "corpus": None, "models": models})
     return folder
 
@@ -137,8 +139,15 @@ def reviews(tmp_path_factory):
 def whole(reviews):
     """All ten models, two seeds, with modifiers found by networks trained on the way."""
     notes = []
-    results = reproduce(str(reviews / "corpus"), reviews / "out", seeds=2, settings=reviews / "settings.json", most=2,
-                        jobs=0, told=notes.append)  # fmt: skip
+    results = reproduce(
+        str(reviews / "corpus"),
+        reviews / "out",
+        seeds=2,
+        settings=reviews / "settings.json",
+        most=2,
+        jobs=0,
+        told=notes.append,
+    )
     return results, notes
 
 
@@ -278,8 +287,20 @@ def test_the_commands(reviews, whole, tmp_path, capsys):
     corpus, words = reviews / "corpus", reviews / "out/modifiers/words.json"
     common = ("--settings", reviews / "settings.json", "--modifiers", words)
     shutil.copytree(reviews / "out", tmp_path / "out")
-    code, out, _ = call("reproduce", corpus, "--out", tmp_path / "out", "--model", "bow,gru", "--seeds", 2, "--jobs", 0,
-                        "--settings", reviews / "settings.json")  # fmt: skip
+    code, out, _ = call(
+        "reproduce",
+        corpus,
+        "--out",
+        tmp_path / "out",
+        "--model",
+        "bow,gru",
+        "--seeds",
+        2,
+        "--jobs",
+        0,
+        "--settings",
+        reviews / "settings.json",
+    )
     assert code == 0 and "Bag of words" in out and (tmp_path / "out/architectures.html").exists()
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert 'id="table"' in page and 'data-figure="architectures"' in page and 'data-figure="subspace"' in page
@@ -299,16 +320,46 @@ def test_the_commands(reviews, whole, tmp_path, capsys):
 
 def test_train_takes_a_sweeps_settings(reviews, tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in ("train", reviews / "corpus", "--out", tmp_path / "run", "--arch", "vanilla",
-                                     "--settings", reviews / "settings.json", "--epochs", 1, "--refit")])  # fmt: skip
+        main(
+            [
+                str(word)
+                for word in (
+                    "train",
+                    reviews / "corpus",
+                    "--out",
+                    tmp_path / "run",
+                    "--arch",
+                    "vanilla",
+                    "--settings",
+                    reviews / "settings.json",
+                    "--epochs",
+                    1,
+                    "--refit",
+                )
+            ]
+        )
     assert not stop.value.code
     run = rnnlens.load(tmp_path / "run")
     assert run.about["network"]["hidden"] == NETWORK["hidden"] and run.config.learning_rate == NETWORK["learning_rate"]
     assert run.config.epochs == 1 and run.config.keep == "last" and not run.results["accuracy"]
     assert len(run.history) == 1 and "validation_accuracy" not in run.history[0]
     with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in ("train", reviews / "corpus", "--out", tmp_path / "tuned", "--arch", "vanilla",
-                                     "--tuned", "--hidden", 8)])  # fmt: skip
+        main(
+            [
+                str(word)
+                for word in (
+                    "train",
+                    reviews / "corpus",
+                    "--out",
+                    tmp_path / "tuned",
+                    "--arch",
+                    "vanilla",
+                    "--tuned",
+                    "--hidden",
+                    8,
+                )
+            ]
+        )
     packaged, run = read_settings(TUNED, "vanilla"), rnnlens.load(tmp_path / "tuned")
     assert not stop.value.code and run.about["network"]["hidden"] == 8
     assert run.about["network"]["scale"] == packaged["scale"] and run.config.clip == packaged["clip"]

@@ -70,8 +70,10 @@ def test_the_slurm_script_trains_on_all_its_processes(tmp_path):
     flags = ["--hidden", "8", "--embedding", "4", "--epochs", "1", "--batch", "32", "--device", "cpu"]
     subprocess.run(
         ["bash", ROOT / "examples/cluster/train.sbatch", tmp_path / "corpus", tmp_path / "run", *flags],
-        env={**os.environ, **slurm, "PATH": path}, check=True, capture_output=True,
-    )  # fmt: skip
+        env={**os.environ, **slurm, "PATH": path},
+        check=True,
+        capture_output=True,
+    )
     run = load(tmp_path / "run")
     assert run.about["processes"] == 2 and run.config.checkpoint_every == 500 and len(run.history) == 1
 

@@ -442,8 +442,12 @@ def test_the_commands_tell_everything_by_source(two, tmp_path, capsys, monkeypat
     out, run = tmp_path / "out", tmp_path / "run"
     code, told, _ = call(capsys, "prepare", *two, stars, "--out", out, "--weight", "cars=2", "--min-count", 1)
     assert code == 0 and "Corpus(films + hotels + cars:" in told and "cars (weight 2)" in told
-    for expected in ("text from 'body', label from 'stars'", "stars: 1, 2 → negative; 4, 5 → positive; 3 dropped",
-                     "5 (no class)", "train 60, test 12"):  # fmt: skip
+    for expected in (
+        "text from 'body', label from 'stars'",
+        "stars: 1, 2 → negative; 4, 5 → positive; 3 dropped",
+        "5 (no class)",
+        "train 60, test 12",
+    ):
         assert expected in told
     code, told, _ = call(capsys, "info", out)
     assert code == 0 and "cars (weight 2)" in told and "3 dropped" in told and "12 reviews, 66.7 % positive" in told

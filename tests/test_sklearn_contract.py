@@ -216,8 +216,9 @@ def test_pipelines_searches_and_folds(texts):
     search = GridSearchCV(
         Pipeline([("model", ModifierConvolution(["not"], **QUICK))]),
         {"model__learning_rate": [1e-6, 0.1], "model__modifiers": [None, ["not"]]},
-        cv=2, scoring="roc_auc",
-    ).fit(words, labels)  # fmt: skip
+        cv=2,
+        scoring="roc_auc",
+    ).fit(words, labels)
     assert search.best_params_ == {"model__learning_rate": 0.1, "model__modifiers": ["not"]}
     assert cross_val_score(ModifierConvolution(["not"], **{**QUICK, "epochs": 40}), words, labels, cv=3).mean() > 0.7
     assert cross_val_predict(BagOfWords(**QUICK), words, labels, cv=2, method="predict_proba").shape == (len(words), 2)
@@ -251,10 +252,15 @@ def test_pickling_is_possible_but_not_needed(model, texts, tmp_path):
 
 def test_saved_and_loaded_are_alike_in_everything(texts, tmp_path):
     words, labels = texts
-    for k, model in enumerate((
-        BagOfWords(**QUICK), ModifierConvolution("learn", **QUICK),
-        ModifierConvolution(["not"], own_weights=True, edges=True, own_edges=True, first_lag=0, max_words=5, **QUICK),
-    )):  # fmt: skip
+    for k, model in enumerate(
+        (
+            BagOfWords(**QUICK),
+            ModifierConvolution("learn", **QUICK),
+            ModifierConvolution(
+                ["not"], own_weights=True, edges=True, own_edges=True, first_lag=0, max_words=5, **QUICK
+            ),
+        )
+    ):
         model.fit(words, labels).save(tmp_path / str(k))
         again = type(model).load(tmp_path / str(k))
         assert again.get_params() == model.get_params()

@@ -195,9 +195,7 @@ def test_a_mapped_corpus_is_not_copied(tmp_path):
 def test_a_run_says_what_it_started_from(folder, first, tmp_path, capsys):
     command(folder / "mine.csv", "--start", folder / "first", "--out", tmp_path / "run", "--epochs", 2, "--seed", 3)
     run, corpus = rnnlens.load(tmp_path / "run"), rnnlens.load_corpus(folder / "mine.csv")
-    assert run.about["start"] == {
-        "name": "first", "weights": first.provenance["weights"], "words": len(first.vocab)
-    }  # fmt: skip
+    assert run.about["start"] == {"name": "first", "weights": first.provenance["weights"], "words": len(first.vocab)}
     assert run.about["network"] == first.about["network"] and run.about["corpus"]["recoded"] == corpus.fingerprint
     kept = {name: getattr(first.config, name) for name in KEPT}
     assert kept.items() <= run.about["config"].items() and run.config.epochs == 2

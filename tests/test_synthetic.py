@@ -148,8 +148,10 @@ def test_hard_is_the_language_that_was_fixed():
     assert (hard.train, hard.length, hard.length_sigma, hard.words, hard.zipf) == (25_000, 230, 0.6, 20_000, 1.05)
     assert hard.valence_share == 0.05 and hard.ranks == (50, 5_000) and hard.scope == (1.5, 6.0) and hard.both == 0
     assert hard.modifiers == {
-        "negator": (120, -1.2, -0.3), "intensifier": (120, 1.3, 2.5), "diminisher": (60, 0.3, 0.8),
-    }  # fmt: skip
+        "negator": (120, -1.2, -0.3),
+        "intensifier": (120, 1.3, 2.5),
+        "diminisher": (60, 0.3, 0.8),
+    }
     assert (hard.edge_words, hard.edge_weight, hard.bayes) == (20, 1.5, 0.93)
     assert set(hard.modifiers) < set(MODIFIERS)
 

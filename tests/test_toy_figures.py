@@ -73,10 +73,13 @@ def mode_angles(not_: str = "not") -> dict[str, Any]:
 def mode_removal(not_: str = "not") -> dict[str, Any]:
     def removal(order: str, remaining: list[float]) -> dict[str, Any]:
         return {
-            "order": order, "units": [[1, 2], [3]], "eigenvalues": [[0.5, 0.25], [0.05, 0.0]], "remaining": remaining,
+            "order": order,
+            "units": [[1, 2], [3]],
+            "eigenvalues": [[0.5, 0.25], [0.05, 0.0]],
+            "remaining": remaining,
             "random_remaining": [[1.0, 0.9, 0.7], [1.0, 1.0, 1.0], [1.0, 1.1, 1.3]],
             "rotated_remaining": [[1.0, 0.8, 0.6]],
-        }  # fmt: skip
+        }
 
     variants = {
         f"{what}_{kind}_{order}": removal(order, [1.0, 0.3 + shift, 0.1 + shift])
@@ -257,8 +260,15 @@ def test_linear_quality_has_a_row_for_every_context_and_word_and_both_numbers():
     result = linear_quality()
     figure = drawn(figures.linear_quality)
     assert figure.layout.yaxis.ticktext == (
-        "bad", "good", "extremely bad", "extremely good", "not bad", "not good", "not the the bad", "not the the good",
-    )  # fmt: skip
+        "bad",
+        "good",
+        "extremely bad",
+        "extremely good",
+        "not bad",
+        "not good",
+        "not the the bad",
+        "not the the good",
+    )
     ends = [x for trace in figure.data if trace.mode == "markers" for x in trace.x]
     assert sorted(ends) == sorted(x for key in ("full", "linear") for row in result[key] for x in row)
     assert "0.934" in figure.layout.title.text and "1.062" in figure.layout.title.text

@@ -197,10 +197,23 @@ def test_words_drop_in_runs_as_often_as_one_by_one():
 def test_updates_are_adams_with_clipping_decay_schedule_and_average(corpus, decoupled, tmp_path):
     """Three steps of the loop against Adam written out."""
     config = TrainConfig(
-        epochs=1, batch=72, learning_rate=0.1, schedule="linear", warmup=0.4, final_rate=0.5, momentum=0.8,
-        second_momentum=0.9, weight_decay=0.3, decoupled=decoupled, clip=0.05, word_dropout=0, embedding_dropout=0,
-        average=0.5, keep="last", max_words=3,
-    )  # fmt: skip
+        epochs=1,
+        batch=72,
+        learning_rate=0.1,
+        schedule="linear",
+        warmup=0.4,
+        final_rate=0.5,
+        momentum=0.8,
+        second_momentum=0.9,
+        weight_decay=0.3,
+        decoupled=decoupled,
+        clip=0.05,
+        word_dropout=0,
+        embedding_dropout=0,
+        average=0.5,
+        keep="last",
+        max_words=3,
+    )
     network = small(corpus)
     batches = epoch_batches(corpus.train.lengths, 72, config.seed, 0)
     assert len(batches) == 3

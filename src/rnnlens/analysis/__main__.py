@@ -23,8 +23,17 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
 
     def command() -> None:
-        say(analyze_command(asked.run, asked.corpus, top=asked.top, device=asked.device, seed=asked.seed,
-                            reviews=asked.reviews, overwrite=asked.overwrite))  # fmt: skip
+        say(
+            analyze_command(
+                asked.run,
+                asked.corpus,
+                top=asked.top,
+                device=asked.device,
+                seed=asked.seed,
+                reviews=asked.reviews,
+                overwrite=asked.overwrite,
+            )
+        )
 
     sys.exit(exit_code_of(command))
 

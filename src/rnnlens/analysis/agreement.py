@@ -107,8 +107,11 @@ class Agreement(Shown):
         """Words that lie furthest from the straight line through all of them, each with its strength in people's
         judgement, in the network, and what the line expects people to say."""
         name = self.scores[-1].name if name is None else self[name].name
-        rows = [(row["word"], row["people"], row["strength"][name]) for row in self.to_dict()["words"]
-                if name in row["strength"]]  # fmt: skip
+        rows = [
+            (row["word"], row["people"], row["strength"][name])
+            for row in self.to_dict()["words"]
+            if name in row["strength"]
+        ]
         if len(rows) < FEWEST:
             return []
         theirs, ours = np.array([row[1:] for row in rows]).T
@@ -200,20 +203,27 @@ def agreement(
 
 
 def _scored(
-    name: str, strengths: Strengths, read: Mapping[str, Strengths] | None, people: Judged, lists: Sequence[Lexicon],
+    name: str,
+    strengths: Strengths,
+    read: Mapping[str, Strengths] | None,
+    people: Judged,
+    lists: Sequence[Lexicon],
     seed: int,
-) -> Scores:  # fmt: skip
+) -> Scores:
     keys = [(least, split) for least in LEAST for split in SPLITS]
     rankings: dict[str, Ranking] = {}
     for one in lists:
         rankings[_unused(one.name, list(rankings))] = rank(strengths, one)
     return Scores(
-        name, strengths, read,
+        name,
+        strengths,
+        read,
         {(least, split): correlate(strengths, people, split, least, seed) for least, split in keys},
-        None if read is None else
-        {(least, split): correlate(read[split], people, split, least, seed) for least, split in keys},
+        None
+        if read is None
+        else {(least, split): correlate(read[split], people, split, least, seed) for least, split in keys},
         rankings,
-    )  # fmt: skip
+    )
 
 
 @torch.no_grad()

@@ -86,19 +86,27 @@ class KindAudit(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "kind": self.kind, "n": self.n, "right": self.right, "accuracy": self.accuracy,
-            "interval": list(self.interval), "sides": list(self.sides), "mean_logit": self.mean_logit,
-            "mechanism": self.mechanism, "worst": [vars(one).copy() for one in self.worst],
-        }  # fmt: skip
+            "kind": self.kind,
+            "n": self.n,
+            "right": self.right,
+            "accuracy": self.accuracy,
+            "interval": list(self.interval),
+            "sides": list(self.sides),
+            "mean_logit": self.mean_logit,
+            "mechanism": self.mechanism,
+            "worst": [vars(one).copy() for one in self.worst],
+        }
 
     def row(self) -> list[str]:
         """Cells of a table, under HEAD."""
         low, high = self.interval
         return [
-            self.kind, f"{self.n:,}", f"{100 * self.accuracy:.1f} % ({100 * low:.1f} – {100 * high:.1f})",
+            self.kind,
+            f"{self.n:,}",
+            f"{100 * self.accuracy:.1f} % ({100 * low:.1f} – {100 * high:.1f})",
             *("" if side is None else f"{100 * side:.0f} %" for side in self.sides),
             f"{self.mean_logit:+.2f}".replace("-", "−"),
-        ]  # fmt: skip
+        ]
 
     def _facts(self) -> Facts:
         return [*zip(HEAD, self.row(), strict=True), ("mechanism", self.mechanism)]
@@ -153,8 +161,11 @@ class Audit(Shown):
         }
 
     def _facts(self) -> Facts:
-        return [("positive words", self.positive), ("negative words", self.negative),
-                *(("not tested", f"{kind}: needs {needed}") for kind, needed in self.left_out)]  # fmt: skip
+        return [
+            ("positive words", self.positive),
+            ("negative words", self.negative),
+            *(("not tested", f"{kind}: needs {needed}") for kind, needed in self.left_out),
+        ]
 
     def _drawing(self) -> str:
         rows = [[*one.row(), one.mechanism or ""] for one in (*self.kinds, *self.people)]
@@ -198,11 +209,13 @@ def audit(
     read = readings(network, made)
     kinds = [(kind, [r for s, r in zip(made, read, strict=True) if s.kind == kind]) for kind in KINDS]
     return Audit(
-        words[1], words[-1],
+        words[1],
+        words[-1],
         tuple(_of(kind, found, worst, says.get(kind)) for kind, found in kinds if found),
         tuple(_of(name, found, worst) for name, found in _people(network, phrases) if found),
-        tuple(missing(made).items()), unmeasured,
-    )  # fmt: skip
+        tuple(missing(made).items()),
+        unmeasured,
+    )
 
 
 def readings(network: Network, made: Sequence[Sentence]) -> list[Reading]:
@@ -240,10 +253,15 @@ def _of(kind: str, found: Sequence[Reading], worst: int, says: str | None = None
     interval = binomtest(right, len(found)).proportion_ci(method="wilson")
     wrong = sorted((one for one in found if not one.right), key=lambda one: one.margin)
     return KindAudit(
-        kind, len(found), right, (float(interval.low), float(interval.high)),
+        kind,
+        len(found),
+        right,
+        (float(interval.low), float(interval.high)),
         (_accuracy(found, "positive"), _accuracy(found, "negative")),
-        sum(one.margin for one in found) / len(found), tuple(wrong[:worst]), says,
-    )  # fmt: skip
+        sum(one.margin for one in found) / len(found),
+        tuple(wrong[:worst]),
+        says,
+    )
 
 
 def _accuracy(found: Sequence[Reading], side: str) -> float | None:
@@ -291,5 +309,6 @@ def _people(network: Network, phrases: Sequence[tuple[str, int]]) -> list[tuple[
 
 
 def _table_of_readings(found: Iterable[Reading]) -> str:
-    return table_html([[r.text, r.expected, r.logit, r.plain] for r in found],
-                      ["worst sentences", "expected", "logit", "plain"])  # fmt: skip
+    return table_html(
+        [[r.text, r.expected, r.logit, r.plain] for r in found], ["worst sentences", "expected", "logit", "plain"]
+    )

@@ -57,25 +57,36 @@ class Location(Shown):
         points, line = self.points, self.line
         return {
             "fixed_points": {
-                "n": int(points.converged.sum()), "of": len(points), "settled": self.settled,
-                "q_median": float(points.q.median()), "q_p95": float(points.q.quantile(0.95)),
+                "n": int(points.converged.sum()),
+                "of": len(points),
+                "settled": self.settled,
+                "q_median": float(points.q.median()),
+                "q_p95": float(points.q.quantile(0.95)),
                 "slow_ratio": float(points.slowness.median()),
             },
-            "line_attractor": {**line.to_dict(), "through": self.through,
-                               "h_star_logit": float(self.network.logit(line.h_star)), "covers": self.covers},
+            "line_attractor": {
+                **line.to_dict(),
+                "through": self.through,
+                "h_star_logit": float(self.network.logit(line.h_star)),
+                "covers": self.covers,
+            },
             "blank_input": self.blank.to_dict(),
             "warnings": self.warnings(),
-        }  # fmt: skip
+        }
 
     def arrays(self) -> dict[str, Tensor]:
         """For analysis.safetensors; the visited states have a file of their own."""
         points = self.points
         return {
-            "slow_points": points.states, "slow_points_q": points.q,
+            "slow_points": points.states,
+            "slow_points_q": points.q,
             "slow_points_converged": points.converged.to(torch.uint8),
-            "slow_points_iterations": points.iterations.int(), "deflections": points.deflections,
-            "line": self.line.knots, "line_logits": self.line.logits, "h_star": self.line.h_star,
-        }  # fmt: skip
+            "slow_points_iterations": points.iterations.int(),
+            "deflections": points.deflections,
+            "line": self.line.knots,
+            "line_logits": self.line.logits,
+            "h_star": self.line.h_star,
+        }
 
     @classmethod
     def from_dict(
@@ -91,10 +102,13 @@ class Location(Shown):
     def _facts(self) -> Facts:
         low, high = self.line.range
         return [
-            ("visited states", len(self.states)), ("slow points", f"{int(self.points.converged.sum())}"),
-            ("a curve explains", percents([self.line.explained])), ("logits of the line", [low, high]),
-            ("visited states within them", percents([self.covers])), ("blank inputs", self.blank.summary()),
-        ]  # fmt: skip
+            ("visited states", len(self.states)),
+            ("slow points", f"{int(self.points.converged.sum())}"),
+            ("a curve explains", percents([self.line.explained])),
+            ("logits of the line", [low, high]),
+            ("visited states within them", percents([self.covers])),
+            ("blank inputs", self.blank.summary()),
+        ]
 
 
 @torch.no_grad()
@@ -160,10 +174,18 @@ def stored_points(network: Network, arrays: Mapping[str, Tensor], starts: Tensor
     states = arrays["slow_points"].to(network.h0).reshape(-1, network.size)
     blank = network.h0.new_zeros(network.inputs)
     return FixedPoints(
-        network, states, arrays["slow_points_q"].double(), arrays["slow_points_converged"].bool(),
-        arrays["slow_points_iterations"].long(), starts, blank, "slow", 1e-12,
-        torch.ones(len(states), dtype=torch.long), arrays["deflections"].to(network.h0),
-    )  # fmt: skip
+        network,
+        states,
+        arrays["slow_points_q"].double(),
+        arrays["slow_points_converged"].bool(),
+        arrays["slow_points_iterations"].long(),
+        starts,
+        blank,
+        "slow",
+        1e-12,
+        torch.ones(len(states), dtype=torch.long),
+        arrays["deflections"].to(network.h0),
+    )
 
 
 def stored_line(run: Run) -> LineAttractor:

@@ -74,9 +74,14 @@ def mechanism(modifiers: Modifiers, words: dict[int, tuple[str, ...]], made: lis
         return measured(modifiers, [word for word in listed if word in there])
 
     return told(
-        means[1], means[-1], used(NEGATED), used(INTENSIFIERS), used(DIMINISHERS), used(["but"]),
+        means[1],
+        means[-1],
+        used(NEGATED),
+        used(INTENSIFIERS),
+        used(DIMINISHERS),
+        used(["but"]),
         sentences.reach(made) if any(one.kind == "double negation" for one in made) else None,
-    )  # fmt: skip
+    )
 
 
 def told(

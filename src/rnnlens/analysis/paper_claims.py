@@ -40,8 +40,12 @@ def reading_holds(r: Results) -> Finding:
     return not blank.drifts, blank.summary()
 
 
-@claim("probes", "the probe reviews end in the order intensified, plain, negated, half a logit apart or more",
-       "probes.reviews", paper="in this order")  # fmt: skip
+@claim(
+    "probes",
+    "the probe reviews end in the order intensified, plain, negated, half a logit apart or more",
+    "probes.reviews",
+    paper="in this order",
+)
 def reviews_in_order(r: Results) -> Finding:
     last = last_readings(r)
     names = ("intensified", "plain", "negated")
@@ -51,15 +55,23 @@ def reviews_in_order(r: Results) -> Finding:
     return up - 0.5 >= plain >= down + 0.5, ", ".join(map(signed, (up, plain, down)))
 
 
-@claim("probes", "`extremely` and `not` move the word after them to the right side", "probes.phrases",
-       paper="gated networks: yes")  # fmt: skip
+@claim(
+    "probes",
+    "`extremely` and `not` move the word after them to the right side",
+    "probes.phrases",
+    paper="gated networks: yes",
+)
 def phrases_move(r: Results) -> Finding:
     right, total = phrases_right(r)
     return right == total > 0, f"{right} of {total} phrases"
 
 
-@claim("modifiers", "most well-known modifiers are among the 400 words of largest norm", "modifiers",
-       paper="not, never, very, definitely …")  # fmt: skip
+@claim(
+    "modifiers",
+    "most well-known modifiers are among the 400 words of largest norm",
+    "modifiers",
+    paper="not, never, very, definitely …",
+)
 def known_by_norm(r: Results) -> Finding:
     rows = _known(r)
     above = [row["norm"] >= r["modifiers"]["threshold"] for row in rows.values()]
@@ -73,8 +85,12 @@ def known_by_strength(r: Results) -> Finding:
     return (2 * sum(right) > len(right), f"{sum(right)} of {len(right)}") if rows else None
 
 
-@claim("modifiers", "it hardly matters which probe words are chosen (half of the words' errors from it below 0.05)",
-       "modifiers.error_from_probes", paper="insensitive")  # fmt: skip
+@claim(
+    "modifiers",
+    "it hardly matters which probe words are chosen (half of the words' errors from it below 0.05)",
+    "modifiers.error_from_probes",
+    paper="insensitive",
+)
 def probes_matter_little(r: Results) -> Finding:
     error = r["modifiers"]["error_from_probes"]
     return error < 0.05, f"an error of {error:.3f} in the median"
@@ -89,8 +105,12 @@ def way_back(r: Results) -> Finding:
     return all(n <= 10 for n in words.values()), ", ".join(f"`{word}` {n:.1f} words" for word, n in words.items())
 
 
-@claim("barcodes", "at least 90 % of the barcodes of known modifiers have the right signs", "barcodes",
-       paper="accentuate, flip")  # fmt: skip
+@claim(
+    "barcodes",
+    "at least 90 % of the barcodes of known modifiers have the right signs",
+    "barcodes",
+    paper="accentuate, flip",
+)
 def barcodes_have_the_right_signs(r: Results) -> Finding:
     right, total, wrong = sign_pattern(r)
     return right >= 0.9 * total > 0, f"{right} of {total}" + (f" (not {', '.join(wrong)})" if wrong else "")
@@ -104,15 +124,23 @@ def neutral_words_change_little(r: Results) -> Finding:
     return neutral / known < 0.2, f"{neutral / known:.2f} of it"
 
 
-@claim("subspace", "two components hold 90 % of the paper's modifiers' variance (96.2 % there)", "subspace.by_norm",
-       paper="96.2 %")  # fmt: skip
+@claim(
+    "subspace",
+    "two components hold 90 % of the paper's modifiers' variance (96.2 % there)",
+    "subspace.by_norm",
+    paper="96.2 %",
+)
 def two_components(r: Results) -> Finding:
     by_norm, by_strength = (sum(r["subspace"][name][:2]) for name in ("by_norm", "explained_variance"))
     return by_norm >= 0.9, f"{percent(by_norm)}; of the strongest modifiers {percent(by_strength)}"
 
 
-@claim("timescales", "the second component of the subspace is slower than the first", "timescales.mean",
-       paper="τ 2.6, 4.3 words")  # fmt: skip
+@claim(
+    "timescales",
+    "the second component of the subspace is slower than the first",
+    "timescales.mean",
+    paper="τ 2.6, 4.3 words",
+)
 def second_is_slower(r: Results) -> Finding:
     means = r["timescales"]["mean"][:2]
     if len(means) < 2 or None in means:
@@ -126,16 +154,26 @@ def shuffling_costs(r: Results) -> Finding:
     return _cost(_shuffled(r)) >= 0.03, points(_shuffled(r))
 
 
-@claim("perturbation", "removing the modifier subspace (rank 3) costs at least half as much", SHUFFLED, REMOVED,
-       paper="like shuffling")  # fmt: skip
+@claim(
+    "perturbation",
+    "removing the modifier subspace (rank 3) costs at least half as much",
+    SHUFFLED,
+    REMOVED,
+    paper="like shuffling",
+)
 def removal_costs(r: Results) -> Finding:
     if not _costs(_shuffled(r)):
         return None
     return _cost(_removed(r)) >= 0.5 * _cost(_shuffled(r)), points(_removed(r))
 
 
-@claim("perturbation", "removing random subspaces of rank 3 costs, in the median, less than a tenth of shuffling",
-       SHUFFLED, "accuracy.test_random_removed.3", paper="negligible")  # fmt: skip
+@claim(
+    "perturbation",
+    "removing random subspaces of rank 3 costs, in the median, less than a tenth of shuffling",
+    SHUFFLED,
+    "accuracy.test_random_removed.3",
+    paper="negligible",
+)
 def random_removal_costs_nothing(r: Results) -> Finding:
     if not _costs(_shuffled(r)):
         return None
@@ -143,8 +181,12 @@ def random_removal_costs_nothing(r: Results) -> Finding:
     return cost < 0.1 * _cost(_shuffled(r)), f"{signed(-100 * cost)} points"
 
 
-@claim("perturbation", "removing directions of other common words, orthogonal to these, costs less in the median",
-       REMOVED, "accuracy.test_words_removed.3")  # fmt: skip
+@claim(
+    "perturbation",
+    "removing directions of other common words, orthogonal to these, costs less in the median",
+    REMOVED,
+    "accuracy.test_words_removed.3",
+)
 def other_words_cost_less(r: Results) -> Finding:
     draws = r["accuracy"]["test_words_removed"]["3"]
     if not draws or not _costs(_removed(r)):
@@ -159,20 +201,29 @@ def beginning_intensifies(r: Results) -> Finding:
     return barcode["kind"] == "intensifier", f"it changes valence by {signed(100 * barcode['share'], 0)} %"
 
 
-@claim("beginning", "projecting it out costs accuracy (test, interval below 0)", "beginning.test.h0_projected",
-       paper="−0.17")  # fmt: skip
+@claim(
+    "beginning",
+    "projecting it out costs accuracy (test, interval below 0)",
+    "beginning.test.h0_projected",
+    paper="−0.17",
+)
 def beginning_projected(r: Results) -> Finding:
     return _edge(r["beginning"]["test"]["h0_projected"])
 
 
-@claim("beginning", "beginning on the line instead costs accuracy (test, interval below 0)",
-       "beginning.test.h0_on_line")  # fmt: skip
+@claim(
+    "beginning", "beginning on the line instead costs accuracy (test, interval below 0)", "beginning.test.h0_on_line"
+)
 def beginning_on_line(r: Results) -> Finding:
     return _edge(r["beginning"]["test"]["h0_on_line"])
 
 
-@claim("ending", "words count more at once than in the long run (the line's own growth taken out)",
-       "ending.ratio_over_growth", paper="less than all stays")  # fmt: skip
+@claim(
+    "ending",
+    "words count more at once than in the long run (the line's own growth taken out)",
+    "ending.ratio_over_growth",
+    paper="less than all stays",
+)
 def last_words_count_more(r: Results) -> Finding:
     share, with_growth = r["ending"]["ratio_over_growth"], r["ending"]["ratio_median"]
     return share < 1, f"{100 * share:.0f} % stay; {100 * with_growth:.0f} % with the growth"
@@ -188,8 +239,12 @@ def ending_padded_train(r: Results) -> Finding:
     return _edge(r["ending"]["train"]["padded"])
 
 
-@claim("bilinear", "three bilinear terms explain 95 % of the paper's modifiers (98 % there)",
-       "bilinear.explained_variance", paper="83, 96, 98 %")  # fmt: skip
+@claim(
+    "bilinear",
+    "three bilinear terms explain 95 % of the paper's modifiers (98 % there)",
+    "bilinear.explained_variance",
+    paper="83, 96, 98 %",
+)
 def three_terms(r: Results) -> Finding:
     explained, held_out = r["bilinear"]["explained_variance"][:3], r["bilinear"]["held_out"][:3]
     if len(explained) < 3:
@@ -197,8 +252,12 @@ def three_terms(r: Results) -> Finding:
     return explained[2] >= 0.95, f"{percents(explained)}; held out {percents(held_out)}"
 
 
-@claim("negation", "negation is a shift rather than a reversal", "modifiers.negation_form.shift_explained",
-       paper="additive")  # fmt: skip
+@claim(
+    "negation",
+    "negation is a shift rather than a reversal",
+    "modifiers.negation_form.shift_explained",
+    paper="additive",
+)
 def negation_shifts(r: Results) -> Finding:
     form = r["modifiers"]["negation_form"]
     shift, reversal, factor = (form[f"{name}_explained"] for name in ("shift", "reversal", "factor"))

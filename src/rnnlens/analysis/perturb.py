@@ -74,11 +74,12 @@ class Experiments(Shown):
             accuracy |= {part: edges.padded.before for part, edges in self.edges.items()}
         beginning = {
             part: {
-                "h0_projected": e.h0_projected.to_dict(), "h0_on_line": e.h0_on_line.to_dict(),
+                "h0_projected": e.h0_projected.to_dict(),
+                "h0_on_line": e.h0_on_line.to_dict(),
                 "h0_random": [one.to_dict() for one in e.h0_random],
             }
             for part, e in self.edges.items()
-        }  # fmt: skip
+        }
         ending = {part: {"padded": e.padded.to_dict()} for part, e in self.edges.items()}
         return {"accuracy": accuracy, "beginning": beginning, "ending": ending}
 
@@ -93,10 +94,11 @@ class Experiments(Shown):
             if part in results["ending"]:
                 start = results["beginning"][part]
                 edges[part] = Edges(
-                    Difference.from_dict(start["h0_projected"]), Difference.from_dict(start["h0_on_line"]),
+                    Difference.from_dict(start["h0_projected"]),
+                    Difference.from_dict(start["h0_on_line"]),
                     tuple(Difference.from_dict(one) for one in start["h0_random"]),
                     Difference.from_dict(results["ending"][part]["padded"]),
-                )  # fmt: skip
+                )
         shuffled = Difference.from_dict(accuracy[f"{split}_shuffled"])
         removed = {int(rank): Difference.from_dict(d) for rank, d in accuracy[f"{split}_subspace_removed"].items()}
         random, words = (
@@ -115,9 +117,14 @@ def _draws(by_rank: Mapping[int, list[Difference]]) -> dict[str, list[dict[str, 
 
 
 def other_words(
-    network: Network, line: LineAttractor, modifiers: Modifiers, subspace: Subspace, seed: int, draws: int = 5,
+    network: Network,
+    line: LineAttractor,
+    modifiers: Modifiers,
+    subspace: Subspace,
+    seed: int,
+    draws: int = 5,
     common: int = 2_000,
-) -> list[Subspace]:  # fmt: skip
+) -> list[Subspace]:
     """Subspaces of as many words that are common but not among the strongest modifiers, several draws. The modifiers'
     own directions are taken out first: the strongest directions of all words are nearly the same plane."""
     strong = set(modifiers.strong.tolist())

@@ -194,7 +194,8 @@ class Analysis(Shown):
             "state_space": state_space(self.location, self.readings["reviews"]),
             "probes": {**self.readings, **probes.to_dict()},
             "modifiers": {
-                **modifiers.to_dict(also=self.examples), "negation_form": negation_form(network, line, modifiers)
+                **modifiers.to_dict(also=self.examples),
+                "negation_form": negation_form(network, line, modifiers),
             },
             "impulse": {word: one.to_dict() for word, one in self.impulses.items()},
             "barcodes": {word: one.to_dict() for word, one in self.barcodes.items()},
@@ -207,7 +208,7 @@ class Analysis(Shown):
             "bilinear": {**self.bilinear.to_dict(), "by_strength": self.bilinear_by_strength.to_dict()},
             "beginning": self.beginning.to_dict(),
             "ending": self.ending.to_dict(),
-        }  # fmt: skip
+        }
         if self.experiments is not None:
             found["analysis"]["sampled"] = self.experiments.sampled
             found = merge_results(found, self.experiments.to_dict())
@@ -220,10 +221,13 @@ class Analysis(Shown):
         measures (C, M): the columns `MEASURES` of their table; places (M, R): where they take the state in the modifier
         subspace."""
         return {
-            **self.location.arrays(), "subspace": self.subspace.components, "line_directions": self.subspace.line,
-            "bilinear_m": self.bilinear.m, **self.modifiers.arrays(),
+            **self.location.arrays(),
+            "subspace": self.subspace.components,
+            "line_directions": self.subspace.line,
+            "bilinear_m": self.bilinear.m,
+            **self.modifiers.arrays(),
             "places": self.subspace.project(self.modifiers.h_mod),
-        }  # fmt: skip
+        }
 
     @classmethod
     @torch.no_grad()

@@ -19,9 +19,14 @@ WHAT = "slow points, the curve through them, the modifier subspace, the bilinear
 
 
 def save_files(
-    path: Path, run: Run | None, measured: dict[str, Any], results: dict[str, Any], arrays: Mapping[str, Tensor],
-    states: Tensor, overwrite: bool,
-) -> Path:  # fmt: skip
+    path: Path,
+    run: Run | None,
+    measured: dict[str, Any],
+    results: dict[str, Any],
+    arrays: Mapping[str, Tensor],
+    states: Tensor,
+    overwrite: bool,
+) -> Path:
     """Write the three files of an analysis. In the run's own folder what was `measured` is merged into results.json,
     and only with `overwrite` does it replace an analysis of more reviews; elsewhere all `results` are written, and an
     earlier analysis is replaced at most."""

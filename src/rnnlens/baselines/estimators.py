@@ -178,9 +178,15 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
                 f"first_lag is {quoted(self.first_lag)}: expected 1, or 0 for modifiers that scale themselves"
             )
         return Shape(
-            len(vocab), tuple(vocab.index[word] for word in words if word in vocab), self.own_weights,
-            COMPONENTS, self.factored, self.edges, self.own_edges, self.first_lag,
-        )  # fmt: skip
+            len(vocab),
+            tuple(vocab.index[word] for word in words if word in vocab),
+            self.own_weights,
+            COMPONENTS,
+            self.factored,
+            self.edges,
+            self.own_edges,
+            self.first_lag,
+        )
 
     def _modifier_words(self, vocab: Vocab) -> list[str]:
         given = self.modifiers
@@ -197,10 +203,17 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     def _how(self, documents: int, seed: int) -> TrainConfig:
         epochs = self.epochs if self.epochs is not None else min(200, max(6, -(-STEPS // -(-documents // self.batch))))
         return TrainConfig(
-            epochs=epochs, batch=self.batch, learning_rate=self.learning_rate, schedule="exponential", warmup=0,
-            final_rate=self.decay, momentum=self.momentum, word_dropout=self.word_dropout, max_words=self.max_words,
+            epochs=epochs,
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+            schedule="exponential",
+            warmup=0,
+            final_rate=self.decay,
+            momentum=self.momentum,
+            word_dropout=self.word_dropout,
+            max_words=self.max_words,
             seed=seed,
-        )  # fmt: skip
+        )
 
     def _sparsity(self, model: Convolution) -> torch.Tensor:
         """Where modifiers are learnt, the size of each one's scales."""
@@ -313,7 +326,17 @@ class BagOfWords(ModifierConvolution):
         device: str | None = None,
     ):
         super().__init__(
-            None, vocab_size=vocab_size, min_count=min_count, epochs=epochs, batch=batch, learning_rate=learning_rate,
-            l1=l1, l2=l2, word_dropout=word_dropout, max_words=max_words, class_weight=class_weight,
-            random_state=random_state, device=device,
-        )  # fmt: skip
+            None,
+            vocab_size=vocab_size,
+            min_count=min_count,
+            epochs=epochs,
+            batch=batch,
+            learning_rate=learning_rate,
+            l1=l1,
+            l2=l2,
+            word_dropout=word_dropout,
+            max_words=max_words,
+            class_weight=class_weight,
+            random_state=random_state,
+            device=device,
+        )

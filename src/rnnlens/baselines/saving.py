@@ -37,11 +37,15 @@ def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path
         write_json(
             temporary / "baseline.json",
             {
-                "schema": RUN_SCHEMA, KEY: {"weights": mark},
-                "options": options, "classes": model.classes_.tolist(), "modifiers": words,
-                "words": list(model.vocab_.words), "counts": model.vocab_.counts,
+                "schema": RUN_SCHEMA,
+                KEY: {"weights": mark},
+                "options": options,
+                "classes": model.classes_.tolist(),
+                "modifiers": words,
+                "words": list(model.vocab_.words),
+                "counts": model.vocab_.counts,
             },
-        )  # fmt: skip
+        )
     return Path(folder)
 
 
@@ -66,8 +70,9 @@ def load_estimator(kind: Any, folder: Path | str) -> Any:
         if shape.parameters > sum(x.size for x in tensors.values()):  # before memory is asked for
             raise ValueError(f"its options ask for {shape.parameters} weights, more than it has")
         model.model_ = Convolution(shape)
-        wanted, stored = ({name: tuple(x.shape) for name, x in of.items()}
-                          for of in (model.model_.state_dict(), tensors))  # fmt: skip
+        wanted, stored = (
+            {name: tuple(x.shape) for name, x in of.items()} for of in (model.model_.state_dict(), tensors)
+        )
         if wanted != stored:
             raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(wanted)}")
         if not np.array_equal(tensors["which"], model.model_.which.numpy()):

@@ -183,15 +183,27 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     line = results["line_attractor"]
     facts = [
         ("blank inputs", BlankInput(**results["blank_input"]).summary()),
-        ("line attractor", f"a curve explains {percent(line['explained_variance'])}, a straight line "
-                           f"{percent(line['pc1_variance'])}" + ("" if line["is_line"] else ": no line")),
-        ("subspace", f"{percents(results['subspace']['explained_variance'][:3])} of the strongest modifiers' variance; "
-                     f"{percents(results['subspace']['by_norm'][:3])} of the paper's choice (paper: 96.2 % in two)"),
-        ("timescales", ", ".join("–" if x is None else f"{x:.1f}" for x in results["timescales"]["mean"])
-                       + " words (paper: 2.6, 4.3)"),
-        ("bilinear model", f"{percents(results['bilinear']['explained_variance'][:3])} with 1, 2, 3 terms, held out "
-                           f"{percents(results['bilinear']['held_out'][:3])} (paper: 83, 96, 98 %)"),
-    ]  # fmt: skip
+        (
+            "line attractor",
+            f"a curve explains {percent(line['explained_variance'])}, a straight line "
+            f"{percent(line['pc1_variance'])}" + ("" if line["is_line"] else ": no line"),
+        ),
+        (
+            "subspace",
+            f"{percents(results['subspace']['explained_variance'][:3])} of the strongest modifiers' variance; "
+            f"{percents(results['subspace']['by_norm'][:3])} of the paper's choice (paper: 96.2 % in two)",
+        ),
+        (
+            "timescales",
+            ", ".join("–" if x is None else f"{x:.1f}" for x in results["timescales"]["mean"])
+            + " words (paper: 2.6, 4.3)",
+        ),
+        (
+            "bilinear model",
+            f"{percents(results['bilinear']['explained_variance'][:3])} with 1, 2, 3 terms, held out "
+            f"{percents(results['bilinear']['held_out'][:3])} (paper: 83, 96, 98 %)",
+        ),
+    ]
     if analysis.perturbations is not None:
         found = analysis.perturbations
         facts.append(("words shuffled", repr(found.shuffled)))

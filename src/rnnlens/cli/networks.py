@@ -64,9 +64,7 @@ def prepare(
             advance(rows / max(1, total) - done, f"{rows:,} of {total:,} reviews")
             done = rows / max(1, total)
 
-        corpus = prepare_corpus(
-            sources, out, weights=weights, overwrite=overwrite, progress=told, **asdict(config)
-        )  # fmt: skip
+        corpus = prepare_corpus(sources, out, weights=weights, overwrite=overwrite, progress=told, **asdict(config))
     say(repr(corpus))
     _show_facts(source_facts(corpus))
     say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
@@ -148,10 +146,20 @@ def train(
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
     train_command(
-        corpus, out, given, arch=arch, start=start, tuned=tuned, settings=settings, sources=sources, refit=refit,
+        corpus,
+        out,
+        given,
+        arch=arch,
+        start=start,
+        tuned=tuned,
+        settings=settings,
+        sources=sources,
+        refit=refit,
         resume=resume,
-        test=test, device=device, threads=threads,
-    )  # fmt: skip
+        test=test,
+        device=device,
+        threads=threads,
+    )
     if corpus != "toy":
         say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
 
@@ -222,8 +230,14 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
             known = network.vocab is not None and (word in network.vocab or word == "<pad>")
             bar = "█" * max(1, round(20 * abs(logit) / span))
             other = [] if calm is None else [f"{calm[k][1]:+.2f}", f"{calm[k][1] - calmer:+.2f}"]
-            table.add_row(word if known else f"{word} (unknown)", f"{logit:+.2f}", f"{logit - before:+.2f}",
-                          *other, bar, style="green" if logit > 0 else "red")  # fmt: skip
+            table.add_row(
+                word if known else f"{word} (unknown)",
+                f"{logit:+.2f}",
+                f"{logit - before:+.2f}",
+                *other,
+                bar,
+                style="green" if logit > 0 else "red",
+            )
             before, calmer = logit, calmer if calm is None else calm[k][1]
         show(table)
     if quiet is not None:

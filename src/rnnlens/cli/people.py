@@ -70,12 +70,23 @@ def agree(
         for row in one.rows():
             table.add_row(*row)
         show(table)
-        table = table_of("lexicon", "average precision", "by chance", "same sign", "modifiers",
-                         title=f"{one.name}: modifiers of lexicons in the order of |strength|")  # fmt: skip
+        table = table_of(
+            "lexicon",
+            "average precision",
+            "by chance",
+            "same sign",
+            "modifiers",
+            title=f"{one.name}: modifiers of lexicons in the order of |strength|",
+        )
         for name, ranking in one.rankings.items():
             sign = "–" if ranking.same_sign is None else f"{100 * ranking.same_sign:.0f} %"
-            table.add_row(name, f"{ranking.average_precision:.2f}", f"{ranking.chance:.3f}", sign,
-                          f"{ranking.modifiers:,} of {ranking.words:,}")  # fmt: skip
+            table.add_row(
+                name,
+                f"{ranking.average_precision:.2f}",
+                f"{ranking.chance:.3f}",
+                sign,
+                f"{ranking.modifiers:,} of {ranking.words:,}",
+            )
         if one.rankings:
             show(table)
     table = table_of(*FURTHEST, title=f"{found.scores[-1].name}: words on which it differs most")

@@ -60,8 +60,9 @@ def baselines(
     split = "test" if test else "validation"
     table = table_of("model", "parameters", f"{split} accuracy", "loss", title=repr(data))
     for row in fit_baselines(data, words, out, settings=settings, refit=refit, test=test, seed=seed, device=device):
-        table.add_row(TITLES[row["model"]], f"{row['parameters']:,}", f"{100 * row['accuracy']:.2f} %",
-                      f"{row['loss']:.3f}")  # fmt: skip
+        table.add_row(
+            TITLES[row["model"]], f"{row['parameters']:,}", f"{100 * row['accuracy']:.2f} %", f"{row['loss']:.3f}"
+        )
     show(table)
     strongest = ", ".join(f"{m['word']} {m['strength']:+.2f} (τ {m['tau']:.1f})" for m in row["modifiers"][:12])
     say(f"strongest modifiers: {strongest}")
@@ -133,9 +134,20 @@ def sweep(
     words = read_modifiers(modifiers, most) if modifiers else None
     with watched(models, trials) as told:
         chosen = run_sweep(
-            corpus, models, trials, out, engine=engine, storage=storage, jobs=jobs, resume=resume, seed=seed,
-            modifiers=words, device=device, earlier=earlier, told=told,
-        )  # fmt: skip
+            corpus,
+            models,
+            trials,
+            out,
+            engine=engine,
+            storage=storage,
+            jobs=jobs,
+            resume=resume,
+            seed=seed,
+            modifiers=words,
+            device=device,
+            earlier=earlier,
+            told=told,
+        )
     for name in models:
         if name in chosen["models"]:
             top = chosen["models"][name]
@@ -203,9 +215,20 @@ def reproduce(
 
     words = read_modifiers(modifiers, most) if modifiers else None
     results = run_reproduction(
-        corpus, out, models=models_of(model), seeds=seeds, settings=settings, modifiers=words, most=most, trials=trials,
-        balance=balance, engine=engine, jobs=jobs, device=device, told=lambda note: say(note, flush=True),
-    )  # fmt: skip
+        corpus,
+        out,
+        models=models_of(model),
+        seeds=seeds,
+        settings=settings,
+        modifiers=words,
+        most=most,
+        trials=trials,
+        balance=balance,
+        engine=engine,
+        jobs=jobs,
+        device=device,
+        told=lambda note: say(note, flush=True),
+    )
     say(table_text(results["table"]), lines=True)
     for name, draw in (("table", figures.table), ("architectures", figures.architectures)):
         if results[name]:

@@ -62,8 +62,11 @@ def check_folder(folder: Path | str, kind: FolderKind | None = None) -> None:
                 f"{quoted(str(folder), 200)} is not empty, it holds {quoted(there[0])}: choose another folder"
             )
         foreign = [name for name in there if name not in kind.files or not is_ordinary(folder / name)]
-        marked = [name for name, mark in kind.marks.items() if name in there and name not in foreign
-                  and _holds(folder / name, mark)]  # fmt: skip
+        marked = [
+            name
+            for name, mark in kind.marks.items()
+            if name in there and name not in foreign and _holds(folder / name, mark)
+        ]
     if foreign or not marked:
         found = quoted((foreign or there)[0])
         raise RnnlensError(

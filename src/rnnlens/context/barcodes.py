@@ -57,9 +57,12 @@ class Barcode(Shown):
     def _facts(self) -> Facts:
         means = float(self.positive.mean()), float(self.negative.mean())
         return [
-            ("of", self.name), ("kind", self.kind), ("changes valence by", f"{100 * self.share:+.0f} %"),
-            ("mean on positive words", means[0]), ("mean on negative words", means[1]),
-        ]  # fmt: skip
+            ("of", self.name),
+            ("kind", self.kind),
+            ("changes valence by", f"{100 * self.share:+.0f} %"),
+            ("mean on positive words", means[0]),
+            ("mean on negative words", means[1]),
+        ]
 
     def _drawing(self) -> str:
         return sticks_svg([("positive words", self.positive.tolist()), ("negative words", self.negative.tolist())])

@@ -55,11 +55,12 @@ class Bilinear(Shown):
 
     def _facts(self) -> Facts:
         return [
-            ("terms", self.rank), ("fitted to", f"{self.n:,} modifiers"),
+            ("terms", self.rank),
+            ("fitted to", f"{self.n:,} modifiers"),
             ("explained with 1, 2, … terms", percents(self.explained.tolist()[:5])),
             ("on words held out", percents(self.held_out.tolist()[:5])),
             ("at most possible", percents(self.bound.tolist()[:5])),
-        ]  # fmt: skip
+        ]
 
     def __repr__(self) -> str:
         shares = ", ".join(f"{100 * x:.1f} %" for x in self.explained[: self.rank].tolist())
@@ -68,9 +69,14 @@ class Bilinear(Shown):
 
 @torch.no_grad()
 def fit_bilinear(
-    network: Network, line: LineAttractor, modifiers: Modifiers, rank: int = 3, most: int = 10, seed: int = 0,
+    network: Network,
+    line: LineAttractor,
+    modifiers: Modifiers,
+    rank: int = 3,
+    most: int = 10,
+    seed: int = 0,
     rows: Tensor | None = None,
-) -> Bilinear:  # fmt: skip
+) -> Bilinear:
     """Fit the model to the 400 words of largest norm (or the given rows of the table), with 1 … `most` terms."""
     line.check_blank()
     rows = modifiers.norm.argsort(descending=True)[:MOST] if rows is None else rows
@@ -88,9 +94,13 @@ def fit_bilinear(
     size = torch.linalg.svdvals(Y).square()
     rank, most = min(rank, len(m)), len(m)
     return Bilinear(
-        m[:rank].to(line.h_star), A[:rank].to(line.h_star), _explained(X, Y, m, A),
-        _explained(X[held], Y[held], m_kept, A_kept), (size.cumsum(0) / size.sum())[:most], len(rows),
-    )  # fmt: skip
+        m[:rank].to(line.h_star),
+        A[:rank].to(line.h_star),
+        _explained(X, Y, m, A),
+        _explained(X[held], Y[held], m_kept, A_kept),
+        (size.cumsum(0) / size.sum())[:most],
+        len(rows),
+    )
 
 
 def _reduced_rank(X: Tensor, Y: Tensor, rank: int) -> tuple[Tensor, Tensor]:

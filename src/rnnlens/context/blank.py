@@ -73,9 +73,11 @@ class BlankInput(Shown):
 
     def _facts(self) -> Facts:
         return [
-            (f"change over the first {BLANKS}, logits", self.first), (f"over {BLANKS} more", self.then),
-            ("largest without a warning", self.limit), (f"spread after 0, {BLANKS}, {2 * BLANKS}", list(self.spread)),
-        ]  # fmt: skip
+            (f"change over the first {BLANKS}, logits", self.first),
+            (f"over {BLANKS} more", self.then),
+            ("largest without a warning", self.limit),
+            (f"spread after 0, {BLANKS}, {2 * BLANKS}", list(self.spread)),
+        ]
 
 
 @torch.no_grad()

@@ -26,9 +26,11 @@ class ExponentialFit(Shown):
     def _facts(self) -> Facts:
         known = self.tau[~self.tau.isnan()]
         return [
-            ("series", self.tau.numel()), ("of which decay", known.numel()),
-            ("τ, median", float(known.median()) if known.numel() else None), ("R², median", float(self.r2.median())),
-        ]  # fmt: skip
+            ("series", self.tau.numel()),
+            ("of which decay", known.numel()),
+            ("τ, median", float(known.median()) if known.numel() else None),
+            ("R², median", float(self.r2.median())),
+        ]
 
 
 @torch.no_grad()

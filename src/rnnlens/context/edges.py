@@ -38,8 +38,12 @@ class Beginning(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `beginning`."""
-        return {"barcode": self.barcode.to_dict(), "path": self.path.tolist(), "distance": self.distance.tolist(),
-                "interventions": self.interventions}  # fmt: skip
+        return {
+            "barcode": self.barcode.to_dict(),
+            "path": self.path.tolist(),
+            "distance": self.distance.tolist(),
+            "interventions": self.interventions,
+        }
 
     def _facts(self) -> Facts:
         return [
@@ -106,11 +110,12 @@ class Ending(Shown):
     def _facts(self) -> Facts:
         ratio = float(self.ratio.median())
         return [
-            ("words", len(self.words)), ("steady / initial effect, median", ratio),
+            ("words", len(self.words)),
+            ("steady / initial effect, median", ratio),
             ("the same without the line's own growth", ratio / self.growth),
             ("settles within, median", f"{float(self.settled.double().median()):.0f} blank inputs"),
             ("timescales of the two strongest modes", self.modes.to_dict()["strongest_timescales"]),
-        ]  # fmt: skip
+        ]
 
     def _drawing(self) -> str:
         return self.modes._drawing()
@@ -160,10 +165,11 @@ class EndingModes(Shown):
     def _facts(self) -> Facts:
         found = self.to_dict()
         return [
-            ("units", len(self.change)), ("neither integrating nor fast", int(self.eligible.sum())),
+            ("units", len(self.change)),
+            ("neither integrating nor fast", int(self.eligible.sum())),
             ("timescales of the two strongest", found["strongest_timescales"]),
             ("what they change at once", [found["change"][i] for i in self.strongest]),
-        ]  # fmt: skip
+        ]
 
     def _drawing(self) -> str:
         return lines_svg(list(zip(self.words, self.transients.tolist(), strict=True))[:4])
@@ -171,9 +177,13 @@ class EndingModes(Shown):
 
 @torch.no_grad()
 def ending(
-    network: Network, line: LineAttractor, probes: Probes, steps: int = 50, fastest: float = 5.0,
+    network: Network,
+    line: LineAttractor,
+    probes: Probes,
+    steps: int = 50,
+    fastest: float = 5.0,
     examples: Sequence[str] = ("awesome", "good", "bad", "awful"),
-) -> Ending:  # fmt: skip
+) -> Ending:
     """Transients of the probe words on the readout, and the modes that carry them (Fig. 9c, d; Supp. E).
 
     fastest: modes with a shorter timescale are the modifiers'; modes slower than `steps` words integrate.
@@ -185,10 +195,13 @@ def ending(
     off = (transients - last.unsqueeze(1)).abs() > 0.05 * (first - last).abs().unsqueeze(1).clamp(min=1e-12)
     settled = (off * torch.arange(1, steps + 2, device=off.device)).amax(1)
     return Ending(
-        probes.words, transients, last / torch.where(first == 0, torch.ones_like(first), first), settled,
+        probes.words,
+        transients,
+        last / torch.where(first == 0, torch.ones_like(first), first),
+        settled,
         abs(line.integration_eigenvalue) ** steps,
         _ending_modes(network, line, probes, steps, fastest, examples),
-    )  # fmt: skip
+    )
 
 
 def _transients(network: Network, h: Tensor, e: Tensor, steps: int, keep: Tensor | None = None) -> Tensor:
@@ -234,8 +247,14 @@ def _ending_modes(
     keep = torch.eye(len(modes), dtype=modes.J.dtype, device=modes.J.device)
     keep = keep - (modes.right[:, rows] @ modes.left[rows]).real
     return EndingModes(
-        modes, times, modes.eigenvalues[first], change, eligible, strongest,
-        torch.stack(course) if course else change.new_zeros(0, steps + 1), known,
+        modes,
+        times,
+        modes.eigenvalues[first],
+        change,
+        eligible,
+        strongest,
+        torch.stack(course) if course else change.new_zeros(0, steps + 1),
+        known,
         _transients(network, line.h_star, shown, steps),
         _transients(network, line.h_star, shown, steps, keep.to(line.h_star.dtype)),
-    )  # fmt: skip
+    )

@@ -55,9 +55,20 @@ def find_modifiers(
     errors = torch.stack([found.from_probes, found.from_places, training])
     check_measured(strength=found.strength, error=errors, valence=found.valence, norm=norm)
     measured = table_of(
-        network, line, probes, ids, strength=found.strength, errors=errors, valence=found.valence, own=found.own,
-        moves=found.moves, norm=norm, on_positive=positive, on_negative=negative, tau=torch.full_like(norm, torch.nan),
-    )  # fmt: skip
+        network,
+        line,
+        probes,
+        ids,
+        strength=found.strength,
+        errors=errors,
+        valence=found.valence,
+        own=found.own,
+        moves=found.moves,
+        norm=norm,
+        on_positive=positive,
+        on_negative=negative,
+        tau=torch.full_like(norm, torch.nan),
+    )
     return replace(measured, tau=_taus(measured))
 
 
@@ -85,8 +96,15 @@ def _consensus(found: list[Modifiers]) -> Modifiers:
     expected = errors[:, 2].square().mean(0)
     training = ((PRIOR_SEEDS * expected + apart) / (PRIOR_SEEDS + k - 1) / k).sqrt()
     return replace(
-        first, strength=strength.mean(0), own=all_of("own").mean(0), moves=all_of("moves").mean(0),
-        valence=all_of("valence").mean(0), norm=all_of("norm").mean(0), on_positive=all_of("on_positive").mean(0),
-        on_negative=all_of("on_negative").mean(0), tau=tau.nanmean(0), members=tuple(found),
+        first,
+        strength=strength.mean(0),
+        own=all_of("own").mean(0),
+        moves=all_of("moves").mean(0),
+        valence=all_of("valence").mean(0),
+        norm=all_of("norm").mean(0),
+        on_positive=all_of("on_positive").mean(0),
+        on_negative=all_of("on_negative").mean(0),
+        tau=tau.nanmean(0),
+        members=tuple(found),
         errors=torch.stack([*(errors[:, part].square().mean(0).sqrt() / k**0.5 for part in (0, 1)), training]),
-    )  # fmt: skip
+    )

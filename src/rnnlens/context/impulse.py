@@ -68,10 +68,12 @@ class Impulse(Shown):
     def _facts(self) -> Facts:
         found = self.to_dict()
         return [
-            ("word", self.word), ("distance from the line", found["distance"][0]),
+            ("word", self.word),
+            ("distance from the line", found["distance"][0]),
             (f"after {len(self.distance) - 1} blank inputs", found["distance"][-1]),
-            ("timescale τ, words", found["tau"]), ("R² of the exponential", found["r2"]),
-        ]  # fmt: skip
+            ("timescale τ, words", found["tau"]),
+            ("R² of the exponential", found["r2"]),
+        ]
 
     def _drawing(self) -> str:
         found = self.to_dict()
@@ -127,8 +129,12 @@ class Timescales(Shown):
         }
 
     def _facts(self) -> Facts:
-        return [("modifiers", len(self.words)), ("mean τ of each component, words", self.mean()),
-                ("median", self.median()), ("how many decay", self.to_dict()["decaying"])]  # fmt: skip
+        return [
+            ("modifiers", len(self.words)),
+            ("mean τ of each component, words", self.mean()),
+            ("median", self.median()),
+            ("how many decay", self.to_dict()["decaying"]),
+        ]
 
     def _drawing(self) -> str:
         head = ["word", *(f"τ {p + 1}" for p in range(self.tau.shape[1]))]

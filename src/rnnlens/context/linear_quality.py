@@ -36,8 +36,12 @@ class LinearQuality(Shown):
 
     def _facts(self) -> Facts:
         states, words = self.linear.shape
-        return [("states", states), ("words", words), ("agreement, 1 is exact", self.agreement),
-                ("the paper's ratio", self.ratio)]  # fmt: skip
+        return [
+            ("states", states),
+            ("words", words),
+            ("agreement, 1 is exact", self.agreement),
+            ("the paper's ratio", self.ratio),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -149,10 +149,18 @@ def mode_removal(
         rotated.append(curve(other, ordered(other) if units is None else chosen)[1])
     shorter = _without(deflection, modes, [chosen[:k] for k in range(len(chosen) + 1)], kind)
     return ModeRemoval(
-        modes, kind, order, what, chosen, remaining, found, reference,
-        torch.stack(random), torch.stack(rotated),
+        modes,
+        kind,
+        order,
+        what,
+        chosen,
+        remaining,
+        found,
+        reference,
+        torch.stack(random),
+        torch.stack(rotated),
         shorter.flatten(1).norm(dim=1) / deflection.norm(),
-    )  # fmt: skip
+    )
 
 
 def _check(order: str, what: str, modes: Modes) -> None:

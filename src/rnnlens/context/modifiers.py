@@ -217,9 +217,11 @@ class Modifiers(Shown):
 
     def _facts(self) -> Facts:
         return [
-            ("words", len(self)), ("modifiers", len(self.selected)), ("networks", self.networks),
+            ("words", len(self)),
+            ("modifiers", len(self.selected)),
+            ("networks", self.networks),
             ("unclear", sum(kind == "unclear" for kind in self.kinds)),
-        ]  # fmt: skip
+        ]
 
     def _drawing(self) -> str:
         names = ("word", "kind", "strength", "error", "valence", "norm", "tau", "count")

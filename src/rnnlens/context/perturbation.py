@@ -44,9 +44,13 @@ class Reviews:
 
     @classmethod
     def of(
-        cls, split: SplitLike, device: torch.device | str, max_words: int | None = None, width: int = 1024,
+        cls,
+        split: SplitLike,
+        device: torch.device | str,
+        max_words: int | None = None,
+        width: int = 1024,
         held: int | None = None,
-    ) -> Reviews:  # fmt: skip
+    ) -> Reviews:
         """width: how many numbers a network keeps for a word, as gates and state; held: words to keep, at most."""
         # On a GPU few large batches, since every step of a scan costs a launch, in a sixth of its memory at most; on a
         # CPU what fits its cache.
@@ -143,8 +147,9 @@ class Difference(Shown):
         return [
             ("accuracy", f"{100 * self.accuracy:.2f} %, before {100 * self.before:.2f} %"),
             ("difference, points", f"{100 * self.difference:+.2f} (95 %: {low} … {high})"),
-            ("McNemar's p", self.p), ("reviews lost, won, of", [self.lost, self.won, self.n]),
-        ]  # fmt: skip
+            ("McNemar's p", self.p),
+            ("reviews lost, won, of", [self.lost, self.won, self.n]),
+        ]
 
     def __repr__(self) -> str:
         low, high = (100 * x for x in self.interval)
@@ -218,8 +223,10 @@ class Perturbations(Shown):
 
     def _facts(self) -> Facts:
         facts: list[tuple[str, object]] = [
-            ("reviews", self.n), ("accuracy", f"{100 * self.accuracy:.2f} %"), ("words shuffled", repr(self.shuffled)),
-        ]  # fmt: skip
+            ("reviews", self.n),
+            ("accuracy", f"{100 * self.accuracy:.2f} %"),
+            ("words shuffled", repr(self.shuffled)),
+        ]
         facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in self.removed.items()]
         for name, draws in (("random subspaces", self.random), ("other words' subspaces", self.words)):
             for rank, found in draws.items():

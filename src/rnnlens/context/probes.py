@@ -50,9 +50,10 @@ class Probes(Shown):
         return cls(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
 
     def _facts(self) -> Facts:
-        return [(f"{len(words)} {side}", [*words[:12], *(["…"] if len(words) > 12 else [])])
-                for side, words in (("positive", self.positive), ("negative", self.negative))] + [
-                    ("source", self.source)]  # fmt: skip
+        return [
+            (f"{len(words)} {side}", [*words[:12], *(["…"] if len(words) > 12 else [])])
+            for side, words in (("positive", self.positive), ("negative", self.negative))
+        ] + [("source", self.source)]
 
     def inputs(self, network: Network) -> Tensor:
         """Embedded, (n⁺ + n⁻, D)."""
@@ -92,9 +93,10 @@ class Probes(Shown):
         order = order[order != corpus.vocab.unk]
         n = min(n, len(order) // 2)
         return cls(
-            tuple(words[i] for i in order[::-1][:n]), tuple(words[i] for i in order[:n]),
+            tuple(words[i] for i in order[::-1][:n]),
+            tuple(words[i] for i in order[:n]),
             "logistic regression on the training reviews",
-        )  # fmt: skip
+        )
 
     @classmethod
     def from_network(cls, network: Network, line: LineAttractor, n: int = 100, common: int = 5_000) -> Probes:
@@ -109,9 +111,10 @@ class Probes(Shown):
         order = effect.argsort(descending=True)
         words = network.vocab.decode(ids.tolist())
         return cls(
-            tuple(words[i] for i in order[:n].tolist()), tuple(words[i] for i in order.flip(0)[:n].tolist()),
+            tuple(words[i] for i in order[:n].tolist()),
+            tuple(words[i] for i in order.flip(0)[:n].tolist()),
             "the network's own linear effects at h*",
-        )  # fmt: skip
+        )
 
     def known_to(self, network: Network) -> Probes:
         """Those that a network knows."""

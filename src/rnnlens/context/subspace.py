@@ -80,8 +80,11 @@ class Subspace(Shown):
         }
 
     def _facts(self) -> Facts:
-        return [("components", self.rank), ("share of variance", percents(self.explained[: self.rank].tolist())),
-                ("fitted to", f"{len(self.words):,} modifiers")]  # fmt: skip
+        return [
+            ("components", self.rank),
+            ("share of variance", percents(self.explained[: self.rank].tolist())),
+            ("fitted to", f"{len(self.words):,} modifiers"),
+        ]
 
     def _drawing(self) -> str:
         rows = zip(self.words, self.kinds, self.coordinates.tolist(), strict=True)
@@ -95,9 +98,13 @@ class Subspace(Shown):
 
 @torch.no_grad()
 def fit_subspace(
-    network: Network, line: LineAttractor, modifiers: Modifiers, rank: int | None = 3, rows: Tensor | None = None,
+    network: Network,
+    line: LineAttractor,
+    modifiers: Modifiers,
+    rank: int | None = 3,
+    rows: Tensor | None = None,
     without: Tensor | None = None,
-) -> Subspace:  # fmt: skip
+) -> Subspace:
     """Centred PCA of the modifiers' deflections with the line's own direction taken out.
 
     rank: how many components; None: all there are, at most 10. rows: which of the words; by default the strongest 400.
@@ -127,10 +134,16 @@ def fit_subspace(
     variance = size.square()
     dtype = line.h_star.dtype
     return Subspace(
-        axes[:rank].to(dtype), (variance / variance.sum()).to(dtype), (size / len(rows) ** 0.5).to(dtype),
-        mean.to(dtype), line.h_star, line.valence, [modifiers.words[i] for i in rows.tolist()],
-        (deflections @ axes[:rank].t()).to(dtype), [modifiers.kinds[i] for i in rows.tolist()],
-    )  # fmt: skip
+        axes[:rank].to(dtype),
+        (variance / variance.sum()).to(dtype),
+        (size / len(rows) ** 0.5).to(dtype),
+        mean.to(dtype),
+        line.h_star,
+        line.valence,
+        [modifiers.words[i] for i in rows.tolist()],
+        (deflections @ axes[:rank].t()).to(dtype),
+        [modifiers.kinds[i] for i in rows.tolist()],
+    )
 
 
 def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None = None) -> Network:

@@ -136,8 +136,9 @@ class _Wholes:
                 n = lengths[block.documents]
                 long = np.flatnonzero(chosen[block.documents] & (n >= RUN))
                 start, n = block.ends[long] - n[long], n[long]
-                rows.append(np.stack([block.spans(start, np.full_like(n, RUN)), n.astype(np.uint64),
-                                      block.spans(start, n)]))  # fmt: skip
+                rows.append(
+                    np.stack([block.spans(start, np.full_like(n, RUN)), n.astype(np.uint64), block.spans(start, n)])
+                )
         first, n, whole = np.concatenate(rows, axis=1)
         self.texts = _Hashes(whole)
         pairs = np.unique(np.stack([first, n], 1), axis=0)

@@ -63,9 +63,13 @@ def synthetic_corpus(language: Language | str = "hard", seed: int = 0) -> tuple[
     about = {"source": "synthetic", "language": asdict(language), "seed": seed}
     vocab = Vocab(truth.words, counts)
     corpus = Corpus(
-        vocab, splits["train"], splits.get("validation"), splits.get("test"), about,
+        vocab,
+        splits["train"],
+        splits.get("validation"),
+        splits.get("test"),
+        about,
         fingerprint=content_fingerprint(vocab, splits),
-    )  # fmt: skip
+    )
     reader = float(((sums["train"].expected > 0) == (splits["train"].labels > 0)).mean())
     bayes = float((1 / (1 + np.exp(-np.abs(sums["train"].full)))).mean())
     return corpus, replace(truth, scale=scale, bayes=bayes, reader=reader, sums=sums)

@@ -107,8 +107,11 @@ class Vocab:
 
         `<pad>` is no word, and the other's `<unk>` is this one's, whatever its spelling. Counts are those of both
         together, None if either has none."""
-        spelled = dict.fromkeys(self.spelled(word) for i, word in enumerate(other.words)
-                                if word != PAD_WORD and not (i == other.unk and self.unk != PAD))  # fmt: skip
+        spelled = dict.fromkeys(
+            self.spelled(word)
+            for i, word in enumerate(other.words)
+            if word != PAD_WORD and not (i == other.unk and self.unk != PAD)
+        )
         words = Vocab([*self.words, *(word for word in spelled if word not in self)])
         if self.counts is None or other.counts is None:
             return words

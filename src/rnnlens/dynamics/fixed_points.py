@@ -108,8 +108,13 @@ class FixedPoints(Shown):
 
     def _facts(self) -> Facts:
         q = self.q.quantile(self.q.new_tensor([0.5, 0.95])).tolist() if len(self) else []
-        return [("mode", self.mode), ("starts", len(self)), ("converged", int(self.converged.sum())),
-                ("q, median and 95 %", [f"{x:.1e}" for x in q]), ("tolerance", f"{self.tolerance:.1e}")]  # fmt: skip
+        return [
+            ("mode", self.mode),
+            ("starts", len(self)),
+            ("converged", int(self.converged.sum())),
+            ("q, median and 95 %", [f"{x:.1e}" for x in q]),
+            ("tolerance", f"{self.tolerance:.1e}"),
+        ]
 
     def __repr__(self) -> str:
         q = self.q.median().item() if len(self) else 0.0
@@ -157,9 +162,18 @@ def find_fixed_points(
     q = torch.cat([energy(exact.take(rows).residual(h[rows].to(dtype)).double()) for rows in chunks])
     inside = _problem(network, e).inside(h)  # where the network cannot be is never an answer
     points = FixedPoints(
-        network, h, q, (q <= tolerance) & inside, iterations, starts, e, mode, tolerance, torch.ones_like(iterations),
+        network,
+        h,
+        q,
+        (q <= tolerance) & inside,
+        iterations,
+        starts,
+        e,
+        mode,
+        tolerance,
+        torch.ones_like(iterations),
         _typical(starts - h),
-    )  # fmt: skip
+    )
     if mode == "slow":
         points = replace(points, converged=points.converged | ((points.slowness < SLOW) & inside))
     return points

@@ -143,10 +143,13 @@ class LineAttractor(Shown):
         value = self.integration_eigenvalue
         return [
             ("a line", "yes" if self.is_line else "no: the slow points are not one-dimensional"),
-            ("a curve explains", percents([self.explained])), ("a straight line", percents([self.pc1_variance])),
-            ("logits", f"{self.range[0]:.1f} … {self.range[1]:.1f}"), ("integration eigenvalue", f"{value.real:.4f}"),
-            ("alignment with the readout", self.readout_alignment), ("thickness", self.thickness),
-        ]  # fmt: skip
+            ("a curve explains", percents([self.explained])),
+            ("a straight line", percents([self.pc1_variance])),
+            ("logits", f"{self.range[0]:.1f} … {self.range[1]:.1f}"),
+            ("integration eigenvalue", f"{value.real:.4f}"),
+            ("alignment with the readout", self.readout_alignment),
+            ("thickness", self.thickness),
+        ]
 
     def __repr__(self) -> str:
         low, high = self.range

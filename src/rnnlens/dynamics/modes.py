@@ -45,9 +45,11 @@ class Modes(Shown):
         pairs = sum(len(unit) == 2 for unit in self.units)
         value = complex(self.eigenvalues[self.integration])
         return [
-            ("modes", len(self)), ("conjugate pairs", pairs), ("nearest to 1", f"{value.real:.4f} {value.imag:+.4f}i"),
+            ("modes", len(self)),
+            ("conjugate pairs", pairs),
+            ("nearest to 1", f"{value.real:.4f} {value.imag:+.4f}i"),
             ("slowest timescales, steps", [f"{tau:.1f}" for tau in self.timescales[:6].tolist()]),
-        ]  # fmt: skip
+        ]
 
     @property
     def timescales(self) -> Tensor:

@@ -14,9 +14,14 @@ from rnnlens.training.batches import token_batches
 
 @torch.no_grad()
 def visited_states(
-    network: Network, corpus: CorpusLike | SplitLike | None = None, n: int = 10_000, seed: int = 0,
-    max_words: int | None = None, length: int = 50, tokens: int = 2**16,
-) -> Tensor:  # fmt: skip
+    network: Network,
+    corpus: CorpusLike | SplitLike | None = None,
+    n: int = 10_000,
+    seed: int = 0,
+    max_words: int | None = None,
+    length: int = 50,
+    tokens: int = 2**16,
+) -> Tensor:
     """n states (n, N) after words of a corpus's reviews; without a corpus, after random words of the vocabulary.
 
     corpus: a split, or a corpus (its test split if it has one, else its training split). Places (review, word) are

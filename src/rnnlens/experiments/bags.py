@@ -50,9 +50,14 @@ def fit_baselines(
         fitted.save(Path(out) / model)
         accuracy, loss = judge(fitted.decision_function(split), np.asarray(split.labels))
         row = {
-            "model": model, "parameters": fitted.model_.shape.parameters, "split": name, "accuracy": accuracy,
-            "loss": loss, "settings": options, "modifiers": fitted.modifier_rows(20),
-        }  # fmt: skip
+            "model": model,
+            "parameters": fitted.model_.shape.parameters,
+            "split": name,
+            "accuracy": accuracy,
+            "loss": loss,
+            "settings": options,
+            "modifiers": fitted.modifier_rows(20),
+        }
         rows.append(row)
         yield row
     about = {"corpus": fitted_on.fingerprint, "seed": seed, "modifiers": modifiers}

@@ -51,8 +51,9 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
     accuracy = run.accuracy
     facts += [("parameters", f"{run.results['network']['parameters']:,}"), ("words", f"{len(run.vocab):,}")]
     facts += [(f"{name} fingerprint", run.provenance[name][:12]) for name in ("weights", "vocabulary")]
-    facts += [(f"{name} accuracy", f"{100 * value:.2f} %") for name, value in accuracy.items()
-              if isinstance(value, float)]  # fmt: skip
+    facts += [
+        (f"{name} accuracy", f"{100 * value:.2f} %") for name, value in accuracy.items() if isinstance(value, float)
+    ]
     facts += [
         (f"{split} accuracy, {name}", f"{100 * part['accuracy']:.2f} % of {part['n']:,} reviews")
         for split in ("validation", "test")

@@ -109,13 +109,18 @@ class Ledger:
     def rows(self) -> list[dict[str, Any]]:
         """The finished trials, as `run_trials` would have written them."""
         return [
-            {"model": self.model, "seed": self.seed, "trial": trial.number,
-             "parameters": parameters(self.model, self.seed, trial.number),
-             "accuracy": trial.value,
-             **dict.fromkeys(("loss", "reviews", "seconds", "error")),
-             **{name: trial.user_attrs[name] for name in KEPT if name in trial.user_attrs}}
-            for trial in self.trials() if trial.state.is_finished()
-        ]  # fmt: skip
+            {
+                "model": self.model,
+                "seed": self.seed,
+                "trial": trial.number,
+                "parameters": parameters(self.model, self.seed, trial.number),
+                "accuracy": trial.value,
+                **dict.fromkeys(("loss", "reviews", "seconds", "error")),
+                **{name: trial.user_attrs[name] for name in KEPT if name in trial.user_attrs},
+            }
+            for trial in self.trials()
+            if trial.state.is_finished()
+        ]
 
     def others(self, most: int) -> int:
         """How many trials below `most` others are at work on."""

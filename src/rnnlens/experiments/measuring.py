@@ -43,9 +43,10 @@ def take_apart(run: Run, corpus: Any, device: str | None, starts: int = 2_000) -
         _, line, _, through = find_line(network, states)
         blank = blank_input(network, states)
     results = {
-        "accuracy": run.results["accuracy"], "warnings": warnings_of(blank, line, network),
+        "accuracy": run.results["accuracy"],
+        "warnings": warnings_of(blank, line, network),
         "line": {"explained": line.explained, "through": through, "is_line": line.is_line},
-    }  # fmt: skip
+    }
     return Opened(network, line, results)
 
 
@@ -61,9 +62,14 @@ def reading(logits: np.ndarray, plain: np.ndarray, expected: np.ndarray) -> dict
 
 @torch.no_grad()
 def measure_causes(
-    network: Network, line: LineAttractor, modifiers: Modifiers, corpus: Any, truth: Truth, draws: int = 3,
+    network: Network,
+    line: LineAttractor,
+    modifiers: Modifiers,
+    corpus: Any,
+    truth: Truth,
+    draws: int = 3,
     seed: int = 0,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """How the test documents are read before and after the modifier subspace is projected out, with several ranks, and
     after random subspaces and those of other words: removing it should remove the modification and nothing else."""
     split, sums = corpus.test, truth.sums["test"]
@@ -84,12 +90,10 @@ def measure_causes(
     others = other_words(network, line, modifiers, wide.take(min(3, wide.rank)), seed, draws)
     return {
         "before": {**start, "accuracy": _accuracy(before, split.labels)},
-        "removed": {
-            str(rank): removed(project_out(network, wide.take(rank))) for rank in RANKS if rank <= wide.rank
-        },
+        "removed": {str(rank): removed(project_out(network, wide.take(rank))) for rank in RANKS if rank <= wide.rank},
         "random": [removed(project_out(network, V, wide.h_star)) for V in random],
         "other_words": [removed(project_out(network, other.take(3))) for other in others if other.rank >= 3],
-    }  # fmt: skip
+    }
 
 
 def _accuracy(logits: np.ndarray, labels: np.ndarray) -> float:

@@ -123,11 +123,12 @@ def collect(out: Path | str, data: Corpus, models: Sequence[str], seeds: int) ->
                 "shuffled": [one.to_dict() for one in shuffled[model]],
                 "phrases": [about["phrases"] for about in abouts[model]],
             }
-            for model in ARCHITECTURES if model in models
+            for model in ARCHITECTURES
+            if model in models
         },
         "settings": {model: abouts[model][0]["settings"] for model in models},
         "provenance": {"corpus": data.fingerprint, "source": data.about.get("source"), "seeds": seeds},
-    }  # fmt: skip
+    }
 
 
 # --- one model --------------------------------------------------------------------------------------------------------
@@ -186,8 +187,13 @@ def one_model(
         phrases = probe_phrases(trained)
         size = sum(p.numel() for p in trained.parameters())
     accuracy, loss = judge(logits, data.test.labels)
-    about |= {"accuracy": accuracy, "loss": loss, "phrases": phrases, "parameters": size,
-              "seconds": round(time.monotonic() - since, 2)}  # fmt: skip
+    about |= {
+        "accuracy": accuracy,
+        "loss": loss,
+        "phrases": phrases,
+        "parameters": size,
+        "seconds": round(time.monotonic() - since, 2),
+    }
     write_tensors(folder / OUTCOME, {"logits": logits, "shuffled": disordered}, about)
     return about
 
@@ -218,15 +224,31 @@ def _searched(
     from rnnlens.experiments.sweep import sweep
 
     given = words if "comw" in model else None
-    found = sweep(corpus, [model], trials, out / "sweep" / model, engine=engine, jobs=jobs, resume=True,  # type: ignore[arg-type]
-                  modifiers=given, device=device)  # fmt: skip
+    found = sweep(
+        corpus,
+        [model],
+        trials,
+        out / "sweep" / model,
+        engine=engine,  # type: ignore[arg-type]
+        jobs=jobs,
+        resume=True,
+        modifiers=given,
+        device=device,
+    )
     return found["models"][model]
 
 
 def _found_here(
-    corpus: str, out: Path, settings: dict[str, Any], seeds: int, most: int, start: Any, jobs: int, device: str | None,
+    corpus: str,
+    out: Path,
+    settings: dict[str, Any],
+    seeds: int,
+    most: int,
+    start: Any,
+    jobs: int,
+    device: str | None,
     told: Callable[[str], None],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Modifiers that GRUs trained on the training reviews alone agree on; those found before, if they were found in
     the same way."""
     listed = out / "words.json"
@@ -281,10 +303,20 @@ def main(arguments: list[str] | None = None) -> None:
         check_options("reproduce", vars(asked))
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
         results = reproduce(
-            asked.corpus, asked.out, models=models_of(asked.model), seeds=asked.seeds, settings=asked.settings,
-            modifiers=words, most=asked.most, trials=asked.trials, balance=asked.balance, engine=asked.engine,
-            jobs=asked.jobs, device=asked.device, told=lambda note: say(note, flush=True),
-        )  # fmt: skip
+            asked.corpus,
+            asked.out,
+            models=models_of(asked.model),
+            seeds=asked.seeds,
+            settings=asked.settings,
+            modifiers=words,
+            most=asked.most,
+            trials=asked.trials,
+            balance=asked.balance,
+            engine=asked.engine,
+            jobs=asked.jobs,
+            device=asked.device,
+            told=lambda note: say(note, flush=True),
+        )
         say(table_text(results["table"]), lines=True)
 
     sys.exit(exit_code_of(command))

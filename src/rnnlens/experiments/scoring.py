@@ -47,9 +47,11 @@ def agreement(found: np.ndarray, true: np.ndarray, seed: int = 0) -> dict[str, A
         return {"n": len(true), "r": None, "interval": None, "slope": None}
     interval = _bootstrap(lambda at: float(np.corrcoef(true[at], found[at])[0, 1]), len(true), seed)
     return {
-        "n": len(true), "r": float(np.corrcoef(true, found)[0, 1]), "interval": interval,
+        "n": len(true),
+        "r": float(np.corrcoef(true, found)[0, 1]),
+        "interval": interval,
         "slope": float(np.polyfit(true, found, 1)[0]),
-    }  # fmt: skip
+    }
 
 
 def kinds(called: list[str], share: np.ndarray, positive: np.ndarray) -> dict[str, Any]:
@@ -65,9 +67,11 @@ def kinds(called: list[str], share: np.ndarray, positive: np.ndarray) -> dict[st
     for c, t in zip(called, true, strict=True):
         table.setdefault(t, Counter())[c] += 1
     return {
-        "right": _mean(right[changes]), "called": int(named.sum()), "precision": _mean(positive[named]),
+        "right": _mean(right[changes]),
+        "called": int(named.sum()),
+        "precision": _mean(positive[named]),
         "table": {kind: dict(row) for kind, row in table.items()},
-    }  # fmt: skip
+    }
 
 
 def fading(found: np.ndarray, true: np.ndarray) -> dict[str, Any]:
@@ -77,10 +81,12 @@ def fading(found: np.ndarray, true: np.ndarray) -> dict[str, Any]:
     with np.errstate(invalid="ignore"):
         near = np.abs(found - true) <= NEAR * true
     return {
-        "n": len(true), "measured": _mean(known), "within": _mean(near),
+        "n": len(true),
+        "measured": _mean(known),
+        "within": _mean(near),
         "ratio": float(np.median(found[known] / true[known])) if known.any() else None,
         "r": _correlation(found[known], true[known]),
-    }  # fmt: skip
+    }
 
 
 def within(found: np.ndarray, true: np.ndarray, error: np.ndarray) -> float | None:
@@ -101,27 +107,30 @@ def score_modifiers(found: Modifiers, truth: Truth, seed: int = 0) -> dict[str, 
     place[found.order.cpu().numpy()] = np.arange(len(ids))
     plain = truth.shift[ids] == 0
     return {
-        "words": len(ids), "modifiers": int(positive.sum()),
+        "words": len(ids),
+        "modifiers": int(positive.sum()),
         "average_precision": {
             name: ranking(size, positive, seed)
             for name, size in {"strength": np.abs(strength), "norm": norm, "order": -place}.items()
         },
         "strength": agreement(strength[factors], share[factors], seed),
-        "kinds": kinds([kind for kind, keep in zip(found.kinds, plain, strict=True) if keep], share[plain],
-                       positive[plain]),
+        "kinds": kinds(
+            [kind for kind, keep in zip(found.kinds, plain, strict=True) if keep], share[plain], positive[plain]
+        ),
         "tau": fading(tau[positive], truth.tau[ids[positive]]),
         "coverage": {
             "modifiers": within(strength[factors], share[factors], error[factors]),
             "other_words": within(strength[~positive], share[~positive], error[~positive]),
             "seeds": between_seeds(found),
         },
-    }  # fmt: skip
+    }
 
 
 def between_seeds(found: Modifiers) -> float | None:
     """Of a consensus: how often the strengths of two networks differ by at most 2 errors of their difference."""
-    strengths, errors = ([getattr(one, name).double().cpu().numpy() for one in found.members]
-                         for name in ("strength", "error"))  # fmt: skip
+    strengths, errors = (
+        [getattr(one, name).double().cpu().numpy() for one in found.members] for name in ("strength", "error")
+    )
     pairs = [(i, j) for i in range(found.networks) for j in range(i)] if found.members else []
     shares = [within(strengths[i], strengths[j], np.hypot(errors[i], errors[j])) for i, j in pairs]
     return float(np.mean([share for share in shares if share is not None])) if shares else None

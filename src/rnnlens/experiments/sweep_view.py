@@ -44,8 +44,14 @@ def table(
         rows.sort(key=lambda row: (-row["accuracy"], row["loss"]))
         for row in rows[:shown]:
             told = "  ".join(f"{name} {value}" for name, value in row["parameters"].items())
-            found.add_row(model, str(row["trial"]), f"{100 * row['accuracy']:.2f} %", f"{row['loss']:.3f}",
-                          f"{row['seconds'] or 0:.0f}", told)  # fmt: skip
+            found.add_row(
+                model,
+                str(row["trial"]),
+                f"{100 * row['accuracy']:.2f} %",
+                f"{row['loss']:.3f}",
+                f"{row['seconds'] or 0:.0f}",
+                told,
+            )
         busy = ", ".join(str(number) for of, number in running if of == model)
         if busy:
             found.add_row(model, busy, "running", "", "", "")

@@ -17,18 +17,27 @@ def toy_claims(toy: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         vars(claim)
         for claim in (
-            _reads(toy), _holds(toy), _line(toy), _integrates(toy), *_durations(toy), *_distances(toy),
-            *_aligned(toy), *_linear(toy), *_removal(toy),
+            _reads(toy),
+            _holds(toy),
+            _line(toy),
+            _integrates(toy),
+            *_durations(toy),
+            *_distances(toy),
+            *_aligned(toy),
+            *_linear(toy),
+            *_removal(toy),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _reads(toy: dict[str, Any]) -> Claim:
     off, phrase = max((abs(r["logit"] - r["target"]), r["phrase"]) for r in toy["phrases"])
     return Claim(
-        "the network reads every phrase as the language does (within 0.25)", off <= 0.25,
-        f"furthest off: “{phrase}”, by {off:.2f}", "phrases",
-    )  # fmt: skip
+        "the network reads every phrase as the language does (within 0.25)",
+        off <= 0.25,
+        f"furthest off: “{phrase}”, by {off:.2f}",
+        "phrases",
+    )
 
 
 def _holds(toy: dict[str, Any]) -> Claim:
@@ -59,8 +68,9 @@ def _integrates(toy: dict[str, Any]) -> Claim:
     return Claim(
         "one mode integrates: an eigenvalue within 0.02 of 1 at both operating points",
         all(abs(value - 1) <= 0.02 for value in found.values()),
-        ", ".join(f"{value.real:.4f} near h_{word}" for word, value in found.items()) + same, "modes",
-    )  # fmt: skip
+        ", ".join(f"{value.real:.4f} near h_{word}" for word, value in found.items()) + same,
+        "modes",
+    )
 
 
 def _durations(toy: dict[str, Any]) -> list[Claim]:
@@ -120,13 +130,17 @@ def _aligned(toy: dict[str, Any]) -> list[Claim]:
     return [
         Claim(
             "`extremely` deflects the state most along a mode that decays within a step",
-            fast[2] <= 1, text["extremely"], "mode_angles",
+            fast[2] <= 1,
+            text["extremely"],
+            "mode_angles",
         ),
         Claim(
             "`not` deflects it most along an oscillating pair that lasts longer than a step",
-            slow[1] != 0 and slow[2] > 1, text["not"], "mode_angles",
+            slow[1] != 0 and slow[2] > 1,
+            text["not"],
+            "mode_angles",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _linear(toy: dict[str, Any]) -> list[Claim]:
@@ -134,13 +148,17 @@ def _linear(toy: dict[str, Any]) -> list[Claim]:
     return [
         Claim(
             "the linear expansion predicts what words do (1 − Σ|error|/Σ|full| at least 0.85)",
-            quality["agreement"] >= 0.85, f"{quality['agreement']:.3f}", "linear_quality",
+            quality["agreement"] >= 0.85,
+            f"{quality['agreement']:.3f}",
+            "linear_quality",
         ),
         Claim(
             "the paper's ratio of linear to full effect is within 10 % of 1 (paper: 0.918)",
-            abs(quality["ratio"] - 1) <= 0.1, f"{quality['ratio']:.3f}", "linear_quality",
+            abs(quality["ratio"] - 1) <= 0.1,
+            f"{quality['ratio']:.3f}",
+            "linear_quality",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _removal(toy: dict[str, Any]) -> list[Claim]:

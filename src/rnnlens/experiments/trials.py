@@ -201,8 +201,16 @@ def main(arguments: list[str] | None = None) -> None:
         if not (first.isdecimal() and (last or first).isdecimal()):
             raise RnnlensError(f"trials is {quoted(asked.trials)}: expected a range such as 0-59")
         words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
-        rows = run_trials(asked.corpus, models, range(int(first), int(last or first) + 1), asked.seed, words,
-                          asked.device, asked.jobs, asked.out)  # fmt: skip
+        rows = run_trials(
+            asked.corpus,
+            models,
+            range(int(first), int(last or first) + 1),
+            asked.seed,
+            words,
+            asked.device,
+            asked.jobs,
+            asked.out,
+        )
         for model in models:
             top = best(rows, model)
             if top is not None:

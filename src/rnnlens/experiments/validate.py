@@ -84,15 +84,18 @@ def validate(
         causes = measure_causes(one.network, one.line, own, corpus, truth)
         networks.append({"seed": seed, **one.results, **score_modifiers(own, truth), "causes": causes})
     results: dict[str, Any] = {
-        "preset": name, "language": dataclasses.asdict(language), "language_seed": language_seed,
+        "preset": name,
+        "language": dataclasses.asdict(language),
+        "language_seed": language_seed,
         "network": {key: value for key, value in vars(settings).items() if key != "config"},
-        "config": dataclasses.asdict(settings.config), "seeds": seeds,
+        "config": dataclasses.asdict(settings.config),
+        "seeds": seeds,
         "training_words": int(corpus.train.offsets[-1]),
         "truth": {"bayes": truth.bayes, **oracles},
         "networks": networks,
         "consensus": score_modifiers(found, truth) if seeds > 1 else None,
         "modifiers": modifier_rows(found, truth),
-    }  # fmt: skip
+    }
     results = {**_finite(results), "seconds": round(time.monotonic() - began, 1)}
     write_json(out / "validation.json", results)
     report(f"{time.monotonic() - began:.0f} s in all; {out / 'validation.json'}")
@@ -111,12 +114,14 @@ def modifier_rows(found: Modifiers, truth: Truth) -> list[dict[str, Any]]:
     columns = found.columns()
     return [
         {
-            "word": found.words[i], "true_kind": truth.kinds[ids[i]], "true_strength": float(truth.share[ids[i]]),
+            "word": found.words[i],
+            "true_kind": truth.kinds[ids[i]],
+            "true_strength": float(truth.share[ids[i]]),
             "true_tau": float(truth.tau[ids[i]]),
             **{name: columns[name][i] for name in ("count", "kind", "strength", "error", "norm", "tau")},
         }
         for i in np.flatnonzero(np.isin(ids, truth.modifiers)).tolist()
-    ]  # fmt: skip
+    ]
 
 
 def _finite(content: Any) -> Any:
@@ -167,9 +172,15 @@ def summary(results: dict[str, Any]) -> list[list[str]]:
 
 
 def validate_command(
-    name: str, out: Path, settings: Settings, seeds: int, language_seed: int, documents: int | None, jobs: int,
+    name: str,
+    out: Path,
+    settings: Settings,
+    seeds: int,
+    language_seed: int,
+    documents: int | None,
+    jobs: int,
     device: str | None,
-) -> list[list[str]]:  # fmt: skip
+) -> list[list[str]]:
     """What `rnnlens validate` and `python -m rnnlens.experiments.validate` both do; returns the table."""
     from rnnlens.networks.devices import check_device
 
@@ -177,10 +188,15 @@ def validate_command(
     check_device(device)
     language = preset(name)
     results = validate(
-        name if documents is None else dataclasses.replace(language, train=documents), out,
-        settings, seeds=seeds, language_seed=language_seed, jobs=jobs, device=device,
+        name if documents is None else dataclasses.replace(language, train=documents),
+        out,
+        settings,
+        seeds=seeds,
+        language_seed=language_seed,
+        jobs=jobs,
+        device=device,
         report=lambda note: say(note, flush=True),
-    )  # fmt: skip
+    )
     return summary(results)
 
 
@@ -206,9 +222,15 @@ def main(arguments: list[str] | None = None) -> None:
         config = recipe(given_fields(vars(asked)))
         settings = Settings(asked.arch, asked.hidden, asked.embedding, asked.scale, asked.memory, config)
         rows = validate_command(
-            asked.preset, asked.out, settings, asked.seeds, asked.language_seed, asked.documents, asked.jobs,
+            asked.preset,
+            asked.out,
+            settings,
+            asked.seeds,
+            asked.language_seed,
+            asked.documents,
+            asked.jobs,
             asked.device,
-        )  # fmt: skip
+        )
         for name, networks, consensus in rows:
             say(f"{name:40}{networks:28}{consensus}")
 

@@ -13,7 +13,8 @@ from rnnlens.figures.edges import beginning, ending, ending_modes
 from rnnlens.figures.impulse import impulse, timescales
 from rnnlens.figures.line_attractor import line_attractor
 from rnnlens.figures.linear_quality import linear_quality
-from rnnlens.figures.modes import mode_angles, mode_removal, spectra
+from rnnlens.figures.mode_removal import mode_removal
+from rnnlens.figures.modes import mode_angles, spectra
 from rnnlens.figures.modifiers import modifiers
 from rnnlens.figures.perturbation import perturbation
 from rnnlens.figures.probes import probe_phrases, probe_reviews

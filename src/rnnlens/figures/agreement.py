@@ -29,12 +29,19 @@ def agreement(results: Any, network: str | None = None) -> Figure:
     at = [(row["people"], row["strength"][name]) for row in rows]
     figure = go.Figure()
     figure.add_scatter(
-        x=[x for x, _ in at], y=[y for _, y in at], mode="markers", name="words", showlegend=False,
+        x=[x for x, _ in at],
+        y=[y for _, y in at],
+        mode="markers",
+        name="words",
+        showlegend=False,
         marker={"color": BLUE, "opacity": 0.5, "size": [min(22.0, 3 + 0.6 * row["phrases"] ** 0.5) for row in rows]},
-        hovertext=[f"“{shown(row['word'])}”<br>people: {signed(x)} ({row['phrases']} phrases)<br>network: {signed(y)}"
-                   for row, (x, y) in zip(rows, at, strict=True)],
-        hoverinfo="text", customdata=[row["word"] for row in rows],
-    )  # fmt: skip
+        hovertext=[
+            f"“{shown(row['word'])}”<br>people: {signed(x)} ({row['phrases']} phrases)<br>network: {signed(y)}"
+            for row, (x, y) in zip(rows, at, strict=True)
+        ],
+        hoverinfo="text",
+        customdata=[row["word"] for row in rows],
+    )
     view = [_range([point[i] for point in at]) for i in (0, 1)]
     shares = [[(point[i] - view[i][0]) / (view[i][1] - view[i][0]) for i in (0, 1)] for point in at]
     pixels: list[Pixel] = [(x * PANEL[0], y * PANEL[1]) for x, y in shares]
@@ -43,17 +50,28 @@ def agreement(results: Any, network: str | None = None) -> Figure:
     for k, shift in spread([pixels[i] for i in order], sizes, pixels, PANEL, most=NAMED).items():
         i = order[k]
         figure.add_annotation(
-            x=at[i][0], y=at[i][1], text=shown(rows[i]["word"]), ax=shift[0], ay=-shift[1], arrowhead=0, arrowwidth=0.6,
-            arrowcolor=FAINT, standoff=4, font={"size": 11, "color": INK}, name=rows[i]["word"],
-        )  # fmt: skip
+            x=at[i][0],
+            y=at[i][1],
+            text=shown(rows[i]["word"]),
+            ax=shift[0],
+            ay=-shift[1],
+            arrowhead=0,
+            arrowwidth=0.6,
+            arrowcolor=FAINT,
+            standoff=4,
+            font={"size": 11, "color": INK},
+            name=rows[i]["word"],
+        )
     least = next(iter(found))
     figure = styled(
-        figure, f"How strongly words modify: people and {shown(name)}", "strength in people's judgement",
+        figure,
+        f"How strongly words modify: people and {shown(name)}",
+        "strength in people's judgement",
         "strength in the network",
         f"{len(rows)} words that people have judged before at least {least} phrases. {_told(found[least])}<br>−1 takes "
         "the valence of what follows away, −2 flips it, +1 doubles it. People's scale has ends: boosters stay near 0.",
         height=680,
-    )  # fmt: skip
+    )
     figure.update_xaxes(range=view[0], zerolinecolor=FAINT, gridcolor="#edf2f7")
     return figure.update_yaxes(range=view[1], zerolinecolor=FAINT, gridcolor="#edf2f7")
 
@@ -62,8 +80,9 @@ def _told(found: Any) -> str:
     said = [
         f"{found[split]['r']:.2f} on {split} sentences"
         + (f" (at most {found[split]['ceiling']:.2f})" if found[split]["ceiling"] is not None else "")
-        for split in ("even", "all") if found[split]["r"] is not None
-    ]  # fmt: skip
+        for split in ("even", "all")
+        if found[split]["r"] is not None
+    ]
     return f"r = {', '.join(said)}." if said else "Too few words for a correlation."
 
 

@@ -37,6 +37,9 @@ class TimescaleAxis(NamedTuple):
     def settings(self) -> dict[str, Any]:
         """For `update_xaxes`."""
         return {
-            "type": "log", "range": [math.log10(edge) for edge in self.edges], "tickvals": list(self.ticks),
-            "ticktext": list(self.ticks.values()), "zeroline": False,
-        }  # fmt: skip
+            "type": "log",
+            "range": [math.log10(edge) for edge in self.edges],
+            "tickvals": list(self.ticks),
+            "ticktext": list(self.ticks.values()),
+            "zeroline": False,
+        }

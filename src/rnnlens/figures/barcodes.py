@@ -26,19 +26,28 @@ def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
     for row, word in enumerate(chosen, start=1):
         draw_barcode(figure, stored[word], probes, look_of_kind(stored[word]["kind"]), shown(word), row=row)
         figure.add_annotation(
-            x=0, xref="x domain", xanchor="left", y=1, yref=f"y{row if row > 1 else ''} domain", yanchor="bottom",
-            text=f"<b>“{shown(word)}”</b>: {kind_said(stored[word])}", showarrow=False, font={"size": 14, "color": INK},
-        )  # fmt: skip
+            x=0,
+            xref="x domain",
+            xanchor="left",
+            y=1,
+            yref=f"y{row if row > 1 else ''} domain",
+            yanchor="bottom",
+            text=f"<b>“{shown(word)}”</b>: {kind_said(stored[word])}",
+            showarrow=False,
+            font={"size": 14, "color": INK},
+        )
     same_scale(figure, [stored[word] for word in chosen], probes)
     figure.update_xaxes(title_text=_sides(probes), row=len(chosen), col=1)
     figure.update_yaxes(title_text="change of the logit")
     figure = styled(
-        figure, "What a word does to the valence words after it", _sides(probes) if len(chosen) == 1 else "",
+        figure,
+        "What a word does to the valence words after it",
+        _sides(probes) if len(chosen) == 1 else "",
         "change of the logit",
         "A point is a valence word: how much more (above 0) or less it adds to the logit after the word than without "
         "it.<br>Up on the left and down on the right stresses valence; the other way round weakens or flips it.",
         height=170 + 165 * len(chosen),
-    )  # fmt: skip
+    )
     return figure.update_layout(
         margin={"t": figure.layout.margin.t + 22, "b": 90, "l": 75},
         showlegend=True,
@@ -66,9 +75,14 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
         for p, (found, share) in enumerate(zip(stored, shares, strict=False), start=1)
     ]
     figure = panels(
-        titles, rows=rows, cols=min(2, len(stored)), shared_xaxes=True, shared_yaxes=one_scale,
-        horizontal_spacing=0.03 if one_scale else 0.08, vertical_spacing=0.3 / (rows + 1),
-    )  # fmt: skip
+        titles,
+        rows=rows,
+        cols=min(2, len(stored)),
+        shared_xaxes=True,
+        shared_yaxes=one_scale,
+        horizontal_spacing=0.03 if one_scale else 0.08,
+        vertical_spacing=0.3 / (rows + 1),
+    )
     for p, found in enumerate(stored):
         row, column = p // 2 + 1, p % 2 + 1
         draw_barcode(figure, found, probes, look_of_component(p)[0], f"component {p + 1}", row, column, legend=p == 0)
@@ -77,16 +91,22 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
     if not one_scale:
         figure.update_yaxes(range=None, autorange=True)
     for column in (1, 2)[: len(stored)]:
-        figure.update_xaxes(title_text=_sides(probes, short=True), showticklabels=False,
-                            row=rows if column <= len(stored) - 2 * (rows - 1) else rows - 1, col=column)  # fmt: skip
+        figure.update_xaxes(
+            title_text=_sides(probes, short=True),
+            showticklabels=False,
+            row=rows if column <= len(stored) - 2 * (rows - 1) else rows - 1,
+            col=column,
+        )
     figure.update_yaxes(title_text="change of the logit", col=1)
     figure = styled(
-        figure, "What each direction of the modifier subspace does to valence words",
-        _sides(probes, short=True) if rows == 1 else "", "change of the logit",
+        figure,
+        "What each direction of the modifier subspace does to valence words",
+        _sides(probes, short=True) if rows == 1 else "",
+        "change of the logit",
         "h* is moved along a component by one standard deviation of the modifiers; a point is a valence word, and how "
         f"much more or less<br>it then adds to the logit. {scale} Named: the words that each component changes most.",
         height=190 + 155 * rows,
-    )  # fmt: skip
+    )
     figure.update_annotations(font_size=13, selector={"yanchor": "bottom", "xref": "paper"})
     return figure.update_layout(
         margin={"t": figure.layout.margin.t + 26, "b": 90, "l": 75}, legend={"y": -60 / (155 * rows), "yanchor": "top"}
@@ -108,9 +128,15 @@ def kind_said(found: Mapping[str, Any]) -> str:
 
 
 def draw_barcode(
-    figure: Figure, found: Mapping[str, Any], probes: tuple[list[str], list[str]], look: Look, name: str,
-    row: int = 1, column: int = 1, legend: bool | None = None,
-) -> None:  # fmt: skip
+    figure: Figure,
+    found: Mapping[str, Any],
+    probes: tuple[list[str], list[str]],
+    look: Look,
+    name: str,
+    row: int = 1,
+    column: int = 1,
+    legend: bool | None = None,
+) -> None:
     """Points for all probe words, and the means of the positive and of the negative ones. name: markup."""
     legend = row == column == 1 if legend is None else legend
     places = _places(probes)
@@ -119,25 +145,46 @@ def draw_barcode(
         ("positive", "negative"), probes, places, ("triangle-up", "triangle-down"), strict=True
     ):
         figure.add_scatter(
-            x=at, y=list(found[side]), mode="markers", name=name, showlegend=False,
+            x=at,
+            y=list(found[side]),
+            mode="markers",
+            name=name,
+            showlegend=False,
             marker={"symbol": symbol, "size": 6, "color": look.colour, "opacity": 0.75},
             hovertext=[
                 f"{name}, then “{shown(word)}” ({side})<br>changes the logit by {signed(value, 3)}"
                 for word, value in zip(words, found[side], strict=True)
             ],
-            hoverinfo="text", customdata=list(words), row=row, col=column,
-        )  # fmt: skip
+            hoverinfo="text",
+            customdata=list(words),
+            row=row,
+            col=column,
+        )
         mean = found[f"mean_{side}"]
         figure.add_scatter(
-            x=[at[0], at[-1]], y=[mean, mean], mode="lines", name="mean of the words", legendgroup="mean",
-            line={"color": "black", "width": 2, "dash": "dash"}, showlegend=legend and side == "positive",
-            hovertext=[f"mean over {side} words: {signed(mean, 3)}"] * 2, hoverinfo="text", row=row, col=column,
-        )  # fmt: skip
+            x=[at[0], at[-1]],
+            y=[mean, mean],
+            mode="lines",
+            name="mean of the words",
+            legendgroup="mean",
+            line={"color": "black", "width": 2, "dash": "dash"},
+            showlegend=legend and side == "positive",
+            hovertext=[f"mean over {side} words: {signed(mean, 3)}"] * 2,
+            hoverinfo="text",
+            row=row,
+            col=column,
+        )
         if legend:
             figure.add_scatter(
-                x=[None], y=[None], mode="markers", name=f"{side} valence words", row=row, col=column,
-                legendrank=1 if side == "positive" else 2, marker={"symbol": symbol, "size": 9, "color": GREY},
-            )  # fmt: skip
+                x=[None],
+                y=[None],
+                mode="markers",
+                name=f"{side} valence words",
+                row=row,
+                col=column,
+                legendrank=1 if side == "positive" else 2,
+                marker={"symbol": symbol, "size": 9, "color": GREY},
+            )
 
 
 def same_scale(
@@ -174,7 +221,14 @@ def _name_extremes(
         value = found[side][i]
         right = i > len(words) / 2
         figure.add_annotation(
-            x=at[i], y=value, text=shown(words[i]), showarrow=False, xanchor="right" if right else "left",
-            xshift=-2 if right else 2, yshift=9 if value > 0 else -9, font={"size": 11, "color": INK},
-            row=row, col=column,
-        )  # fmt: skip
+            x=at[i],
+            y=value,
+            text=shown(words[i]),
+            showarrow=False,
+            xanchor="right" if right else "left",
+            xshift=-2 if right else 2,
+            yshift=9 if value > 0 else -9,
+            font={"size": 11, "color": INK},
+            row=row,
+            col=column,
+        )

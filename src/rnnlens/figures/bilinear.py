@@ -41,13 +41,15 @@ def bilinear(results: Any) -> Figure:
     figure.update_xaxes(title_text="terms P", dtick=1, zeroline=False, showgrid=False)
     figure.update_yaxes(range=[1.05 * lowest, 104], zerolinecolor=FAINT, gridcolor="#edf2f7")
     figure = styled(
-        figure, "How much of what modifiers do a few bilinear terms explain", "terms P",
+        figure,
+        "How much of what modifiers do a few bilinear terms explain",
+        "terms P",
         "share of ‖ΔJ<sub>inp</sub>‖² explained (%)",
         f"Each term is a direction of the state times a matrix that changes what all words do. Here 1, 2, 3 terms "
         f"explain {first} %<br>over {found['n']:,} words. Where held-out words fall below the others, the model has "
         "learnt single words, not a rule.",
         height=520,
-    )  # fmt: skip
+    )
     return legend_below(figure, -0.18, 290, 110)
 
 
@@ -55,19 +57,31 @@ def _curves(figure: Figure, fit: Mapping[str, Any], column: int) -> None:
     for key, (name, colour, dash, symbol) in _CURVES.items():
         values = [100 * share for share in fit[key]]
         figure.add_scatter(
-            x=list(range(1, len(values) + 1)), y=values, mode="lines+markers", name=name, legendgroup=key,
-            showlegend=column == 1, line={"color": colour, "width": 2.5, "dash": dash},
+            x=list(range(1, len(values) + 1)),
+            y=values,
+            mode="lines+markers",
+            name=name,
+            legendgroup=key,
+            showlegend=column == 1,
+            line={"color": colour, "width": 2.5, "dash": dash},
             marker={"symbol": symbol, "size": 9, "line": {"width": 2, "color": colour}},
             hovertext=[f"{name}<br>{p} term{'s' if p > 1 else ''}: {value:.1f} %" for p, value in enumerate(values, 1)],
-            hoverinfo="text", row=1, col=column,
-        )  # fmt: skip
+            hoverinfo="text",
+            row=1,
+            col=column,
+        )
 
 
 def _paper(figure: Figure) -> None:
     """The paper chose its words by ‖ΔJ_inp‖, as the first panel does."""
     figure.add_scatter(
-        x=[1, 2, 3], y=list(PAPER), mode="markers", name="the paper's network (GRU, Yelp)",
+        x=[1, 2, 3],
+        y=list(PAPER),
+        mode="markers",
+        name="the paper's network (GRU, Yelp)",
         marker={"symbol": "x-thin", "size": 9, "line": {"width": 1.5, "color": INK}},
         hovertext=[f"the paper's network<br>{p} term{'s' if p > 1 else ''}: {v} %" for p, v in enumerate(PAPER, 1)],
-        hoverinfo="text", row=1, col=1,
-    )  # fmt: skip
+        hoverinfo="text",
+        row=1,
+        col=1,
+    )

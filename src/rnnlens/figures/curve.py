@@ -16,9 +16,18 @@ READINGS = ((0.0, "#762a83"), (0.25, "#af8dc3"), (0.5, "#c8c8c8"), (0.75, "#7fbf
 
 
 def curve(
-    figure: Figure, path: Sequence[tuple[float, float]], readings: Sequence[float], reach: int, *, bar: bool = True,
-    length: float = 0.5, name: str = "line attractor", dots: int = 400, row: int = 1, col: int = 1,
-) -> None:  # fmt: skip
+    figure: Figure,
+    path: Sequence[tuple[float, float]],
+    readings: Sequence[float],
+    reach: int,
+    *,
+    bar: bool = True,
+    length: float = 0.5,
+    name: str = "line attractor",
+    dots: int = 400,
+    row: int = 1,
+    col: int = 1,
+) -> None:
     """Draw a curve through (x, y) with a reading at each. Plotly gives a line one colour, so it is dots, close by.
 
     reach: readings beyond are coloured alike. bar: with the bar that explains the colours, of a length (1: all).
@@ -36,15 +45,31 @@ def curve(
     if max(abs(reading) for reading in readings) > reach:
         text[0], text[-1] = f"≤ {text[0]}", f"≥ {text[-1]}"
     figure.add_scatter(
-        x=x, y=y, mode="markers", name=name, showlegend=False,
+        x=x,
+        y=y,
+        mode="markers",
+        name=name,
+        showlegend=False,
         marker={
-            "size": 10, "color": colours, "colorscale": [list(stop) for stop in READINGS], "cmin": -reach,
-            "cmax": reach, "showscale": bar,
+            "size": 10,
+            "color": colours,
+            "colorscale": [list(stop) for stop in READINGS],
+            "cmin": -reach,
+            "cmax": reach,
+            "showscale": bar,
             "colorbar": {
                 "title": {"text": "reading on the line (logit)", "side": "right", "font": {"size": 13}},
-                "thickness": 12, "len": length, "x": 1.01, "y": 1, "yanchor": "top", "tickvals": list(ticks),
+                "thickness": 12,
+                "len": length,
+                "x": 1.01,
+                "y": 1,
+                "yanchor": "top",
+                "tickvals": list(ticks),
                 "ticktext": text,
             },
         },
-        hovertext=[f"{name}<br>reading {signed(value)}" for value in colours], hoverinfo="text", row=row, col=col,
-    )  # fmt: skip
+        hovertext=[f"{name}<br>reading {signed(value)}" for value in colours],
+        hoverinfo="text",
+        row=row,
+        col=col,
+    )

@@ -37,35 +37,59 @@ def deflections(result: Mapping[str, Any]) -> Figure:
         low, high = min(values), max(values)
         _scopes(figure, result, low, high, column)
         figure.update_xaxes(
-            title_text="words read since the modifier", range=[-0.6, steps - 0.4], dtick=1, zeroline=False,
-            showgrid=False, row=1, col=column,
-        )  # fmt: skip
+            title_text="words read since the modifier",
+            range=[-0.6, steps - 0.4],
+            dtick=1,
+            zeroline=False,
+            showgrid=False,
+            row=1,
+            col=column,
+        )
     figure.update_yaxes(zerolinecolor=FAINT, zerolinewidth=1.5)
     figure.update_yaxes(title_text="distance from the line (state space)", row=1, col=2)
     figure = styled(
-        figure, "How long a modifier lasts: its effect, and the state's distance from the line",
-        "words read since the modifier", "share of the language's change (1 = all)",
+        figure,
+        "How long a modifier lasts: its effect, and the state's distance from the line",
+        "words read since the modifier",
+        "share of the language's change (1 = all)",
         "Bars at the top: the words each modifier applies to by the language's rule. Both curves should stay up just "
         "as long, and then fall.",
         height=520,
-    )  # fmt: skip
+    )
     return figure.update_layout(margin={"t": 110, "b": 130}, legend={"y": -0.2, "yanchor": "top", "entrywidth": 200})
 
 
 def _curve(
-    figure: Figure, values: Sequence[float], name: str, look: Look, fill: str, what: str, column: int,
+    figure: Figure,
+    values: Sequence[float],
+    name: str,
+    look: Look,
+    fill: str,
+    what: str,
+    column: int,
     legend: bool = True,
-) -> None:  # fmt: skip
+) -> None:
     """One curve; the look is the modifier's, dash and hollow marks tell neutral words from blank inputs."""
     blank = fill == PAD_WORD
     figure.add_scatter(
-        x=list(range(len(values))), y=list(values), mode="lines+markers", name=name, legendgroup=name,
+        x=list(range(len(values))),
+        y=list(values),
+        mode="lines+markers",
+        name=name,
+        legendgroup=name,
         line={"color": look.colour, "width": 2.5, "dash": "solid" if blank else "dash"},
-        marker={"symbol": look.symbol if blank else f"{look.symbol}-open", "size": 8,
-                "line": {"width": 2, "color": look.colour}},
+        marker={
+            "symbol": look.symbol if blank else f"{look.symbol}-open",
+            "size": 8,
+            "line": {"width": 2, "color": look.colour},
+        },
         hovertext=[f"{name}<br>{step} since the modifier<br>{what} {value:.3f}" for step, value in enumerate(values)],
-        hoverinfo="text", showlegend=legend, legendrank=1 if blank else 2, row=1, col=column,
-    )  # fmt: skip
+        hoverinfo="text",
+        showlegend=legend,
+        legendrank=1 if blank else 2,
+        row=1,
+        col=column,
+    )
 
 
 def _controls(result: Mapping[str, Any]) -> list[tuple[str, Sequence[float]]]:
@@ -85,18 +109,40 @@ def _scopes(figure: Figure, result: Mapping[str, Any], low: float, high: float, 
         look, scope = look_of(word, place), max(found["scope"] for found in fills.values())
         y = high + (1.6 + 1.25 * (len(result) - 1 - place)) * row
         figure.add_shape(
-            type="rect", x0=-0.4, x1=scope - 0.6, y0=y - 0.35 * row, y1=y + 0.35 * row, line={"width": 0},
-            fillcolor=look.colour, opacity=0.85, row=1, col=column,
-        )  # fmt: skip
+            type="rect",
+            x0=-0.4,
+            x1=scope - 0.6,
+            y0=y - 0.35 * row,
+            y1=y + 0.35 * row,
+            line={"width": 0},
+            fillcolor=look.colour,
+            opacity=0.85,
+            row=1,
+            col=column,
+        )
         figure.add_annotation(
-            x=scope - 0.5, y=y, text=f"“{shown(word)}” applies to {scope} word{'' if scope == 1 else 's'}",
-            showarrow=False, xanchor="left", font={"size": 12, "color": look.colour}, bgcolor="white",
-            borderpad=1, row=1, col=column,
-        )  # fmt: skip
+            x=scope - 0.5,
+            y=y,
+            text=f"“{shown(word)}” applies to {scope} word{'' if scope == 1 else 's'}",
+            showarrow=False,
+            xanchor="left",
+            font={"size": 12, "color": look.colour},
+            bgcolor="white",
+            borderpad=1,
+            row=1,
+            col=column,
+        )
         figure.add_shape(
-            type="line", x0=scope - 0.5, x1=scope - 0.5, y0=low, y1=y, layer="below",
-            line={"color": look.colour, "width": 1, "dash": "dot"}, row=1, col=column,
-        )  # fmt: skip
+            type="line",
+            x0=scope - 0.5,
+            x1=scope - 0.5,
+            y0=low,
+            y1=y,
+            layer="below",
+            line={"color": look.colour, "width": 1, "dash": "dot"},
+            row=1,
+            col=column,
+        )
     top = high + (1.6 + 1.25 * len(result)) * row
     figure.update_yaxes(range=[low - 0.8 * row, top], row=1, col=column)
 

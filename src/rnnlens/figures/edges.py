@@ -36,19 +36,30 @@ def beginning(results: Any) -> Figure:
         title_text=f"left: {len(probes[0])} positive words, right: {len(probes[1])} negative", row=1, col=1
     )
     figure.update_xaxes(
-        title_text="modifier component 1", range=None, autorange=True, showticklabels=True, tickvals=None,
-        tickmode="auto", showgrid=True, zeroline=True, zerolinecolor=FAINT, row=1, col=2,
-    )  # fmt: skip
+        title_text="modifier component 1",
+        range=None,
+        autorange=True,
+        showticklabels=True,
+        tickvals=None,
+        tickmode="auto",
+        showgrid=True,
+        zeroline=True,
+        zerolinecolor=FAINT,
+        row=1,
+        col=2,
+    )
     figure.update_yaxes(
         title_text="modifier component 2", range=None, autorange=True, zeroline=True, zerolinecolor=FAINT, row=1, col=2
     )
     figure = styled(
-        figure, "The beginning of a document: the initial state as a modifier", figure.layout.xaxis.title.text,
+        figure,
+        "The beginning of a document: the initial state as a modifier",
+        figure.layout.xaxis.title.text,
         "change of the logit",
         f"Left: how much more or less each valence word adds to the logit at h<sub>0</sub> than at h* "
         f"({kind_said(barcode)}).<br>{_distances(found)}{_accuracy(found, 'h0_projected', _WITHOUT)}",
         height=540,
-    )  # fmt: skip
+    )
     return legend_below(figure, -0.19, 200, 110)
 
 
@@ -77,20 +88,41 @@ def _initial_path(figure: Figure, results: Any, path: Sequence[tuple[float, floa
     if modifiers:
         x, y = zip(*two_coordinates(modifiers["coordinates"]), strict=True)
         figure.add_scatter(
-            x=x, y=y, mode="markers", name="modifiers, for comparison", marker={"size": 5, "color": FAINT},
-            hovertext=[f"“{shown(word)}”" for word in modifiers["words"]], hoverinfo="text",
-            customdata=list(modifiers["words"]), row=1, col=2,
-        )  # fmt: skip
+            x=x,
+            y=y,
+            mode="markers",
+            name="modifiers, for comparison",
+            marker={"size": 5, "color": FAINT},
+            hovertext=[f"“{shown(word)}”" for word in modifiers["words"]],
+            hoverinfo="text",
+            customdata=list(modifiers["words"]),
+            row=1,
+            col=2,
+        )
     x, y = zip(*path, strict=True)
     figure.add_scatter(
-        x=x, y=y, mode="lines+markers", name=f"under {len(path) - 1} blank inputs", line={"color": INK, "width": 1.5},
-        marker={"size": 4, "color": INK}, hoverinfo="text", row=1, col=2,
+        x=x,
+        y=y,
+        mode="lines+markers",
+        name=f"under {len(path) - 1} blank inputs",
+        line={"color": INK, "width": 1.5},
+        marker={"size": 4, "color": INK},
+        hoverinfo="text",
+        row=1,
+        col=2,
         hovertext=[f"h<sub>0</sub> and {t} blank inputs<br>{d:.2f} from the line" for t, d in enumerate(distance)],
-    )  # fmt: skip
+    )
     figure.add_scatter(
-        x=[x[0]], y=[y[0]], mode="markers", name="h<sub>0</sub>", hovertext=["h<sub>0</sub>"], hoverinfo="text",
-        marker={"size": 12, "color": "white", "line": {"width": 2.5, "color": "black"}}, row=1, col=2,
-    )  # fmt: skip
+        x=[x[0]],
+        y=[y[0]],
+        mode="markers",
+        name="h<sub>0</sub>",
+        hovertext=["h<sub>0</sub>"],
+        hoverinfo="text",
+        marker={"size": 12, "color": "white", "line": {"width": 2.5, "color": "black"}},
+        row=1,
+        col=2,
+    )
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
@@ -112,12 +144,15 @@ def ending(results: Any) -> Figure:
     figure.update_yaxes(title_text=f"effect {steps - 1} blank inputs later", zerolinecolor=FAINT, row=1, col=2)
     figure.update_yaxes(zeroline=False, row=1, col=1)
     figure = styled(
-        figure, "The end of a document: effects of words that have not yet settled", _BLANKS, "effect on the logit",
+        figure,
+        "The end of a document: effects of words that have not yet settled",
+        _BLANKS,
+        "effect on the logit",
         "The effect is the logit with the word less that without it. Where it shrinks with time, words at the end of a "
         f"review count more.<br>The median word keeps {100 * found['ratio_median']:.0f} % and settles within "
         f"{found['settled_median']:.0f} inputs. {_accuracy(found, 'padded', _PADDED)}",
         height=540,
-    )  # fmt: skip
+    )
     return legend_below(figure, -0.19, 170, 110)
 
 
@@ -137,17 +172,32 @@ def _examples(
 
 
 def _course(
-    figure: Figure, word: str, course: Sequence[float], look: Look, dash: str, row: int, column: int,
-    legend: bool = True, name: str = "",
-) -> None:  # fmt: skip
+    figure: Figure,
+    word: str,
+    course: Sequence[float],
+    look: Look,
+    dash: str,
+    row: int,
+    column: int,
+    legend: bool = True,
+    name: str = "",
+) -> None:
     name = name or f"“{shown(word)}”"
     figure.add_scatter(
-        x=list(range(len(course))), y=list(course), mode="lines+markers", name=name,
-        legendgroup=word, showlegend=legend, line={"color": look.colour, "width": 2, "dash": dash},
+        x=list(range(len(course))),
+        y=list(course),
+        mode="lines+markers",
+        name=name,
+        legendgroup=word,
+        showlegend=legend,
+        line={"color": look.colour, "width": 2, "dash": dash},
         marker={"symbol": look.symbol, "size": 7, "color": look.colour, "maxdisplayed": 12},
         hovertext=[f"{name}<br>{t} blank inputs later: {signed(value, 3)}" for t, value in enumerate(course)],
-        hoverinfo="text", customdata=[word] * len(course), row=row, col=column,
-    )  # fmt: skip
+        hoverinfo="text",
+        customdata=[word] * len(course),
+        row=row,
+        col=column,
+    )
 
 
 def _lasting(figure: Figure, found: Mapping[str, Any]) -> None:
@@ -161,12 +211,21 @@ def _lasting(figure: Figure, found: Mapping[str, Any]) -> None:
     for side, symbol, colour in (("raises", "triangle-up", "#1b7837"), ("lowers", "triangle-down", "#762a83")):
         rows = [i for i, value in enumerate(first) if (value >= 0) == (side == "raises")]
         figure.add_scatter(
-            x=[first[i] for i in rows], y=[last[i] for i in rows], mode="markers", name=f"{side} the logit at once",
-            marker={"symbol": symbol, "size": 7, "color": colour, "opacity": 0.6}, hoverinfo="text",
-            hovertext=[f"“{shown(found['words'][i])}”<br>at once {signed(first[i])}, later {signed(last[i])}<br>"
-                       f"{100 * found['ratio'][i]:.0f} % stay" for i in rows],
-            customdata=[found["words"][i] for i in rows], row=1, col=2,
-        )  # fmt: skip
+            x=[first[i] for i in rows],
+            y=[last[i] for i in rows],
+            mode="markers",
+            name=f"{side} the logit at once",
+            marker={"symbol": symbol, "size": 7, "color": colour, "opacity": 0.6},
+            hoverinfo="text",
+            hovertext=[
+                f"“{shown(found['words'][i])}”<br>at once {signed(first[i])}, later {signed(last[i])}<br>"
+                f"{100 * found['ratio'][i]:.0f} % stay"
+                for i in rows
+            ],
+            customdata=[found["words"][i] for i in rows],
+            row=1,
+            col=2,
+        )
 
 
 # --- its modes --------------------------------------------------------------------------------------------------------
@@ -182,8 +241,12 @@ def ending_modes(results: Any) -> Figure:
     strongest = {1: "the strongest, over time", 2: "the two strongest, over time"}.get(n, "no mode to show")
     figure = panels(
         ["each mode's part in what a word does at once", strongest, "words, with these modes and without"],
-        rows=2, cols=2, specs=[[{"colspan": 2}, None], [{}, {}]], vertical_spacing=0.2, horizontal_spacing=0.1,
-    )  # fmt: skip
+        rows=2,
+        cols=2,
+        specs=[[{"colspan": 2}, None], [{}, {}]],
+        vertical_spacing=0.2,
+        horizontal_spacing=0.1,
+    )
     _modes(figure, found)
     for course, tau, (look, dash) in zip(found["course"], found["strongest_timescales"], _STRONGEST, strict=False):
         _course(figure, f"τ {tau}", course, look, dash, 2, 1, legend=False, name=_mode(tau))
@@ -192,20 +255,27 @@ def ending_modes(results: Any) -> Figure:
             name = f"“{shown(word)}”{'' if kept == 'transients' else ', without these modes'}"
             _course(figure, word, course, look, dash, 2, 2, legend=kept == "transients", name=name)
     figure.add_scatter(
-        x=[None], y=[None], mode="lines", name="without these modes", line={"color": GREY, "width": 2, "dash": "dot"},
-        row=2, col=2,
-    )  # fmt: skip
+        x=[None],
+        y=[None],
+        mode="lines",
+        name="without these modes",
+        line={"color": GREY, "width": 2, "dash": "dot"},
+        row=2,
+        col=2,
+    )
     for column, what in ((1, "mean |effect on the logit|"), (2, "effect on the logit")):
         figure.update_xaxes(title_text=_BLANKS, zeroline=False, row=2, col=column)
         figure.update_yaxes(title_text=what, zerolinecolor=FAINT, row=2, col=column)
     figure.update_yaxes(rangemode="tozero", row=2, col=1)
     figure = styled(
-        figure, "The end of a document: linear modes through which effects of words fade",
-        "timescale τ of the mode (words, log scale)", "mean |effect on the logit|",
+        figure,
+        "The end of a document: linear modes through which effects of words fade",
+        "timescale τ of the mode (words, log scale)",
+        "mean |effect on the logit|",
         "Above: modes of the network linearised at h*; hollow ones are set aside (the one that integrates, and those "
         "as fast as modifiers).<br>The paper's network has two that stand out, with τ of 19.57 and 6.63 words.",
         height=800,
-    )  # fmt: skip
+    )
     return legend_below(figure, -0.11, 170, 125)
 
 
@@ -224,12 +294,19 @@ def _modes(figure: Figure, found: Mapping[str, Any]) -> None:
     ]
     for name, rows, look, size in sets:
         figure.add_scatter(
-            x=[x[i] for i in rows], y=[found["change"][i] for i in rows], mode="markers", name=name,
-            marker={"symbol": look.symbol, "color": look.colour, "size": size, "opacity": 0.85}, hoverinfo="text",
-            hovertext=[f"{name}<br>λ = {_value(found['eigenvalues'][i])}<br>mean |effect| {found['change'][i]:.3f}"
-                       for i in rows],
-            row=1, col=1,
-        )  # fmt: skip
+            x=[x[i] for i in rows],
+            y=[found["change"][i] for i in rows],
+            mode="markers",
+            name=name,
+            marker={"symbol": look.symbol, "color": look.colour, "size": size, "opacity": 0.85},
+            hoverinfo="text",
+            hovertext=[
+                f"{name}<br>λ = {_value(found['eigenvalues'][i])}<br>mean |effect| {found['change'][i]:.3f}"
+                for i in rows
+            ],
+            row=1,
+            col=1,
+        )
     if times.border is not None:
         figure.add_vline(x=times.border, line={"color": GREY, "width": 1, "dash": "dot"}, row=1, col=1)
     figure.update_xaxes(**times.settings(), row=1, col=1)

@@ -59,13 +59,15 @@ def impulse(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
     figure.update_xaxes(zeroline=False).update_yaxes(zeroline=False)
     figure.update_yaxes(zeroline=True, zerolinecolor=FAINT, row=1, col=2)
     figure = styled(
-        figure, "What one word leaves behind, and how it fades", "logit (positive above 0)",
+        figure,
+        "What one word leaves behind, and how it fades",
+        "logit (positive above 0)",
         "first modifier component (state space)",
         "The word is read at h*, then there is no input. Large mark: right after the word. Left, dotted: where h* is "
         "along the component.<br>Right: marks are the network, lines a·exp(−t/τ) + c. In the paper's network the way "
         "back takes 5 to 10 words.",
         height=530,
-    )  # fmt: skip
+    )
     return legend_below(figure, -0.19, 250, 110)
 
 
@@ -78,37 +80,70 @@ def _path(figure: Figure, word: str, found: Mapping[str, Any], kind: str, look: 
     y = [at[0] for at in found["coordinates"]]
     steps = len(y)
     figure.add_scatter(
-        x=list(found["logit"]), y=y, mode="lines+markers", name=f"“{shown(word)}”, {_article(kind)} here",
-        legendgroup=word, line={"color": look.colour, "width": 2, "dash": dash},
-        marker={"symbol": look.symbol, "size": [14, *[6] * (steps - 1)], "color": look.colour, "opacity": 1,
-                "line": {"width": 1 if look.symbol.endswith("open") else 0}},
+        x=list(found["logit"]),
+        y=y,
+        mode="lines+markers",
+        name=f"“{shown(word)}”, {_article(kind)} here",
+        legendgroup=word,
+        line={"color": look.colour, "width": 2, "dash": dash},
+        marker={
+            "symbol": look.symbol,
+            "size": [14, *[6] * (steps - 1)],
+            "color": look.colour,
+            "opacity": 1,
+            "line": {"width": 1 if look.symbol.endswith("open") else 0},
+        },
         hovertext=[
             f"“{shown(word)}”, {_since(t)}<br>logit {signed(x)}<br>component 1: {signed(value)}"
             for t, (x, value) in enumerate(zip(found["logit"], y, strict=True))
         ],
-        hoverinfo="text", customdata=[word] * steps, row=1, col=1,
-    )  # fmt: skip
+        hoverinfo="text",
+        customdata=[word] * steps,
+        row=1,
+        col=1,
+    )
 
 
 def _distance(figure: Figure, word: str, found: Mapping[str, Any], look: Look, dash: str) -> None:
     steps = list(range(len(found["distance"])))
     figure.add_scatter(
-        x=steps, y=list(found["distance"]), mode="markers", name=f"“{shown(word)}”", legendgroup=word,
-        showlegend=False, marker={"symbol": look.symbol, "size": 8, "color": look.colour, "opacity": 0.8},
+        x=steps,
+        y=list(found["distance"]),
+        mode="markers",
+        name=f"“{shown(word)}”",
+        legendgroup=word,
+        showlegend=False,
+        marker={"symbol": look.symbol, "size": 8, "color": look.colour, "opacity": 0.8},
         hovertext=[f"“{shown(word)}”, {_since(t)}<br>distance {d:.3f}" for t, d in enumerate(found["distance"])],
-        hoverinfo="text", customdata=[word] * len(steps), row=1, col=2,
-    )  # fmt: skip
+        hoverinfo="text",
+        customdata=[word] * len(steps),
+        row=1,
+        col=2,
+    )
     if found["fit"] is None:
         name = f"“{shown(word)}”: no exponential decay"
         figure.add_scatter(
-            x=[None], y=[None], mode="lines", name=name, legendgroup=word, line={"color": look.colour, "dash": dash},
-            row=1, col=2,
-        )  # fmt: skip
+            x=[None],
+            y=[None],
+            mode="lines",
+            name=name,
+            legendgroup=word,
+            line={"color": look.colour, "dash": dash},
+            row=1,
+            col=2,
+        )
         return
     figure.add_scatter(
-        x=steps, y=list(found["fit"]), mode="lines", name=f"fit: τ = {found['tau']:.1f} words (R² {found['r2']:.2f})",
-        legendgroup=word, line={"color": look.colour, "width": 2, "dash": dash}, hoverinfo="name", row=1, col=2,
-    )  # fmt: skip
+        x=steps,
+        y=list(found["fit"]),
+        mode="lines",
+        name=f"fit: τ = {found['tau']:.1f} words (R² {found['r2']:.2f})",
+        legendgroup=word,
+        line={"color": look.colour, "width": 2, "dash": dash},
+        hoverinfo="name",
+        row=1,
+        col=2,
+    )
 
 
 def _since(t: int) -> str:
@@ -132,19 +167,26 @@ def timescales(results: Any) -> Figure:
     for p in range(len(found["mean"])):
         _times(figure, found, p, edges)
     figure.update_xaxes(
-        title_text="timescale τ of the decay (words, log scale)", type="log", zeroline=False, showgrid=False,
-        range=[math.log10(edges[0]), math.log10(edges[-1])], tickvals=[0.2, 0.5, 1, 2, 5, 10, 20, 50, 100],
-        row=1, col=2,
-    )  # fmt: skip
+        title_text="timescale τ of the decay (words, log scale)",
+        type="log",
+        zeroline=False,
+        showgrid=False,
+        range=[math.log10(edges[0]), math.log10(edges[-1])],
+        tickvals=[0.2, 0.5, 1, 2, 5, 10, 20, 50, 100],
+        row=1,
+        col=2,
+    )
     figure.update_yaxes(title_text="number of words", rangemode="tozero", row=1, col=2)
     figure = styled(
-        figure, "How fast modifiers fade, along each component of their subspace", "modifier component 1",
+        figure,
+        "How fast modifiers fade, along each component of their subspace",
+        "modifier component 1",
         "modifier component 2",
         "Left: from right after the word (mark) back under blank inputs; the cross is h*. Right: timescales of "
         "exponentials fitted to the coordinates,<br>with their means (vertical lines). The paper's network has means "
         "of 2.6 and 4.3 words along its first two components.",
         height=560,
-    )  # fmt: skip
+    )
     return legend_below(figure, -0.19, 300, 130)
 
 
@@ -155,23 +197,51 @@ def _paths(figure: Figure, results: Any, stored: Mapping[str, Any]) -> None:
     for word in chosen:
         look, (x, y) = look_of_kind(kinds[word]), zip(*paths[word], strict=True)
         figure.add_scatter(
-            x=x, y=y, mode="lines+markers", name=shown(word), legendgroup=kinds[word], showlegend=False,
+            x=x,
+            y=y,
+            mode="lines+markers",
+            name=shown(word),
+            legendgroup=kinds[word],
+            showlegend=False,
             line={"color": look.colour, "width": 1.5},
-            marker={"symbol": look.symbol, "color": look.colour, "size": [9, *[4] * (len(x) - 1)], "opacity": 0.9,
-                    "line": {"width": 0}},
-            hovertext=[f"“{shown(word)}” ({kinds[word]}), {_since(t)}" for t in range(len(x))], hoverinfo="text",
-            customdata=[word] * len(x), row=1, col=1,
-        )  # fmt: skip
+            marker={
+                "symbol": look.symbol,
+                "color": look.colour,
+                "size": [9, *[4] * (len(x) - 1)],
+                "opacity": 0.9,
+                "line": {"width": 0},
+            },
+            hovertext=[f"“{shown(word)}” ({kinds[word]}), {_since(t)}" for t in range(len(x))],
+            hoverinfo="text",
+            customdata=[word] * len(x),
+            row=1,
+            col=1,
+        )
     figure.add_scatter(
-        x=[0], y=[0], mode="markers", name="h*", showlegend=False, hovertext=["h*"], hoverinfo="text",
-        marker={"symbol": "cross-thin", "size": 14, "line": {"width": 2, "color": "black"}}, row=1, col=1,
-    )  # fmt: skip
+        x=[0],
+        y=[0],
+        mode="markers",
+        name="h*",
+        showlegend=False,
+        hovertext=["h*"],
+        hoverinfo="text",
+        marker={"symbol": "cross-thin", "size": 14, "line": {"width": 2, "color": "black"}},
+        row=1,
+        col=1,
+    )
     for kind in [kind for kind in KINDS if kind in kinds.values()]:
         look = look_of_kind(kind)
         figure.add_scatter(
-            x=[None], y=[None], mode="lines+markers", name={"none": "other words"}.get(kind, f"{kind}s"),
-            line={"color": look.colour}, marker={"symbol": look.symbol, "size": 9}, legendgroup=kind, row=1, col=1,
-        )  # fmt: skip
+            x=[None],
+            y=[None],
+            mode="lines+markers",
+            name={"none": "other words"}.get(kind, f"{kind}s"),
+            line={"color": look.colour},
+            marker={"symbol": look.symbol, "size": 9},
+            legendgroup=kind,
+            row=1,
+            col=1,
+        )
     view = [_room([at[i] for word in chosen for at in paths[word]]) for i in (0, 1)]
 
     def pixel(at: Sequence[float]) -> Pixel:
@@ -184,10 +254,22 @@ def _paths(figure: Figure, results: Any, stored: Mapping[str, Any]) -> None:
     for i, shift in spread(starts, sizes, taken, PANEL).items():
         at = paths[chosen[i]][0]
         figure.add_annotation(
-            x=at[0], y=at[1], text=shown(chosen[i]), ax=shift[0], ay=-shift[1], arrowhead=0, arrowwidth=0.8,
-            arrowcolor=GREY, standoff=5, font={"size": 12, "color": look_of_kind(kinds[chosen[i]]).colour},
-            borderpad=0, name=chosen[i], captureevents=True, row=1, col=1,
-        )  # fmt: skip
+            x=at[0],
+            y=at[1],
+            text=shown(chosen[i]),
+            ax=shift[0],
+            ay=-shift[1],
+            arrowhead=0,
+            arrowwidth=0.8,
+            arrowcolor=GREY,
+            standoff=5,
+            font={"size": 12, "color": look_of_kind(kinds[chosen[i]]).colour},
+            borderpad=0,
+            name=chosen[i],
+            captureevents=True,
+            row=1,
+            col=1,
+        )
     figure.update_xaxes(range=view[0], zerolinecolor=FAINT, row=1, col=1)
     figure.update_yaxes(range=view[1], zerolinecolor=FAINT, row=1, col=1)
 
@@ -216,15 +298,28 @@ def _times(figure: Figure, found: Mapping[str, Any], p: int, edges: Sequence[flo
     )
     common: dict[str, Any] = {"legendgroup": f"component {p}", "row": 1, "col": 2}
     figure.add_scatter(
-        x=list(edges), y=[*counts, 0], mode="lines", name=f"component {p + 1}: {said}",
-        line={"shape": "hv", "color": look.colour, "width": 2, "dash": dash}, hoverinfo="text",
-        hovertext=[f"component {p + 1}: {n} words<br>τ from {a:.2g} to {b:.2g}"
-                   for a, b, n in zip(edges, edges[1:], counts, strict=False)], **common,
-    )  # fmt: skip
+        x=list(edges),
+        y=[*counts, 0],
+        mode="lines",
+        name=f"component {p + 1}: {said}",
+        line={"shape": "hv", "color": look.colour, "width": 2, "dash": dash},
+        hoverinfo="text",
+        hovertext=[
+            f"component {p + 1}: {n} words<br>τ from {a:.2g} to {b:.2g}"
+            for a, b, n in zip(edges, edges[1:], counts, strict=False)
+        ],
+        **common,
+    )
     if mean is not None:
         figure.add_scatter(
-            x=[mean, mean], y=[0, max(counts)], mode="lines+markers", name=f"mean of component {p + 1}",
-            showlegend=False, line={"color": look.colour, "width": 2.5, "dash": dash},
+            x=[mean, mean],
+            y=[0, max(counts)],
+            mode="lines+markers",
+            name=f"mean of component {p + 1}",
+            showlegend=False,
+            line={"color": look.colour, "width": 2.5, "dash": dash},
             marker={"symbol": look.symbol, "size": [0, 11], "color": look.colour},
-            hovertext=[f"mean of component {p + 1}: {mean:.2f} words"] * 2, hoverinfo="text", **common,
-        )  # fmt: skip
+            hovertext=[f"mean of component {p + 1}: {mean:.2f} words"] * 2,
+            hoverinfo="text",
+            **common,
+        )

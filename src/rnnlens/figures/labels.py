@@ -39,10 +39,12 @@ def clearest(at: Pixel, size: Pixel, taken: Iterable[Pixel], room: Pixel, gap: f
         return max(half, min(value, end - half))
 
     centres = [
-        (within(at[0] + a * (size[0] / 2 + gap), size[0] / 2, room[0]),
-         within(at[1] + b * (size[1] / 2 + gap), size[1] / 2, room[1]))
+        (
+            within(at[0] + a * (size[0] / 2 + gap), size[0] / 2, room[0]),
+            within(at[1] + b * (size[1] / 2 + gap), size[1] / 2, room[1]),
+        )
         for a, b in AROUND
-    ]  # fmt: skip
+    ]
     x, y = min(centres, key=lambda centre: covered(centre, size, taken))
     return x - at[0], y - at[1]
 
@@ -53,9 +55,14 @@ def apart(a: Pixel, a_size: Pixel, b: Pixel, b_size: Pixel) -> bool:
 
 
 def spread(
-    at: Sequence[Pixel], sizes: Sequence[Pixel], taken: Iterable[Pixel], room: Pixel, most: int | None = None,
-    gap: float = 5.0, mark: float = 8.0,
-) -> dict[int, Pixel]:  # fmt: skip
+    at: Sequence[Pixel],
+    sizes: Sequence[Pixel],
+    taken: Iterable[Pixel],
+    room: Pixel,
+    most: int | None = None,
+    gap: float = 5.0,
+    mark: float = 8.0,
+) -> dict[int, Pixel]:
     """Shifts to the centres of many labels, the first first, by their place in `at`; one that would overlap another
     label, or the mark of one, wherever it is put, or leave the room, has none. most: so many at most.
 
@@ -67,14 +74,17 @@ def spread(
             break
         choices = {
             (x + a * (wide / 2 + gap), y + b * (high / 2 + further * gap)): cost
-            for further, cost in ((3, 3), (1, 0)) for a, b in AROUND
-        }  # fmt: skip
+            for further, cost in ((3, 3), (1, 0))
+            for a, b in AROUND
+        }
         free = [
-            c for c in choices
-            if wide / 2 <= c[0] <= room[0] - wide / 2 and high / 2 <= c[1] <= room[1] - high / 2
+            c
+            for c in choices
+            if wide / 2 <= c[0] <= room[0] - wide / 2
+            and high / 2 <= c[1] <= room[1] - high / 2
             and all(apart(c, (wide, high), (at[j][0] + s[0], at[j][1] + s[1]), sizes[j]) for j, s in found.items())
             and all(apart(c, (wide, high), at[j], (mark, mark)) for j in found)
-        ]  # fmt: skip
+        ]
         if free:
             centre = min(free, key=lambda c: choices[c] + covered(c, (wide + mark, high + mark), taken))
             found[i] = (centre[0] - x, centre[1] - y)

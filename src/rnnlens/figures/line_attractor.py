@@ -73,10 +73,18 @@ def _searched(results: Any) -> str:
 
 def _states(figure: Figure, found: Mapping[str, Any], name: str, marker: Mapping[str, Any], column: int) -> None:
     figure.add_scatter(
-        x=[at[0] for at in found["at"]], y=[at[1] for at in found["at"]], mode="markers", name=name,
-        legendgroup=name, showlegend=column == 1, marker=dict(marker), hoverinfo="text",
-        hovertext=[f"{name}<br>reading {signed(value)}" for value in found["logits"]], row=1, col=column,
-    )  # fmt: skip
+        x=[at[0] for at in found["at"]],
+        y=[at[1] for at in found["at"]],
+        mode="markers",
+        name=name,
+        legendgroup=name,
+        showlegend=column == 1,
+        marker=dict(marker),
+        hoverinfo="text",
+        hovertext=[f"{name}<br>reading {signed(value)}" for value in found["logits"]],
+        row=1,
+        col=column,
+    )
 
 
 def _review(figure: Figure, review: str, found: Mapping[str, Any], column: int) -> None:
@@ -84,26 +92,45 @@ def _review(figure: Figure, review: str, found: Mapping[str, Any], column: int) 
     words = ["the start", *(f"word {i}, “{shown(word)}”" for i, word in enumerate(found["words"], start=1))]
     x, y = [at[0] for at in found["path"]], [at[1] for at in found["path"]]
     figure.add_scatter(
-        x=x, y=y, mode="lines+markers", name=f"{shown(review)} review", legendgroup=review, showlegend=column == 1,
+        x=x,
+        y=y,
+        mode="lines+markers",
+        name=f"{shown(review)} review",
+        legendgroup=review,
+        showlegend=column == 1,
         line={"color": look.colour, "width": 2, "dash": dash},
         marker={
-            "symbol": look.symbol, "color": look.colour, "size": [*[6] * (len(x) - 1), 15], "opacity": 1,
+            "symbol": look.symbol,
+            "color": look.colour,
+            "size": [*[6] * (len(x) - 1), 15],
+            "opacity": 1,
             "line": {"width": 1, "color": "white"},
         },
         hovertext=[
             f"{shown(review)}: “{sentence(found['words'])}”<br>{word}<br>reading {signed(value)}"
             for word, value in zip(words, found["logits"], strict=True)
         ],
-        hoverinfo="text", customdata=["", *found["words"]], row=1, col=column,
-    )  # fmt: skip
+        hoverinfo="text",
+        customdata=["", *found["words"]],
+        row=1,
+        col=column,
+    )
 
 
 def _place(figure: Figure, at: Sequence[float], name: str, symbol: str, column: int) -> None:
     figure.add_scatter(
-        x=[at[0]], y=[at[1]], mode="markers", name=name, legendgroup=name, showlegend=column == 1,
+        x=[at[0]],
+        y=[at[1]],
+        mode="markers",
+        name=name,
+        legendgroup=name,
+        showlegend=column == 1,
         marker={"symbol": symbol, "size": 11, "color": "white", "line": {"width": 2.5, "color": "black"}},
-        hovertext=[name], hoverinfo="text", row=1, col=column,
-    )  # fmt: skip
+        hovertext=[name],
+        hoverinfo="text",
+        row=1,
+        col=column,
+    )
 
 
 def _view(space: Mapping[str, Any], component: int) -> list[float]:

@@ -34,21 +34,28 @@ def linear_quality(result: Mapping[str, Any]) -> Figure:
         for key, offset, dash in (("full", -APART, "solid"), ("linear", APART, "dot")):
             _stems(figure, result[key][i], [y + offset for y in at], look, dash, hover)
     for name, dash in (("full update", "solid"), ("linear expansion", "dot")):  # whatever the colour
-        figure.add_scatter(
-            x=[None], y=[None], mode="lines+markers", name=name, **_drawn(Look(INK, "circle"), dash),
-        )  # fmt: skip
+        figure.add_scatter(x=[None], y=[None], mode="lines+markers", name=name, **_drawn(Look(INK, "circle"), dash))
     figure.add_vline(x=0, line={"color": "#4a5568", "width": 1})
     figure = styled(
-        figure, "What a word adds to the reading, and what the linear expansion says it adds",
-        "effect on the reading (logit)", "",
+        figure,
+        "What a word adds to the reading, and what the linear expansion says it adds",
+        "effect on the reading (logit)",
+        "",
         f"Agreement 1 − Σ|linear − full| / Σ|full|: <b>{result['agreement']:.3f}</b> (1 is exact). "
         f"The paper's mean |linear / full|: <b>{result['ratio']:.3f}</b> (paper: 0.918).",
         height=210 + round(22 * (max(rows, default=0) + 1)),
-    )  # fmt: skip
+    )
     figure.update_yaxes(
-        tickvals=list(rows), ticktext=list(rows.values()), range=[max(rows, default=0) + 0.8, -0.8], showgrid=False,
-        zeroline=False, ticks="outside", ticklen=4, tickcolor="white", automargin=True,
-    )  # fmt: skip
+        tickvals=list(rows),
+        ticktext=list(rows.values()),
+        range=[max(rows, default=0) + 0.8, -0.8],
+        showgrid=False,
+        zeroline=False,
+        ticks="outside",
+        ticklen=4,
+        tickcolor="white",
+        automargin=True,
+    )
     figure.update_xaxes(zeroline=False, gridcolor="#edf2f7")
     return figure.update_layout(
         margin={"t": 115, "b": 60}, legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
@@ -59,14 +66,22 @@ def _stems(figure: Figure, effects: list[float], at: list[float], look: Look, da
     """Lines from 0 to each effect, with a mark at its end."""
     drawn = _drawn(look, dash)
     figure.add_scatter(
-        x=[x for effect in effects for x in (0, effect, None)], y=[y for row in at for y in (row, row, None)],
-        mode="lines", line=drawn["line"], hoverinfo="skip",
+        x=[x for effect in effects for x in (0, effect, None)],
+        y=[y for row in at for y in (row, row, None)],
+        mode="lines",
+        line=drawn["line"],
+        hoverinfo="skip",
         showlegend=False,
-    )  # fmt: skip
+    )
     figure.add_scatter(
-        x=list(effects), y=at, mode="markers", marker=drawn["marker"], hovertext=hover, hoverinfo="text",
+        x=list(effects),
+        y=at,
+        mode="markers",
+        marker=drawn["marker"],
+        hovertext=hover,
+        hoverinfo="text",
         showlegend=False,
-    )  # fmt: skip
+    )
 
 
 def _drawn(look: Look, dash: str) -> dict[str, Any]:
@@ -74,10 +89,12 @@ def _drawn(look: Look, dash: str) -> dict[str, Any]:
     return {
         "line": {"color": look.colour, "width": 3 if solid else 2, "dash": dash},
         "marker": {
-            "symbol": "circle", "size": 8, "color": look.colour if solid else "white",
+            "symbol": "circle",
+            "size": 8,
+            "color": look.colour if solid else "white",
             "line": {"color": look.colour, "width": 2},
         },
-    }  # fmt: skip
+    }
 
 
 def _look(result: Mapping[str, Any], context: str) -> Look:

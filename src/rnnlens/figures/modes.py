@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.figures.axes import TimescaleAxis
 from rnnlens.figures.labels import Pixel, along, box, clearest
-from rnnlens.figures.style import FAINT, GREY, INK, guide, look_of, panels, shown, styled
+from rnnlens.figures.style import FAINT, GREY, INK, look_of, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 QUIET = "#a0aec0"  # modes that are not named
 TAUS = (1, 4, 10)  # timescales drawn as circles, in steps
-FEW = 0.2  # with no more than this left, four fifths of an effect are destroyed
 PANEL = (370.0, 290.0)  # its size in pixels, near enough to place names
 NAMED = 3  # so many of the smallest angles are named
 TOP = 92  # of the axis of angles, in degrees
@@ -40,17 +37,23 @@ def spectra(result: Mapping[str, Any]) -> Figure:
         _name_modes(figure, word, found, corner, scale, column)
         figure.update_xaxes(title_text="Re λ", range=[corner[0], corner[0] + PANEL[0] / scale], row=1, col=column)
         figure.update_yaxes(
-            title_text="Im λ", range=[corner[1], -corner[1]], scaleanchor=f"x{column if column > 1 else ''}",
-            row=1, col=column,
-        )  # fmt: skip
+            title_text="Im λ",
+            range=[corner[1], -corner[1]],
+            scaleanchor=f"x{column if column > 1 else ''}",
+            row=1,
+            col=column,
+        )
     figure.update_xaxes(zerolinecolor=FAINT, zerolinewidth=1).update_yaxes(zerolinecolor=FAINT, zerolinewidth=1)
     figure = styled(
-        figure, "The modes of the network at blank input, near each modifier's state", "Re λ", "Im λ",
+        figure,
+        "The modes of the network at blank input, near each modifier's state",
+        "Re λ",
+        "Im λ",
         "Each mark is an eigenvalue λ of the recurrent Jacobian. On the solid circle (|λ| = 1) a mode lasts for ever, "
         "inside it decays with<br>timescale τ (dotted circles, in steps); pairs above and below the axis oscillate.",
         height=540,
-    )  # fmt: skip
-    return _room(figure).update_layout(legend={"entrywidth": 335})
+    )
+    return room(figure).update_layout(legend={"entrywidth": 335})
 
 
 def _view(values: Sequence[Sequence[float]]) -> tuple[Pixel, float]:
@@ -72,17 +75,21 @@ def _eigenvalues(figure: Figure, word: str, found: Mapping[str, Any], column: in
         (f"most aligned with the deflection by “{shown(word)}”", aligned, look.symbol, 11, look.colour),
     ):
         figure.add_scatter(
-            x=[values[a][0] for a in chosen], y=[values[a][1] for a in chosen], mode="markers", name=name,
-            marker={"symbol": symbol, "size": size, "color": colour, "opacity": 0.8}, legendgroup=name,
-            showlegend=column == 1 or chosen is aligned, hoverinfo="text",
+            x=[values[a][0] for a in chosen],
+            y=[values[a][1] for a in chosen],
+            mode="markers",
+            name=name,
+            marker={"symbol": symbol, "size": size, "color": colour, "opacity": 0.8},
+            legendgroup=name,
+            showlegend=column == 1 or chosen is aligned,
+            hoverinfo="text",
             hovertext=[_said(f"mode {a}", values[a], found["timescales"][a], pair=False) for a in chosen],
-            row=1, col=column,
-        )  # fmt: skip
+            row=1,
+            col=column,
+        )
 
 
-def _name_modes(
-    figure: Figure, word: str, found: Mapping[str, Any], corner: Pixel, scale: float, column: int
-) -> None:  # fmt: skip
+def _name_modes(figure: Figure, word: str, found: Mapping[str, Any], corner: Pixel, scale: float, column: int) -> None:
     """λ of the integration mode and of the most aligned one, where it covers least."""
     values, aligned, integration = found["eigenvalues"], found["aligned"], found["integration"]
     first = aligned[0]
@@ -90,18 +97,28 @@ def _name_modes(
     taken: list[Pixel] = [((re - corner[0]) * scale, (im - corner[1]) * scale) for re, im in values]
     taken += [point for a in (integration, *aligned) for point in box(taken[a], (16.0, 16.0))]
     for a, text, colour in (
-        (integration, f"integrates: λ = {_value(values[integration], True, 4)}", INK),
-        (first, f"λ = {_value(values[first], len(aligned) > 1)}, τ = {tau}", look_of(word, column - 1).colour),
+        (integration, f"integrates: λ = {value_text(values[integration], True, 4)}", INK),
+        (first, f"λ = {value_text(values[first], len(aligned) > 1)}, τ = {tau}", look_of(word, column - 1).colour),
     ):
         at, size = taken[a], (6.2 * len(text), 16.0)
         shift = clearest(at, size, taken, PANEL, gap=34)
         centre = (at[0] + shift[0], at[1] + shift[1])
         taken += box(centre, size) + along([at, centre])
         figure.add_annotation(
-            x=values[a][0], y=values[a][1], text=text, ax=shift[0], ay=-shift[1], arrowcolor=colour, arrowwidth=1,
-            arrowhead=0, standoff=8, font={"size": 12, "color": colour}, bgcolor="rgba(255,255,255,0.8)",
-            row=1, col=column,
-        )  # fmt: skip
+            x=values[a][0],
+            y=values[a][1],
+            text=text,
+            ax=shift[0],
+            ay=-shift[1],
+            arrowcolor=colour,
+            arrowwidth=1,
+            arrowhead=0,
+            standoff=8,
+            font={"size": 12, "color": colour},
+            bgcolor="rgba(255,255,255,0.8)",
+            row=1,
+            col=column,
+        )
 
 
 def _circles(figure: Figure, height: float, column: int) -> None:
@@ -110,15 +127,28 @@ def _circles(figure: Figure, height: float, column: int) -> None:
         radius, endless = math.exp(-1 / tau), tau == math.inf
         y = max(height, -0.8 * radius)
         figure.add_shape(
-            type="circle", x0=-radius, x1=radius, y0=-radius, y1=radius, layer="below", fillcolor="rgba(0,0,0,0)",
+            type="circle",
+            x0=-radius,
+            x1=radius,
+            y0=-radius,
+            y1=radius,
+            layer="below",
+            fillcolor="rgba(0,0,0,0)",
             line={"color": QUIET, "width": 1.5 if endless else 1, "dash": "solid" if endless else "dot"},
-            row=1, col=column,
-        )  # fmt: skip
+            row=1,
+            col=column,
+        )
         figure.add_annotation(
-            x=math.sqrt(radius**2 - y**2), y=y, text="|λ| = 1" if endless else f"τ = {tau}", showarrow=False,
-            xanchor="left" if endless else "right", xshift=2 if endless else -2, font={"size": 11, "color": GREY},
-            row=1, col=column,
-        )  # fmt: skip
+            x=math.sqrt(radius**2 - y**2),
+            y=y,
+            text="|λ| = 1" if endless else f"τ = {tau}",
+            showarrow=False,
+            xanchor="left" if endless else "right",
+            xshift=2 if endless else -2,
+            font={"size": 11, "color": GREY},
+            row=1,
+            col=column,
+        )
 
 
 # --- angles -----------------------------------------------------------------------------------------------------------
@@ -139,20 +169,28 @@ def mode_angles(result: Mapping[str, Any]) -> Figure:
             figure.add_vline(x=times.border, line={"color": QUIET, "width": 1, "dash": "dot"}, row=1, col=column)
     for name, symbol in _UNITS.items():
         figure.add_scatter(
-            x=[None], y=[None], mode="markers", name=name, legendgroup=name,
-            marker={"symbol": symbol, "size": 10, "color": GREY}, row=1, col=1,
-        )  # fmt: skip
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=name,
+            legendgroup=name,
+            marker={"symbol": symbol, "size": 10, "color": GREY},
+            row=1,
+            col=1,
+        )
     figure.update_xaxes(title_text="timescale τ of the mode (steps)", **times.settings())
     figure.update_yaxes(range=[floor, TOP], dtick=15, zeroline=False)
     figure = styled(
-        figure, "Which modes a modifier excites", "timescale τ of the mode (steps)",
+        figure,
+        "Which modes a modifier excites",
+        "timescale τ of the mode (steps)",
         "angle to the left eigenvector (°)",
         "The smaller the angle between the deflection and a mode's left eigenvector, the better they line up; at 90° "
         f"the mode is not excited.<br>The {NAMED} smallest are coloured and named. In so many dimensions most "
         "directions are nearly at right angles.",
         height=500,
-    )  # fmt: skip
-    return _room(figure)
+    )
+    return room(figure)
 
 
 def _angles(
@@ -161,20 +199,35 @@ def _angles(
     for (name, symbol), pair in zip(_UNITS.items(), (False, True), strict=True):
         chosen = [i for i, unit in enumerate(found["units"]) if (len(unit) > 1) == pair]
         figure.add_scatter(
-            x=[times.at(found["timescales"][i]) for i in chosen], y=[found["angles"][i] for i in chosen],
-            mode="markers", name=name, legendgroup=name, showlegend=False, hoverinfo="text",
+            x=[times.at(found["timescales"][i]) for i in chosen],
+            y=[found["angles"][i] for i in chosen],
+            mode="markers",
+            name=name,
+            legendgroup=name,
+            showlegend=False,
+            hoverinfo="text",
             marker={
-                "symbol": symbol, "size": 10 if pair else 8, "color": [colour if i in named else QUIET for i in chosen],
-                "opacity": 0.85, "line": {"width": 1, "color": "white"},
+                "symbol": symbol,
+                "size": 10 if pair else 8,
+                "color": [colour if i in named else QUIET for i in chosen],
+                "opacity": 0.85,
+                "line": {"width": 1, "color": "white"},
             },
-            hovertext=[f"{found['angles'][i]:.1f}°<br>{_unit_said(found, i)}" for i in chosen], row=1, col=column,
-        )  # fmt: skip
+            hovertext=[f"{found['angles'][i]:.1f}°<br>{_unit_said(found, i)}" for i in chosen],
+            row=1,
+            col=column,
+        )
 
 
 def _name_angles(
-    figure: Figure, found: Mapping[str, Any], times: TimescaleAxis, named: Sequence[int], colour: str, floor: int,
+    figure: Figure,
+    found: Mapping[str, Any],
+    times: TimescaleAxis,
+    named: Sequence[int],
+    colour: str,
+    floor: int,
     column: int,
-) -> None:  # fmt: skip
+) -> None:
     """λ beside the smallest angles, where it covers least."""
     x = [times.at(tau) for tau in found["timescales"]]
     taken: list[Pixel] = [
@@ -182,132 +235,34 @@ def _name_angles(
         for place, angle in zip(x, found["angles"], strict=True)
     ]
     for i in named:
-        text = f"λ = {_value(found['eigenvalues'][i], True)}"
+        text = f"λ = {value_text(found['eigenvalues'][i], True)}"
         at, size = taken[i], (6.2 * len(text), 16.0)
         shift = clearest(at, size, taken, PANEL, gap=6)
         taken += box((at[0] + shift[0], at[1] + shift[1]), size)
         figure.add_annotation(
-            x=math.log10(x[i]), y=found["angles"][i], text=text, showarrow=False, xshift=shift[0], yshift=shift[1],
-            font={"size": 12, "color": colour}, row=1, col=column,
-        )  # fmt: skip
+            x=math.log10(x[i]),
+            y=found["angles"][i],
+            text=text,
+            showarrow=False,
+            xshift=shift[0],
+            yshift=shift[1],
+            font={"size": 12, "color": colour},
+            row=1,
+            col=column,
+        )
 
 
 # --- removal ----------------------------------------------------------------------------------------------------------
 
 
-def mode_removal(result: Mapping[str, Any], what: str = "state", kind: str = "orthogonal") -> Figure:
-    """What is left of a modifier's effect as modes are removed (Supp. A.4, §4), from a run's `toy.mode_removal`.
-
-    what, kind: the stored variant: modes taken out of the state or of the word's input, biorthogonally or orthogonally.
-    In colour the paper's order (solid) and the greedy one (dashed); the controls are random units (grey, with the
-    middle half of the draws) and the modes of rotated copies of the network, chosen greedily too (black, dotted).
-    """
-    figure = panels([_phrase(word, found) for word, found in result.items()])
-    top = 1.12
-    for column, (word, found) in enumerate(result.items(), start=1):
-        single, greedy = (_variant(found, what, kind, order) for order in ("single", "greedy"))
-        top = max(top, *(1.05 * left for removal in (single, greedy) for left in removal["remaining"]))
-        top = max(top, *(1.05 * left for left in _quartile(single["random_remaining"], 3)))
-        guide(figure, (0, len(single["units"])), (FEW, FEW), column, _LEGEND[_DESTROYED]["line"])
-        _control(figure, single["random_remaining"], greedy["rotated_remaining"], column)
-        colour = look_of(word, column - 1).colour
-        for removal, dash, symbol, size in ((greedy, "dash", "diamond", 11), (single, "solid", "circle", 7)):
-            figure.add_scatter(
-                x=list(range(len(removal["remaining"]))), y=list(removal["remaining"]), mode="lines+markers",
-                name=f"“{shown(word)}”, {removal['order']}", showlegend=False, hovertext=_removed(removal),
-                hoverinfo="text", line={"color": colour, "width": 2.5, "dash": dash},
-                marker={"symbol": symbol, "size": size, "line": {"width": 1, "color": "white"}}, cliponaxis=False,
-                row=1, col=column,
-            )  # fmt: skip
-        figure.update_xaxes(title_text="units removed", dtick=1, showgrid=False, zeroline=False, row=1, col=column)
-    for name, look in _LEGEND.items():
-        figure.add_scatter(x=[None], y=[None], name=name, **look, row=1, col=1)
-    figure.update_yaxes(range=[0, top], zerolinecolor=FAINT, zerolinewidth=1)
-    figure = styled(
-        figure, "How many modes carry a modifier", "units removed", "share of its effect that is left",
-        f"Modes are taken out of {_WHAT.get(what, what)} ({kind} removal); a unit is a real mode or a conjugate pair. "
-        "1: the modifier<br>acts as ever, 0: the words act as if it had not been there.",
-        height=560,
-    )  # fmt: skip
-    return _room(figure).update_layout(legend={"entrywidth": 340}, margin={"b": 125})
-
-
-_WHAT = {"state": "the state after the modifier", "input": "what the valence word adds to the state"}
-_DESTROYED = f"{100 * (1 - FEW):.0f} % of the effect destroyed"
-_BAND = "rgba(113,128,150,0.25)"
-_LEGEND: dict[str, dict[str, Any]] = {  # colours are the modifiers', so that the legend has none
-    "units that alone change most, first (the paper's order)": {
-        "mode": "lines+markers", "line": {"color": INK, "width": 2.5}, "marker": {"symbol": "circle", "size": 9},
-    },
-    "each next the unit that leaves least (greedy)": {
-        "mode": "lines+markers", "line": {"color": INK, "width": 2.5, "dash": "dash"},
-        "marker": {"symbol": "diamond", "size": 9},
-    },
-    "random units: median, and middle half of the draws": {
-        "mode": "lines", "line": {"color": GREY, "width": 2}, "fill": "tozeroy", "fillcolor": _BAND,
-    },
-    "modes of rotated networks (greedy): median": {
-        "mode": "lines+markers", "line": {"color": "#000000", "width": 1.5, "dash": "dot"},
-        "marker": {"symbol": "x-thin-open", "size": 7},
-    },
-    _DESTROYED: {"mode": "lines", "line": {"color": GREY, "width": 1.5, "dash": "dash"}},
-}  # fmt: skip
-
-
-def _control(figure: Figure, units: Sequence[Sequence[float]], rotated: Sequence[Sequence[float]], column: int) -> None:
-    """Medians of what random removals leave, and the middle half of the random units."""
-    steps = list(range(len(units[0])))
-    band = [_quartile(units, 1), _quartile(units, 3)]
-    figure.add_scatter(
-        x=[*steps, *reversed(steps)], y=[*band[0], *reversed(band[1])], fill="toself", fillcolor=_BAND,
-        line={"width": 0}, mode="lines", hoverinfo="skip", showlegend=False, name="random units, middle half",
-        row=1, col=column,
-    )  # fmt: skip
-    for (name, look), draws in zip(list(_LEGEND.items())[2:4], (units, rotated), strict=True):
-        middle = _quartile(draws, 2)
-        figure.add_scatter(
-            x=list(range(len(middle))), y=middle, name=name, mode=look["mode"], line=look["line"],
-            marker=look.get("marker"), showlegend=False, hoverinfo="text", row=1, col=column,
-            hovertext=[f"{name}<br>{k} removed: {left:.3f} left ({len(draws)} draws)" for k, left in enumerate(middle)],
-        )  # fmt: skip
-
-
-def _quartile(draws: Sequence[Sequence[float]], which: int) -> list[float]:
-    """A quartile over draws, at each step."""
-    return [statistics.quantiles([*step, *step[: len(step) == 1]], n=4, method="inclusive")[which - 1]
-            for step in zip(*draws, strict=True)]  # fmt: skip
-
-
-def _variant(found: Mapping[str, Any], what: str, kind: str, order: str) -> Mapping[str, Any]:
-    name = f"{what}_{kind}_{order}"
-    if name not in found:
-        stored = ", ".join(key for key, value in found.items() if isinstance(value, Mapping))
-        raise RnnlensError(f"no mode removal {quoted(name)} is stored: expected one of {stored}")
-    return found[name]
-
-
-def _removed(removal: Mapping[str, Any]) -> list[str]:
-    """What is said of each step: which unit went last, and what is left."""
-    last = ["nothing removed"]
-    for k, (unit, value) in enumerate(zip(removal["units"], removal["eigenvalues"], strict=True), start=1):
-        last.append(f"{k} removed, last {_name(unit)}<br>λ = {_value(value, len(unit) > 1, 3)}")
-    return [f"{text}<br>{left:.3f} left" for text, left in zip(last, removal["remaining"], strict=True)]
-
-
-def _phrase(word: str, found: Mapping[str, Any]) -> str:
-    neutral = found["neutral"]
-    between = f" {neutral} neutral word{'s' if neutral > 1 else ''}," if neutral else ""
-    return f"“{shown(word)}”,{between} then a valence word"
-
-
 # --- words for modes --------------------------------------------------------------------------------------------------
 
 
-def _name(unit: Sequence[int]) -> str:
+def unit_name(unit: Sequence[int]) -> str:
     return f"mode{'s' if len(unit) > 1 else ''} {' and '.join(map(str, unit))}"
 
 
-def _value(value: Sequence[float], pair: bool, digits: int = 2) -> str:
+def value_text(value: Sequence[float], pair: bool, digits: int = 2) -> str:
     """λ as text; of a pair, both."""
     re, im = value
     text = f"{'−' if re < 0 else ''}{abs(re):.{digits}f}"
@@ -322,15 +277,15 @@ def _said(name: str, value: Sequence[float], tau: float | None, pair: bool) -> s
     """A mode in a hover: name, λ, timescale, period."""
     angle = abs(math.atan2(value[1], value[0]))
     period = f"period {2 * math.pi / angle:.3g} steps" if angle else "does not oscillate"
-    return f"{name}<br>λ = {_value(value, pair, 3)}<br>τ = {_tau(tau)} steps<br>{period}"
+    return f"{name}<br>λ = {value_text(value, pair, 3)}<br>τ = {_tau(tau)} steps<br>{period}"
 
 
 def _unit_said(found: Mapping[str, Any], i: int) -> str:
     unit = found["units"][i]
-    return _said(_name(unit), found["eigenvalues"][i], found["timescales"][i], len(unit) > 1)
+    return _said(unit_name(unit), found["eigenvalues"][i], found["timescales"][i], len(unit) > 1)
 
 
-def _room(figure: Figure) -> Figure:
+def room(figure: Figure) -> Figure:
     """Room for panel titles above and a legend below."""
     top = figure.layout.margin.t
     return figure.update_layout(margin={"t": top + 22, "b": 100}, legend={"y": -0.19, "yanchor": "top"})

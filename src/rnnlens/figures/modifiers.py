@@ -55,16 +55,24 @@ def modifiers(results: Any, measure: str = "norm") -> Figure:
     top *= 1.06 + STEP * _words(figure, found, measure, view, top)
     strongest = ", ".join(f"“{shown(word)}”" for word in _strongest(found, measure))
     figure = styled(
-        figure, f"How much each of {found['of']:,} words changes what other words do, by {_BY.get(measure, measure)}",
-        _MEASURES.get(measure, shown(measure)), "number of words",
+        figure,
+        f"How much each of {found['of']:,} words changes what other words do, by {_BY.get(measure, measure)}",
+        _MEASURES.get(measure, shown(measure)),
+        "number of words",
         f"Grey: how many words change it by how much; some well-known words by name. Strongest: {strongest}.<br>"
         f"{_NOTES.get(measure, '')}",
         height=580,
-    )  # fmt: skip
+    )
     figure.update_xaxes(
-        type="log", range=view, zeroline=False, showgrid=False, tickvals=_ticks(*view), ticks="outside",
-        tickformat="~g", exponentformat="none",
-    )  # fmt: skip
+        type="log",
+        range=view,
+        zeroline=False,
+        showgrid=False,
+        tickvals=_ticks(*view),
+        ticks="outside",
+        tickformat="~g",
+        exponentformat="none",
+    )
     figure.update_yaxes(range=[0, top], zeroline=False, gridcolor="#edf2f7")
     return legend_below(figure, -0.17, 250, 110, top=4)
 
@@ -78,18 +86,29 @@ def _cropped(edges: Sequence[float], counts: Sequence[float]) -> tuple[list[floa
 def _histogram(figure: Figure, edges: Sequence[float], counts: Sequence[float]) -> None:
     """A stepped outline, since bars have no width of their own on a logarithmic axis."""
     figure.add_scatter(
-        x=[edges[0], *edges], y=[0, *counts, 0], mode="lines", name="all words", fill="tozeroy",
-        line={"shape": "hv", "color": GREY, "width": 1.5}, fillcolor="rgba(160,174,192,0.35)", hoverinfo="skip",
-    )  # fmt: skip
+        x=[edges[0], *edges],
+        y=[0, *counts, 0],
+        mode="lines",
+        name="all words",
+        fill="tozeroy",
+        line={"shape": "hv", "color": GREY, "width": 1.5},
+        fillcolor="rgba(160,174,192,0.35)",
+        hoverinfo="skip",
+    )
     middles = [math.sqrt(a * b) for a, b in pairwise(edges)]
     figure.add_scatter(  # nothing to see, something to hover
-        x=middles, y=list(counts), mode="markers", name="words in the bin", marker={"size": 8, "opacity": 0},
-        showlegend=False, hoverinfo="text",
+        x=middles,
+        y=list(counts),
+        mode="markers",
+        name="words in the bin",
+        marker={"size": 8, "opacity": 0},
+        showlegend=False,
+        hoverinfo="text",
         hovertext=[
             f"{count:.0f} words<br>from {a:.3g} to {b:.3g}"
             for (a, b), count in zip(pairwise(edges), counts, strict=True)
         ],
-    )  # fmt: skip
+    )
 
 
 def _words(figure: Figure, found: Mapping[str, Any], measure: str, view: Sequence[float], top: float) -> int:
@@ -108,9 +127,12 @@ def _words(figure: Figure, found: Mapping[str, Any], measure: str, view: Sequenc
     for kind in [kind for kind in KINDS if any(rows[word]["kind"] == kind for word in named)]:
         look = look_of_kind(kind)
         figure.add_scatter(
-            x=[None], y=[None], mode="markers", name=_NAMES.get(kind, kind),
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=_NAMES.get(kind, kind),
             marker={"symbol": look.symbol, "color": look.colour, "size": 10},
-        )  # fmt: skip
+        )
     return 1 + max(levels.values(), default=0)
 
 
@@ -127,27 +149,44 @@ _NAMES = {kind: f"{kind} in this network" for kind in KINDS} | {"none": "none of
 def _word(figure: Figure, row: Mapping[str, Any], measure: str, y: float) -> None:
     look, value = look_of_kind(row["kind"]), abs(row[measure])
     figure.add_scatter(
-        x=[value, value], y=[0, y], mode="lines", line={"color": FAINT, "width": 1}, hoverinfo="skip",
-        showlegend=False, name="guide",
-    )  # fmt: skip
+        x=[value, value],
+        y=[0, y],
+        mode="lines",
+        line={"color": FAINT, "width": 1},
+        hoverinfo="skip",
+        showlegend=False,
+        name="guide",
+    )
     count = "" if row.get("count") is None else f"<br>seen {row['count']:,} times"
     figure.add_scatter(
-        x=[value], y=[y], mode="markers+text", text=[shown(row["word"])], textposition="middle right",
-        textfont={"color": INK, "size": 13}, name=shown(row["word"]), showlegend=False,
-        marker={"symbol": look.symbol, "color": look.colour, "size": 10}, customdata=[row["word"]], hoverinfo="text",
+        x=[value],
+        y=[y],
+        mode="markers+text",
+        text=[shown(row["word"])],
+        textposition="middle right",
+        textfont={"color": INK, "size": 13},
+        name=shown(row["word"]),
+        showlegend=False,
+        marker={"symbol": look.symbol, "color": look.colour, "size": 10},
+        customdata=[row["word"]],
+        hoverinfo="text",
         hovertext=[
             f"“{shown(row['word'])}” ({row['kind']})<br>strength {row['strength']:+.2f} ± {row['error']:.2f}<br>"
             f"‖ΔJ‖ {row['norm']:.3g}{count}"
         ],
-    )  # fmt: skip
+    )
 
 
 def _threshold(figure: Figure, found: Mapping[str, Any], top: float) -> None:
     at = found["threshold"]
     figure.add_scatter(
-        x=[at, at], y=[0, top], mode="lines", line={"color": "black", "width": 1.5, "dash": "dash"},
-        name=f"the first 400 words, as in the paper: from {at:.3g} on", hoverinfo="name",
-    )  # fmt: skip
+        x=[at, at],
+        y=[0, top],
+        mode="lines",
+        line={"color": "black", "width": 1.5, "dash": "dash"},
+        name=f"the first 400 words, as in the paper: from {at:.3g} on",
+        hoverinfo="name",
+    )
 
 
 def _ticks(low: float, high: float) -> list[float]:

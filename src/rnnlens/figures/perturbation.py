@@ -51,22 +51,34 @@ def perturbation(results: Any) -> Figure:
         if shuffled:
             _measured(figure, [0], [seen(shuffled)], "words shuffled", INK, "square-open", column)
         _measured(
-            figure, ranks, [seen(removed[str(rank)]) for rank in ranks], "modifier subspace removed",
-            COMPONENTS[0].colour, "diamond", column,
-        )  # fmt: skip
+            figure,
+            ranks,
+            [seen(removed[str(rank)]) for rank in ranks],
+            "modifier subspace removed",
+            COMPONENTS[0].colour,
+            "diamond",
+            column,
+        )
         figure.update_xaxes(
-            title_text="dimensions removed from the state", range=ends, showgrid=False, zeroline=False,
+            title_text="dimensions removed from the state",
+            range=ends,
+            showgrid=False,
+            zeroline=False,
             tickvals=[*([0] if shuffled else []), *ranks],
-            ticktext=[*(["none, words<br>shuffled"] if shuffled else []), *map(str, ranks)], row=1, col=column,
-        )  # fmt: skip
+            ticktext=[*(["none, words<br>shuffled"] if shuffled else []), *map(str, ranks)],
+            row=1,
+            col=column,
+        )
     n = next(iter(removed.values()))["n"]
     figure = styled(
-        figure, "What accuracy hangs on: word order, and the modifier subspace", "dimensions removed from the state",
+        figure,
+        "What accuracy hangs on: word order, and the modifier subspace",
+        "dimensions removed from the state",
         f"accuracy on {n:,} {split} reviews (%)",
         "Whiskers: 95 % intervals of the difference from the network as it is (the dashed line), over the same "
         "reviews. Circles and<br>crosses: one control each, of the same rank. The axis does not start at 0.",
         height=540,
-    )  # fmt: skip
+    )
     figure.update_yaxes(zeroline=False, gridcolor="#edf2f7")
     return legend_below(figure, -0.26, 270, 120)
 
@@ -79,28 +91,48 @@ def _as_it_is(figure: Figure, before: float, ends: tuple[float, float], column: 
     guide(figure, ends, (100 * before, 100 * before), column, {"color": GREY, "width": 2, "dash": "dash"})
     if column == 1:
         figure.add_scatter(
-            x=[None], y=[None], mode="lines", name="the network as it is",
-            line={"color": GREY, "width": 2, "dash": "dash"}, row=1, col=1,
-        )  # fmt: skip
+            x=[None],
+            y=[None],
+            mode="lines",
+            name="the network as it is",
+            line={"color": GREY, "width": 2, "dash": "dash"},
+            row=1,
+            col=1,
+        )
 
 
 def _measured(
-    figure: Figure, at: Sequence[float], found: Sequence[Mapping[str, Any]], name: str, colour: str, symbol: str,
+    figure: Figure,
+    at: Sequence[float],
+    found: Sequence[Mapping[str, Any]],
+    name: str,
+    colour: str,
+    symbol: str,
     column: int,
-) -> None:  # fmt: skip
+) -> None:
     """Accuracies with the intervals of their differences."""
     figure.add_scatter(
-        x=[x - 0.1 if x else x for x in at], y=[100 * one["accuracy"] for one in found], mode="markers", name=name,
-        legendgroup=name, showlegend=column == 1,
+        x=[x - 0.1 if x else x for x in at],
+        y=[100 * one["accuracy"] for one in found],
+        mode="markers",
+        name=name,
+        legendgroup=name,
+        showlegend=column == 1,
         marker={"symbol": symbol, "size": 11, "color": colour, "line": {"width": 1.5, "color": colour}},
         error_y={
-            "type": "data", "symmetric": False, "thickness": 1.5, "width": 5, "color": colour,
+            "type": "data",
+            "symmetric": False,
+            "thickness": 1.5,
+            "width": 5,
+            "color": colour,
             "array": [100 * (one["interval"][1] - one["difference"]) for one in found],
             "arrayminus": [100 * (one["difference"] - one["interval"][0]) for one in found],
         },
         hovertext=[f"{name}{f', rank {x}' if x else ''}<br>{_said(one)}" for x, one in zip(at, found, strict=True)],
-        hoverinfo="text", row=1, col=column,
-    )  # fmt: skip
+        hoverinfo="text",
+        row=1,
+        col=column,
+    )
 
 
 def _control(
@@ -114,10 +146,18 @@ def _control(
             y.append(100 * one["accuracy"])
             hover.append(f"{name}, rank {rank}<br>{_said(one)}")
     figure.add_scatter(
-        x=x, y=y, mode="markers", name=name, legendgroup=name, showlegend=column == 1,
+        x=x,
+        y=y,
+        mode="markers",
+        name=name,
+        legendgroup=name,
+        showlegend=column == 1,
         marker={"symbol": symbol, "size": 6, "color": "#4a5568", "line": {"width": 1.2, "color": "#4a5568"}},
-        hovertext=hover, hoverinfo="text", row=1, col=column,
-    )  # fmt: skip
+        hovertext=hover,
+        hoverinfo="text",
+        row=1,
+        col=column,
+    )
 
 
 def _said(one: Mapping[str, Any]) -> str:

@@ -65,19 +65,28 @@ def probe_reviews(results: Any) -> Figure:
         for name, words in reviews.items():
             _read(figure, name, words, column)
         figure.update_xaxes(
-            title_text="words, in the order read", tickvals=list(range(1, steps + 1)), ticktext=_ticks(reviews),
-            tickangle=-90, tickfont={"size": 12}, range=[0.4, steps + 0.6], showgrid=False, zeroline=False,
-            row=1, col=column,
-        )  # fmt: skip
+            title_text="words, in the order read",
+            tickvals=list(range(1, steps + 1)),
+            ticktext=_ticks(reviews),
+            tickangle=-90,
+            tickfont={"size": 12},
+            range=[0.4, steps + 0.6],
+            showgrid=False,
+            zeroline=False,
+            row=1,
+            col=column,
+        )
     figure.update_yaxes(zeroline=False)
     figure = styled(
-        figure, "One review, plain, intensified and negated: does the network tell them apart?",
-        "words, in the order read", "logit after the word (positive above 0)",
+        figure,
+        "One review, plain, intensified and negated: does the network tell them apart?",
+        "words, in the order read",
+        "logit after the word (positive above 0)",
         "A network that uses context ends higher after “extremely” and “definitely”, lower after “not” and “don't”. "
         "Without its modifier<br>subspace the three lines should come together; without a random one of the same "
         "size they should not. Words that differ are stacked.",
         height=560,
-    )  # fmt: skip
+    )
     return legend_below(figure, -0.43, 420, 165)
 
 
@@ -90,14 +99,23 @@ def _in(probes: Mapping[str, Any], where: str) -> Mapping[str, Any]:
 def _read(figure: Figure, name: str, words: Sequence[Sequence[Any]], column: int) -> None:
     look, dash = look_of_review(name)
     figure.add_scatter(
-        x=list(range(1, len(words) + 1)), y=[logit for _, logit in words], mode="lines+markers",
-        name=f"{shown(name)}: “{sentence([word for word, _ in words])}”", legendgroup=name, showlegend=column == 1,
+        x=list(range(1, len(words) + 1)),
+        y=[logit for _, logit in words],
+        mode="lines+markers",
+        name=f"{shown(name)}: “{sentence([word for word, _ in words])}”",
+        legendgroup=name,
+        showlegend=column == 1,
         line={"color": look.colour, "width": 2.5, "dash": dash},
         marker={"symbol": look.symbol, "size": 8, "color": look.colour},
-        hovertext=[f"{shown(name)}, word {i}<br>“{shown(word)}”<br>logit {signed(logit)}"
-                   for i, (word, logit) in enumerate(words, start=1)],
-        hoverinfo="text", customdata=[word for word, _ in words], row=1, col=column,
-    )  # fmt: skip
+        hovertext=[
+            f"{shown(name)}, word {i}<br>“{shown(word)}”<br>logit {signed(logit)}"
+            for i, (word, logit) in enumerate(words, start=1)
+        ],
+        hoverinfo="text",
+        customdata=[word for word, _ in words],
+        row=1,
+        col=column,
+    )
 
 
 def _ticks(reviews: Mapping[str, Sequence[Sequence[Any]]]) -> list[str]:
@@ -109,10 +127,13 @@ def _ticks(reviews: Mapping[str, Sequence[Sequence[Any]]]) -> list[str]:
         if len(different) <= 1:
             ticks.append(shown(next(iter(different), "")))
         else:
-            ticks.append("<br>".join(
-                f'<span style="color:{look_of_review(name)[0].colour}">{shown(word)}</span>'
-                for name, word in at.items() if word != PAD_WORD
-            ))  # fmt: skip
+            ticks.append(
+                "<br>".join(
+                    f'<span style="color:{look_of_review(name)[0].colour}">{shown(word)}</span>'
+                    for name, word in at.items()
+                    if word != PAD_WORD
+                )
+            )
     return ticks
 
 
@@ -133,23 +154,32 @@ def probe_phrases(results: Any) -> Figure:
     for modifier in dict.fromkeys(" ".join(phrase.split()[:-1]) for phrase in phrases):
         look = _look(f"{modifier} word".strip(), list(phrases))
         figure.add_scatter(
-            x=[None], y=[None], mode="markers", name=f"“{shown(modifier)} …”" if modifier else "no modifier",
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=f"“{shown(modifier)} …”" if modifier else "no modifier",
             marker={"symbol": look.symbol, "color": look.colour, "size": 11},
-        )  # fmt: skip
+        )
     for name, hollow in ((_NETWORKS[""], False), (_NETWORKS["without_subspace"], True))[: 2 if without else 1]:
         figure.add_scatter(x=[None], y=[None], mode="lines+markers", name=name, **_drawn(Look(INK, "circle"), hollow))
     figure.add_vline(x=0, line={"color": "#4a5568", "width": 1})
     figure = styled(
-        figure, "What a modifier does to the word after it", "logit after the phrase, less that of the empty review",
+        figure,
+        "What a modifier does to the word after it",
+        "logit after the phrase, less that of the empty review",
         "",
         "The further a modifier moves a phrase from the plain word, the more the network uses it: away from 0 it "
         "stresses the word, towards 0<br>it weakens it, across 0 it flips it.",
         height=230 + round(32 * (max(rows.values()) + 1)),
-    )  # fmt: skip
+    )
     figure.update_yaxes(
-        tickvals=list(rows.values()), ticktext=[shown(phrase) for phrase in rows], showgrid=False, zeroline=False,
-        range=[max(rows.values()) + 0.7, -0.7], automargin=True,
-    )  # fmt: skip
+        tickvals=list(rows.values()),
+        ticktext=[shown(phrase) for phrase in rows],
+        showgrid=False,
+        zeroline=False,
+        range=[max(rows.values()) + 0.7, -0.7],
+        automargin=True,
+    )
     figure.update_xaxes(zeroline=False, gridcolor="#edf2f7")
     return figure.update_layout(
         margin={"t": figure.layout.margin.t + 30, "b": 60},
@@ -172,10 +202,15 @@ def _rows(phrases: Sequence[str]) -> dict[str, float]:
 def _stem(figure: Figure, phrase: str, value: float, row: float, hollow: bool, phrases: Sequence[str]) -> None:
     said = _NETWORKS["without_subspace" if hollow else ""]
     figure.add_scatter(
-        x=[0, value], y=[row, row], mode="lines+markers", showlegend=False, name=shown(phrase),
-        hovertext=["", f"“{shown(phrase)}”<br>{signed(value)}<br>{said}"], hoverinfo="text",
+        x=[0, value],
+        y=[row, row],
+        mode="lines+markers",
+        showlegend=False,
+        name=shown(phrase),
+        hovertext=["", f"“{shown(phrase)}”<br>{signed(value)}<br>{said}"],
+        hoverinfo="text",
         **_drawn(_look(phrase, phrases), hollow, first=False),
-    )  # fmt: skip
+    )
 
 
 def _look(phrase: str, phrases: Sequence[str]) -> Look:
@@ -190,7 +225,10 @@ def _drawn(look: Look, hollow: bool, first: bool = True) -> dict[str, Any]:
     return {
         "line": {"color": look.colour, "width": 2 if hollow else 3.5, "dash": "dot" if hollow else "solid"},
         "marker": {
-            "symbol": look.symbol, "color": "white" if hollow else look.colour, "opacity": 1,
-            "size": 10 if first else [0, 11], "line": {"color": look.colour, "width": 2},
+            "symbol": look.symbol,
+            "color": "white" if hollow else look.colour,
+            "opacity": 1,
+            "size": 10 if first else [0, 11],
+            "line": {"color": look.colour, "width": 2},
         },
-    }  # fmt: skip
+    }

@@ -37,12 +37,15 @@ def state_space(result: Mapping[str, Any]) -> Figure:
             title_text=names[component], range=_view(result, component), zeroline=False, row=component, col=1
         )
     figure = styled(
-        figure, "Where words take the state: along the line attractor, or off it", "", names[1],
+        figure,
+        "Where words take the state: along the line attractor, or off it",
+        "",
+        names[1],
         "Six phrases, all read from h<sup>pre</sup>, in principal components (PC) of the states visited. A triangle is "
         "where the phrase's last word took<br>the state, a dotted line what follows under blank inputs; bold numbers "
         "are readings on the line, relative to h<sup>pre</sup>. Each axis has its own scale.",
         height=860,
-    )  # fmt: skip
+    )
     figure.update_xaxes(title_text=names[0], row=2, col=1)
     return figure.update_layout(
         margin={"b": 120, "r": 100}, legend={"y": -0.09, "yanchor": "top", "entrywidth": 160, "tracegroupgap": 0}
@@ -52,19 +55,32 @@ def state_space(result: Mapping[str, Any]) -> Figure:
 def _line(figure: Figure, result: Mapping[str, Any], component: int) -> None:
     line = result["line"]
     curve(
-        figure, [(at[0], at[component]) for at in line["path"]], line["logits"], REACH, bar=component == 1,
-        row=component, col=1,
-    )  # fmt: skip
+        figure,
+        [(at[0], at[component]) for at in line["path"]],
+        line["logits"],
+        REACH,
+        bar=component == 1,
+        row=component,
+        col=1,
+    )
 
 
 def _slow_points(figure: Figure, result: Mapping[str, Any], component: int) -> None:
     slow = result["slow_points"]
     figure.add_scatter(
-        x=[at[0] for at in slow["at"]], y=[at[component] for at in slow["at"]], mode="markers", name="slow points",
-        marker={"size": 4, "color": INK, "opacity": 0.18}, legendgroup="slow points", legendrank=4,
-        showlegend=component == 1, hoverinfo="text",
-        hovertext=[f"slow point<br>reading {signed(value)}" for value in slow["logits"]], row=component, col=1,
-    )  # fmt: skip
+        x=[at[0] for at in slow["at"]],
+        y=[at[component] for at in slow["at"]],
+        mode="markers",
+        name="slow points",
+        marker={"size": 4, "color": INK, "opacity": 0.18},
+        legendgroup="slow points",
+        legendrank=4,
+        showlegend=component == 1,
+        hoverinfo="text",
+        hovertext=[f"slow point<br>reading {signed(value)}" for value in slow["logits"]],
+        row=component,
+        col=1,
+    )
 
 
 def _phrases(figure: Figure, result: Mapping[str, Any], component: int) -> None:
@@ -76,42 +92,77 @@ def _phrases(figure: Figure, result: Mapping[str, Any], component: int) -> None:
         triangle = "triangle-up" if rises else "triangle-down"
         read, then = slice(0, len(words) + 1), slice(len(words), None)
         common: dict[str, Any] = {
-            "name": f"“{shown(name)}”", "legendgroup": name, "legendrank": 1 if rises else 2,
-            "row": component, "col": 1,
-        }  # fmt: skip
+            "name": f"“{shown(name)}”",
+            "legendgroup": name,
+            "legendrank": 1 if rises else 2,
+            "row": component,
+            "col": 1,
+        }
         figure.add_scatter(
-            x=x[then], y=y[then], mode="lines+markers", hovertext=hover[then], hoverinfo="text", showlegend=False,
-            line={"color": look.colour, "width": 1.2, "dash": "dot"}, marker={"size": 4, "color": look.colour},
+            x=x[then],
+            y=y[then],
+            mode="lines+markers",
+            hovertext=hover[then],
+            hoverinfo="text",
+            showlegend=False,
+            line={"color": look.colour, "width": 1.2, "dash": "dot"},
+            marker={"size": 4, "color": look.colour},
             **common,
-        )  # fmt: skip
+        )
         figure.add_scatter(  # a white rim, so that it is seen where it runs along the line
-            x=x[read], y=y[read], mode="lines", line={"color": "white", "width": 4.5}, hoverinfo="skip",
-            showlegend=False, **common,
-        )  # fmt: skip
+            x=x[read],
+            y=y[read],
+            mode="lines",
+            line={"color": "white", "width": 4.5},
+            hoverinfo="skip",
+            showlegend=False,
+            **common,
+        )
         figure.add_scatter(
-            x=x[read], y=y[read], mode="lines+markers", hovertext=hover[read], hoverinfo="text", showlegend=False,
+            x=x[read],
+            y=y[read],
+            mode="lines+markers",
+            hovertext=hover[read],
+            hoverinfo="text",
+            showlegend=False,
             line={"color": look.colour, "width": 2.5},
             marker={
-                "symbol": ["circle", *[look.symbol] * (len(words) - 1), triangle], "color": look.colour, "opacity": 1,
-                "size": [1, *[9] * (len(words) - 1), 14], "line": {"width": 1, "color": "white"},
+                "symbol": ["circle", *[look.symbol] * (len(words) - 1), triangle],
+                "color": look.colour,
+                "opacity": 1,
+                "size": [1, *[9] * (len(words) - 1), 14],
+                "line": {"width": 1, "color": "white"},
             },
-            customdata=["", *words], **common,
-        )  # fmt: skip
+            customdata=["", *words],
+            **common,
+        )
         if component == 1:  # the legend would show the first mark, not the triangle
             figure.add_scatter(
-                x=[None], y=[None], mode="lines+markers", line={"color": look.colour, "width": 2.5},
-                marker={"symbol": triangle, "size": 12, "color": look.colour}, **common,
-            )  # fmt: skip
+                x=[None],
+                y=[None],
+                mode="lines+markers",
+                line={"color": look.colour, "width": 2.5},
+                marker={"symbol": triangle, "size": 12, "color": look.colour},
+                **common,
+            )
 
 
 def _h_pre(figure: Figure, result: Mapping[str, Any], component: int) -> None:
     at = result["h_pre"]["at"]
     figure.add_scatter(
-        x=[at[0]], y=[at[component]], mode="markers", name="h<sup>pre</sup>, where all start", legendgroup="h_pre",
+        x=[at[0]],
+        y=[at[component]],
+        mode="markers",
+        name="h<sup>pre</sup>, where all start",
+        legendgroup="h_pre",
         marker={"symbol": "circle", "size": 10, "color": "white", "line": {"width": 2.5, "color": "black"}},
-        hovertext=["h<sup>pre</sup>: where all phrases start"], hoverinfo="text", legendrank=3,
-        showlegend=component == 1, row=component, col=1,
-    )  # fmt: skip
+        hovertext=["h<sup>pre</sup>: where all phrases start"],
+        hoverinfo="text",
+        legendrank=3,
+        showlegend=component == 1,
+        row=component,
+        col=1,
+    )
 
 
 def _names(figure: Figure, result: Mapping[str, Any], component: int) -> None:
@@ -149,16 +200,31 @@ def _ticks(
         size, middle = (130.0, 20.0), at[len(at) // 2]
         shift = clearest(middle, size, taken, PANEL, gap=28)
         figure.add_annotation(
-            x=ticks["at"][len(at) // 2][0], y=ticks["at"][len(at) // 2][component], ax=shift[0], ay=-shift[1],
-            text=f"<b>{low} … {top}</b> all lie here", standoff=7, arrowcolor=INK, arrowwidth=1, arrowhead=0,
-            font={"size": 13, "color": "black"}, row=component, col=1,
-        )  # fmt: skip
+            x=ticks["at"][len(at) // 2][0],
+            y=ticks["at"][len(at) // 2][component],
+            ax=shift[0],
+            ay=-shift[1],
+            text=f"<b>{low} … {top}</b> all lie here",
+            standoff=7,
+            arrowcolor=INK,
+            arrowwidth=1,
+            arrowhead=0,
+            font={"size": 13, "color": "black"},
+            row=component,
+            col=1,
+        )
         return box(_moved(middle, shift), size)
     figure.add_scatter(
-        x=[p[0] for p in ticks["at"]], y=[p[component] for p in ticks["at"]], mode="markers", name="readings",
+        x=[p[0] for p in ticks["at"]],
+        y=[p[component] for p in ticks["at"]],
+        mode="markers",
+        name="readings",
         marker={"symbol": "line-ew" if upright else "line-ns", "size": 12, "line": {"width": 2, "color": "black"}},
-        showlegend=False, hoverinfo="skip", row=component, col=1,
-    )  # fmt: skip
+        showlegend=False,
+        hoverinfo="skip",
+        row=component,
+        col=1,
+    )
     size, shifts = (24.0, 18.0), ((22.0, 0.0), (-22.0, 0.0)) if upright else ((0.0, -18.0), (0.0, 18.0))
     shift = min(shifts, key=lambda s: sum(covered(_moved(p, s), size, taken) for p in at))
     for point, value in zip(ticks["at"], ticks["valence"], strict=True):
@@ -168,9 +234,18 @@ def _ticks(
 
 def _write(figure: Figure, at: Sequence[float], component: int, text: str, shift: Pixel, font: dict[str, Any]) -> None:
     figure.add_annotation(
-        x=at[0], y=at[component], text=text, showarrow=False, xshift=shift[0], yshift=shift[1], font=font,
-        bgcolor="rgba(255,255,255,0.7)", borderpad=0, row=component, col=1,
-    )  # fmt: skip
+        x=at[0],
+        y=at[component],
+        text=text,
+        showarrow=False,
+        xshift=shift[0],
+        yshift=shift[1],
+        font=font,
+        bgcolor="rgba(255,255,255,0.7)",
+        borderpad=0,
+        row=component,
+        col=1,
+    )
 
 
 def _moved(at: Pixel, shift: Pixel) -> Pixel:

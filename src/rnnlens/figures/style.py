@@ -84,9 +84,12 @@ def panels(titles: Sequence[str], stacked: bool = False, **how: Any) -> Figure:
     from plotly.subplots import make_subplots
 
     usual = {
-        "rows": len(titles) if stacked else 1, "cols": 1 if stacked else len(titles), "shared_xaxes": stacked,
-        "horizontal_spacing": 0.1, "vertical_spacing": 0.07,
-    }  # fmt: skip
+        "rows": len(titles) if stacked else 1,
+        "cols": 1 if stacked else len(titles),
+        "shared_xaxes": stacked,
+        "horizontal_spacing": 0.1,
+        "vertical_spacing": 0.07,
+    }
     figure = make_subplots(subplot_titles=list(titles), **{**usual, **how})
     return figure.update_annotations(font={"size": 14, "color": INK})
 
@@ -116,10 +119,17 @@ def styled(figure: Figure, title: str, x: str, y: str, subtitle: str = "", heigh
     if subtitle:
         title += f'<br><span style="font-size:13px;color:#4a5568">{subtitle}</span>'
     figure.update_layout(
-        template="plotly_white", title={"text": title, "x": 0.02}, xaxis_title=x, yaxis_title=y,
-        font={"family": "Helvetica, Arial, sans-serif", "size": 14}, margin={"l": 60, "r": 20, "t": 60, "b": 50},
-        legend={"orientation": "h", "y": -0.2}, hovermode="closest", height=height, meta=told,
-    )  # fmt: skip
+        template="plotly_white",
+        title={"text": title, "x": 0.02},
+        xaxis_title=x,
+        yaxis_title=y,
+        font={"family": "Helvetica, Arial, sans-serif", "size": 14},
+        margin={"l": 60, "r": 20, "t": 60, "b": 50},
+        legend={"orientation": "h", "y": -0.2},
+        hovermode="closest",
+        height=height,
+        meta=told,
+    )
     if subtitle:
         figure.update_layout(
             title={"yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 32}, "font": {"size": 18}},
@@ -137,9 +147,10 @@ def legend_below(
     sizes: of marks in the legend, as they are drawn or all the same (for small ones).
     """
     return figure.update_layout(
-        margin={"t": figure.layout.margin.t + top, "b": bottom}, showlegend=True,
+        margin={"t": figure.layout.margin.t + top, "b": bottom},
+        showlegend=True,
         legend={"y": y, "yanchor": "top", "entrywidth": width, "tracegroupgap": 0, "itemsizing": sizes},
-    )  # fmt: skip
+    )
 
 
 PICTURES = ("html", "svg", "pdf", "png")  # what a figure is saved as

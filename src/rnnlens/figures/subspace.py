@@ -32,17 +32,28 @@ def subspace(results: Any) -> Figure:
         look = look_of_kind(kind)
         if rows:
             figure.add_scatter(
-                x=[at[i][0] for i in rows], y=[at[i][1] for i in rows], mode="markers",
+                x=[at[i][0] for i in rows],
+                y=[at[i][1] for i in rows],
+                mode="markers",
                 name=f"{'others' if kind == 'none' else kind + 's'} ({len(rows)})",
                 marker={"symbol": look.symbol, "color": look.colour, "size": 6, "opacity": 0.55},
-                hovertext=[f"“{shown(found['words'][i])}” ({kind})<br>component 1: {signed(at[i][0])}<br>component 2: "
-                           f"{signed(at[i][1])}" for i in rows],
-                hoverinfo="text", customdata=[found["words"][i] for i in rows],
-            )  # fmt: skip
+                hovertext=[
+                    f"“{shown(found['words'][i])}” ({kind})<br>component 1: {signed(at[i][0])}<br>component 2: "
+                    f"{signed(at[i][1])}"
+                    for i in rows
+                ],
+                hoverinfo="text",
+                customdata=[found["words"][i] for i in rows],
+            )
     figure.add_scatter(
-        x=[0], y=[0], mode="markers", name="h*, before the word", hovertext=["h*"], hoverinfo="text",
+        x=[0],
+        y=[0],
+        mode="markers",
+        name="h*, before the word",
+        hovertext=["h*"],
+        hoverinfo="text",
         marker={"symbol": "cross-thin", "size": 16, "line": {"width": 2.5, "color": "black"}},
-    )  # fmt: skip
+    )
     view = _view(at)
     _name(figure, found["words"], kinds, at, view)
     shares = [100 * share for share in found["explained_variance"][:2]]
@@ -51,21 +62,27 @@ def subspace(results: Any) -> Figure:
     if found.get("by_norm"):  # the paper's choice of words
         by_norm = f", of words of largest ‖ΔJ<sub>inp</sub>‖ {100 * sum(found['by_norm'][:2]):.1f} %"
     figure = styled(
-        figure, "Where modifiers take the state: the modifier subspace", axes[0], axes[1],
+        figure,
+        "Where modifiers take the state: the modifier subspace",
+        axes[0],
+        axes[1],
         f"{found['n']:,} words, read at h*: where they deflect the state off the line. The two components hold "
         f"{sum(shares):.1f} % of the variance{by_norm}<br>(96.2 % in the paper's network). Named are well-known "
         "modifiers and the strongest of each kind, as far as there is room.",
         height=640,
-    )  # fmt: skip
+    )
     figure.update_xaxes(range=view[0], zerolinecolor=FAINT, gridcolor="#edf2f7")
     figure.update_yaxes(range=view[1], zerolinecolor=FAINT, gridcolor="#edf2f7", scaleanchor="x")
     return legend_below(figure, -0.14, 125, 105, top=4, sizes="constant")
 
 
 def _name(
-    figure: Figure, words: Sequence[str], kinds: Sequence[str], at: Sequence[tuple[float, float]],
+    figure: Figure,
+    words: Sequence[str],
+    kinds: Sequence[str],
+    at: Sequence[tuple[float, float]],
     view: Sequence[Sequence[float]],
-) -> None:  # fmt: skip
+) -> None:
     def pixel(point: Sequence[float]) -> Pixel:
         x, y = ((point[i] - view[i][0]) / (view[i][1] - view[i][0]) * PANEL[i] for i in (0, 1))
         return x, y
@@ -77,14 +94,30 @@ def _name(
         i = order[k]
         look = look_of_kind(kinds[i])
         figure.add_annotation(
-            x=at[i][0], y=at[i][1], text=shown(words[i]), ax=shift[0], ay=-shift[1], arrowhead=0, arrowwidth=0.8,
-            arrowcolor=INK, standoff=6, font={"size": 12, "color": INK}, bgcolor="rgba(255,255,255,0.65)", borderpad=0,
-            name=words[i], captureevents=True,
-        )  # fmt: skip
+            x=at[i][0],
+            y=at[i][1],
+            text=shown(words[i]),
+            ax=shift[0],
+            ay=-shift[1],
+            arrowhead=0,
+            arrowwidth=0.8,
+            arrowcolor=INK,
+            standoff=6,
+            font={"size": 12, "color": INK},
+            bgcolor="rgba(255,255,255,0.65)",
+            borderpad=0,
+            name=words[i],
+            captureevents=True,
+        )
         figure.add_scatter(
-            x=[at[i][0]], y=[at[i][1]], mode="markers", showlegend=False, hoverinfo="skip", name=shown(words[i]),
+            x=[at[i][0]],
+            y=[at[i][1]],
+            mode="markers",
+            showlegend=False,
+            hoverinfo="skip",
+            name=shown(words[i]),
             marker={"symbol": look.symbol, "color": look.colour, "size": 10, "line": {"width": 1.2, "color": "black"}},
-        )  # fmt: skip
+        )
 
 
 def _order(words: Sequence[str], kinds: Sequence[str]) -> list[int]:

@@ -27,31 +27,50 @@ def table(results: Any) -> Figure:
     half = [0 if row["interval"] is None else 100 * (row["interval"][1] - row["accuracy"]) for row in rows]
     each = [(k, 100 * value) for k, row in enumerate(rows) for value in row["seeds"]]
     figure.add_scatter(
-        x=[value for _, value in each], y=[k + 0.18 for k, _ in each], mode="markers", name="each seed",
+        x=[value for _, value in each],
+        y=[k + 0.18 for k, _ in each],
+        mode="markers",
+        name="each seed",
         marker={"symbol": "line-ns-open", "size": 9, "color": GREY, "line": {"width": 2}},
-        hovertext=[f"{value:.2f} %" for _, value in each], hoverinfo="text",
-    )  # fmt: skip
+        hovertext=[f"{value:.2f} %" for _, value in each],
+        hoverinfo="text",
+    )
     figure.add_scatter(
-        x=ours, y=y, mode="markers", name="ours, mean over seeds with its 95 % interval",
+        x=ours,
+        y=y,
+        mode="markers",
+        name="ours, mean over seeds with its 95 % interval",
         marker={"symbol": "diamond", "size": 12, "color": COLOURS[1]},
         error_x={"type": "data", "array": half, "thickness": 1.5, "width": 5, "color": COLOURS[1]},
-        hovertext=[f"{shown(row['title'])}<br>{_said(row)}" for row in rows], hoverinfo="text",
-    )  # fmt: skip
+        hovertext=[f"{shown(row['title'])}<br>{_said(row)}" for row in rows],
+        hoverinfo="text",
+    )
     if stored["column"]:
         figure.add_scatter(
-            x=[100 * row["paper"] for row in rows], y=y, mode="markers", name="the paper's",
+            x=[100 * row["paper"] for row in rows],
+            y=y,
+            mode="markers",
+            name="the paper's",
             marker={"symbol": "circle-open", "size": 12, "color": INK, "line": {"width": 2}},
-            hovertext=[f"paper: {100 * row['paper']:.2f} %" for row in rows], hoverinfo="text",
-        )  # fmt: skip
+            hovertext=[f"paper: {100 * row['paper']:.2f} %" for row in rows],
+            hoverinfo="text",
+        )
     figure = styled(
-        figure, "Test accuracy of the ten models", f"accuracy on {stored['reviews']:,} test reviews (%)", "",
+        figure,
+        "Test accuracy of the ten models",
+        f"accuracy on {stored['reviews']:,} test reviews (%)",
+        "",
         "Settings were chosen on validation reviews; every model was then trained on all but the test reviews.",
         height=220 + 34 * len(rows),
-    )  # fmt: skip
+    )
     figure.update_yaxes(
-        tickvals=y, ticktext=[shown(row["title"]) for row in rows], range=[len(rows) - 0.4, -0.6], automargin=True,
-        showgrid=False, zeroline=False,
-    )  # fmt: skip
+        tickvals=y,
+        ticktext=[shown(row["title"]) for row in rows],
+        range=[len(rows) - 0.4, -0.6],
+        automargin=True,
+        showgrid=False,
+        zeroline=False,
+    )
     return legend_below(figure, -0.18, 330, 90, top=0)
 
 
@@ -77,33 +96,56 @@ def architectures(results: Any) -> Figure:
     ):
         marks = [(k, one) for k, model in enumerate(models) for one in stored[model]["shuffled"]]
         figure.add_scatter(
-            x=[k + place for k, _ in marks], y=[100 * one[key] for _, one in marks], mode="markers", name=name,
+            x=[k + place for k, _ in marks],
+            y=[100 * one[key] for _, one in marks],
+            mode="markers",
+            name=name,
             marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2, "color": colour}},
-            hovertext=[f"{NAMES[models[k]]}, {name}<br>{100 * one[key]:.2f} %<br>shuffling: "
-                       f"{signed(100 * one['difference'])} (95 %: {signed(100 * one['interval'][0])} … "
-                       f"{signed(100 * one['interval'][1])})" for k, one in marks],
-            hoverinfo="text", row=1, col=1,
-        )  # fmt: skip
+            hovertext=[
+                f"{NAMES[models[k]]}, {name}<br>{100 * one[key]:.2f} %<br>shuffling: "
+                f"{signed(100 * one['difference'])} (95 %: {signed(100 * one['interval'][0])} … "
+                f"{signed(100 * one['interval'][1])})"
+                for k, one in marks
+            ],
+            hoverinfo="text",
+            row=1,
+            col=1,
+        )
     phrases = list(stored[models[0]]["phrases"][0]) if models else []
     for k, model in enumerate(models):
         values = [mean(one[phrase] for one in stored[model]["phrases"]) for phrase in phrases]
         figure.add_scatter(
-            x=phrases, y=values, mode="lines+markers", name=NAMES[model],
+            x=phrases,
+            y=values,
+            mode="lines+markers",
+            name=NAMES[model],
             line={"color": COLOURS[k], "width": 1.5, "dash": "dot"},
             marker={"symbol": SYMBOLS[k], "size": 10, "color": COLOURS[k]},
-            hovertext=[f"{NAMES[model]}<br>“{shown(phrase)}”<br>{signed(value)}"
-                       for phrase, value in zip(phrases, values, strict=True)],
-            hoverinfo="text", row=1, col=2,
-        )  # fmt: skip
+            hovertext=[
+                f"{NAMES[model]}<br>“{shown(phrase)}”<br>{signed(value)}"
+                for phrase, value in zip(phrases, values, strict=True)
+            ],
+            hoverinfo="text",
+            row=1,
+            col=2,
+        )
     figure = styled(
-        figure, "Architectures side by side", "", "test accuracy (%)",
+        figure,
+        "Architectures side by side",
+        "",
+        "test accuracy (%)",
         "Where shuffling costs accuracy, word order is used; where “not” and “extremely” move a phrase from the plain "
-        "word, modifiers are.", height=555,
-    )  # fmt: skip
+        "word, modifiers are.",
+        height=555,
+    )
     figure.update_xaxes(
-        tickvals=list(range(len(models))), ticktext=[NAMES[model] for model in models], showgrid=False, zeroline=False,
-        row=1, col=1,
-    )  # fmt: skip
+        tickvals=list(range(len(models))),
+        ticktext=[NAMES[model] for model in models],
+        showgrid=False,
+        zeroline=False,
+        row=1,
+        col=1,
+    )
     figure.update_yaxes(zeroline=False, row=1, col=1)
     figure.update_yaxes(title_text="logit, less that of the empty review", row=1, col=2)
     return legend_below(figure, -0.34, 150, 165)

@@ -28,8 +28,9 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
     name, size = architecture(network)
     byline = [
         "" if run is None else f"the run {run.path.name}" + (f", trained on {corpus}" if corpus else ""),
-        f"{size}, {len(network.vocab or ()):,} words", accuracy,
-    ]  # fmt: skip
+        f"{size}, {len(network.vocab or ()):,} words",
+        accuracy,
+    ]
     return Story(
         f"How {name} uses context",
         [part for part in byline if part],

@@ -59,12 +59,17 @@ def live(
     assert vocab is not None
     known = [word in vocab for word in (*probes["positive"], *probes["negative"])]
     data: dict[str, Any] = {
-        "word": WORD, "rules": RULES, "lowered": LOWERED if vocab.cased else None,
-        "words": vocab.words, "unk": vocab.unk, "kinds": KINDS,
+        "word": WORD,
+        "rules": RULES,
+        "lowered": LOWERED if vocab.cased else None,
+        "words": vocab.words,
+        "unk": vocab.unk,
+        "kinds": KINDS,
         "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []},
         "measured": _measured(arrays, vocab) or _listed(results, vocab),
-        "people": _people(vocab), "stored": {},
-    }  # fmt: skip
+        "people": _people(vocab),
+        "stored": {},
+    }
     if all(known):
         data["about"] |= {side: list(probes[side]) for side in ("positive", "negative")}
     why_not = _why_not(network)
@@ -82,10 +87,15 @@ def live(
         "shipped": None if kept is None else packed(torch.from_numpy(kept)),
         "arrays": {
             "E": packed(E if kept is None else E[torch.from_numpy(kept).long()]),
-            "W": packed(cell.W), "b": packed(cell.b), "U": packed(cell.U), "c": packed(cell.c),
-            "h0": packed(network.h0), "w": packed(network.readout_w), "bias": packed(network.readout_b),
+            "W": packed(cell.W),
+            "b": packed(cell.b),
+            "U": packed(cell.U),
+            "c": packed(cell.c),
+            "h0": packed(network.h0),
+            "w": packed(network.readout_w),
+            "bias": packed(network.readout_b),
         },
-    }  # fmt: skip
+    }
     data["analysis"] = _analysis(network, arrays) if all(known) and known else None
     return Live(data, "", len(vocab) if kept is None else len(kept), len(vocab))
 
@@ -174,8 +184,9 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
     of_each = zip(*(columns[name].tolist() for name in ("strength", "error", "own")), strict=True)
     kinds = [kind_of(strength, error, own, clear) for strength, error, own in of_each]
     return _table(arrays["words"].long(), columns, kinds, vocab) | {
-        "places": packed(arrays["places"].float()), "rank": arrays["places"].shape[1]
-    }  # fmt: skip
+        "places": packed(arrays["places"].float()),
+        "rank": arrays["places"].shape[1],
+    }
 
 
 def _listed(results: Mapping[str, Any], vocab: Vocab) -> dict[str, Any] | None:

@@ -39,13 +39,26 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"marked": marked, "verdict": verdict, "json": data_block}
     return environment.get_template("template.html").render(
-        story=story, sections=story.sections, live=live, warnings=warnings, overview=_overview(story.sections),
-        version=__version__, provenance=provenance or {}, policy=_policy([early, script, plotly]),
-        style=Markup((HERE / "style.css").read_text("utf-8")), early=Markup(early), script=Markup(script),
+        story=story,
+        sections=story.sections,
+        live=live,
+        warnings=warnings,
+        overview=_overview(story.sections),
+        version=__version__,
+        provenance=provenance or {},
+        policy=_policy([early, script, plotly]),
+        style=Markup((HERE / "style.css").read_text("utf-8")),
+        early=Markup(early),
+        script=Markup(script),
         plotly=Markup(_compressed(plotly)),
-        data={"live": live.data, "template": template(), "examples": list(story.examples), "unit": story.unit,
-              KEY: dict(provenance or {})},
-    )  # fmt: skip
+        data={
+            "live": live.data,
+            "template": template(),
+            "examples": list(story.examples),
+            "unit": story.unit,
+            KEY: dict(provenance or {}),
+        },
+    )
 
 
 def joined() -> str:

@@ -22,9 +22,10 @@ def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
     valences = run.about["corpus"]["valences"]
     order = sorted(valences, key=lambda word: -abs(valences[word]))
     facts = [
-        ("architecture", f"{name}, {size}", "GRU"), ("words", ", ".join(run.vocab.words), ""),
+        ("architecture", f"{name}, {size}", "GRU"),
+        ("words", ", ".join(run.vocab.words), ""),
         *blank_input_fact(results["toy"]),
-    ]  # fmt: skip
+    ]
     return Story(
         f"How {name} learns to negate",
         ["the toy study", size, f"seed {run.config.seed}"],

@@ -18,9 +18,13 @@ def insert_blanks(ids: Tensor, lengths: Tensor, places: Tensor, blanks: int) -> 
 
 
 def drop(
-    ids: Tensor, inputs: int, config: TrainConfig, generator: torch.Generator, whole: tuple[int, int] | None = None,
+    ids: Tensor,
+    inputs: int,
+    config: TrainConfig,
+    generator: torch.Generator,
+    whole: tuple[int, int] | None = None,
     share: slice = slice(None),
-) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+) -> tuple[Tensor, Tensor | None]:
     """Word dropout: ids (B, T) in which some words have become no input. Embedding dropout: a mask (B, T, D), scaled
     so that embedded words keep their mean; None without it.
 

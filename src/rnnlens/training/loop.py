@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from torch import Tensor, nn
+from torch import Tensor
 
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.files import append_line, exclusive, read_lines, rewrite_lines, write_json
@@ -34,32 +34,13 @@ from rnnlens.runs.config import TrainConfig
 from rnnlens.training.batches import epoch_batches
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
 from rnnlens.training.dropping import drop, insert_blanks
-from rnnlens.training.evaluation import evaluate_together, losses, read_out
+from rnnlens.training.evaluation import evaluate_together
+from rnnlens.training.objective import Objective
 from rnnlens.training.optimiser import make_optimiser, shrink_words
 from rnnlens.training.resuming import about_run, check_writable, provenance_of
 from rnnlens.training.weighting import document_weights, sources_of
 
 BLANKS_EVERY = 5  # steps: often enough to learn to hold a reading, and the others read reviews as they are
-
-
-class Objective(nn.Module):
-    """Network and loss as one module, so that several processes can wrap it as a whole."""
-
-    def __init__(self, network: Network):
-        super().__init__()
-        self.network = network
-
-    def forward(
-        self, ids: Tensor, lengths: Tensor, labels: Tensor, mask: Tensor | None, weights: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Sums over the reviews of a batch: loss, in which each review has its weight (B,), and number correct."""
-        e = self.network.embed(ids)
-        if mask is not None:
-            e = e * mask
-        loss, correct = losses(read_out(self.network, e, lengths, per_word=labels.ndim == 2).float(), labels)
-        if weights is not None:
-            loss = loss * weights
-        return loss.sum(), correct.sum()
 
 
 def train(
@@ -127,9 +108,15 @@ class Trainer:
     """A run in progress: the network, its optimiser and averages, and where it stands."""
 
     def __init__(
-        self, network: Network, corpus: CorpusLike, config: TrainConfig, out: Path, accelerator: Accelerator,
-        resume: bool, mark: str = "",
-    ):  # fmt: skip
+        self,
+        network: Network,
+        corpus: CorpusLike,
+        config: TrainConfig,
+        out: Path,
+        accelerator: Accelerator,
+        resume: bool,
+        mark: str = "",
+    ):
         """mark: the fingerprint of this run, which its checkpoints name."""
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
         self.mark = mark
@@ -241,8 +228,13 @@ class Trainer:
         counters, validation = self.counters, self.corpus.validation
         loss, correct = self.progress_so_far()
         seconds = round(time.monotonic() - self.since, 3)
-        record = {"epoch": epoch + 1, "step": counters.step, "train_loss": loss, "train_accuracy": correct,
-                  "seconds": seconds}  # fmt: skip
+        record = {
+            "epoch": epoch + 1,
+            "step": counters.step,
+            "train_loss": loss,
+            "train_accuracy": correct,
+            "seconds": seconds,
+        }
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
             _adopt(self.network, self.average)
@@ -291,14 +283,24 @@ class Trainer:
         if not self.main:
             return
         weights = write_weights(self.out / "weights.safetensors", network)
-        write_json(self.out / "results.json", {
-            "network": {**network.config, "words": len(self.corpus.vocab),
-                        "parameters": sum(p.numel() for p in network.parameters())},
-            "accuracy": accuracy,
-            "loss": loss,
-            KEY: {"weights": weights, "vocabulary": about[KEY]["vocabulary"], "corpus": self.corpus.fingerprint,
-                  "version": __version__},
-        })  # fmt: skip
+        write_json(
+            self.out / "results.json",
+            {
+                "network": {
+                    **network.config,
+                    "words": len(self.corpus.vocab),
+                    "parameters": sum(p.numel() for p in network.parameters()),
+                },
+                "accuracy": accuracy,
+                "loss": loss,
+                KEY: {
+                    "weights": weights,
+                    "vocabulary": about[KEY]["vocabulary"],
+                    "corpus": self.corpus.fingerprint,
+                    "version": __version__,
+                },
+            },
+        )
         processes = self.accelerator.num_processes
         named = {**about[KEY], "weights": weights}
         write_json(self.out / "run.json", {**about, KEY: named, "status": "finished", "processes": processes})

@@ -25,9 +25,12 @@ def make_optimiser(network: Network, config: TrainConfig) -> torch.optim.Optimiz
     if network.E is not None:
         groups.append({"params": [network.E], "eps": config.word_epsilon})
     return kind(
-        groups, lr=config.learning_rate, betas=(config.momentum, config.second_momentum),
-        weight_decay=config.weight_decay, fused=True,
-    )  # fmt: skip
+        groups,
+        lr=config.learning_rate,
+        betas=(config.momentum, config.second_momentum),
+        weight_decay=config.weight_decay,
+        fused=True,
+    )
 
 
 @torch.no_grad()

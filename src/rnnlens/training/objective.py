@@ -1,0 +1,28 @@
+"""The network and its loss as one module."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from rnnlens.networks import Network
+from rnnlens.training.evaluation import losses, read_out
+
+
+class Objective(nn.Module):
+    """Network and loss as one module, so that several processes can wrap it as a whole."""
+
+    def __init__(self, network: Network):
+        super().__init__()
+        self.network = network
+
+    def forward(
+        self, ids: Tensor, lengths: Tensor, labels: Tensor, mask: Tensor | None, weights: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Sums over the reviews of a batch: loss, in which each review has its weight (B,), and number correct."""
+        e = self.network.embed(ids)
+        if mask is not None:
+            e = e * mask
+        loss, correct = losses(read_out(self.network, e, lengths, per_word=labels.ndim == 2).float(), labels)
+        if weights is not None:
+            loss = loss * weights
+        return loss.sum(), correct.sum()
