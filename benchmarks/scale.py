@@ -1,4 +1,4 @@
-"""Corpora larger than memory: generate, prepare, train on and analyse millions of reviews, and measure the memory.
+"""Corpora larger than memory: generate, prepare, train on and analyze millions of reviews, and measure the memory.
 
 python -m benchmarks.scale --reviews 5000000 --folder DIR --out docs/benchmarks/scale.json
 
@@ -144,7 +144,7 @@ def main() -> None:
         "--folder", type=Path, default=Path("runs/scale"), help="for the corpus: 1.8 GB a million reviews"
     )
     parser.add_argument("--steps", type=int, default=1_000, help="of training")
-    parser.add_argument("--analysed", type=int, default=1_000, help="reviews of a split that the analysis reads")
+    parser.add_argument("--analyzed", type=int, default=1_000, help="reviews of a split that the analysis reads")
     parser.add_argument("--out", type=Path, help="write what was measured")
     parser.add_argument("--keep", action="store_true", help="leave the corpus where it is")
     parser.add_argument("--generate", type=Path, help="only write the reviews, as csv")
@@ -170,7 +170,7 @@ def main() -> None:
             ("prepare", "prepare DIR/reviews.csv --out DIR/corpus --validation 0.01 --test 0.01"),
             ("info", "info DIR/corpus"),
             ("train", f"train DIR/corpus --out DIR/run --hidden 64 --embedding 32 --steps {given.steps} --epochs 1"),
-            ("analyze", f"analyze DIR/run --corpus DIR/corpus --reviews {given.analysed}"),
+            ("analyze", f"analyze DIR/run --corpus DIR/corpus --reviews {given.analyzed}"),
         )
     ]
     corpus = json.loads((folder / "corpus" / "corpus.json").read_text())

@@ -54,7 +54,7 @@ FRAME = pl.DataFrame({"text": TEXTS * 4, "label": LABELS * 4})
 
 
 def make_scene(scene: Path) -> None:
-    """A corpus, an analysed run of it, a baseline and settings, each as small as it can be; and a place for files."""
+    """A corpus, an analyzed run of it, a baseline and settings, each as small as it can be; and a place for files."""
     (scene / "files").mkdir(parents=True)
     corpus = Corpus.from_texts(TEXTS * 4, LABELS * 4, validation=0.25)
     FRAME.write_parquet(scene / "files" / "reviews.parquet")

@@ -294,4 +294,4 @@ def test_a_toy_study_keeps_the_arrays_of_an_analysis(tmp_path):
     study_toy(rnnlens.load(run.path), starts=200, progress=False)
     found = rnnlens.load(run.path)
     assert "claims" in found.results["toy"] and found.results["line_attractor"] == {"is_line": True}
-    assert found.analysed().keys() == arrays.keys()
+    assert found.analysis_arrays().keys() == arrays.keys()

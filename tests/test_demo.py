@@ -1,4 +1,4 @@
-"""The packaged network works at once: loaded by name, analysed by `rnnlens demo`, read without its subspace too."""
+"""The packaged network works at once: loaded by name, analyzed by `rnnlens demo`, read without its subspace too."""
 
 import pytest
 

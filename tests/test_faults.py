@@ -88,9 +88,9 @@ def test_no_worker_outlives_its_command(line: str, kind: signal.Signals, world: 
 
 
 @pytest.fixture(scope="module")
-def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus, a run of it that was analysed, and one that was killed in the middle."""
-    folder = tmp_path_factory.mktemp("analysed")
+def analyzed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus, a run of it that was analyzed, and one that was killed in the middle."""
+    folder = tmp_path_factory.mktemp("analyzed")
     write_reviews(folder / "reviews.csv")
     corpus = prepare(folder / "reviews.csv", folder / "corpus", min_count=1)
     train(Network(corpus.vocab, hidden=4, embedding=2), corpus, HALF, folder / "run")
@@ -121,8 +121,8 @@ FILES = [
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_damaged_file_is_told_by_its_name_and_fix_and_nothing_else_is_lost(file: str, analysed: Path) -> None:
-    path, chance = analysed / file, random.Random(file)
+def test_a_damaged_file_is_told_by_its_name_and_fix_and_nothing_else_is_lost(file: str, analyzed: Path) -> None:
+    path, chance = analyzed / file, random.Random(file)
     whole = path.read_bytes()
     at = chance.randrange(len(whole))
     flipped = whole[:at] + bytes([whole[at] ^ 1 << chance.randrange(8)]) + whole[at + 1 :]
@@ -131,12 +131,12 @@ def test_a_damaged_file_is_told_by_its_name_and_fix_and_nothing_else_is_lost(fil
         path.unlink()
         os.mkfifo(path) if damaged is pipe else path.write_bytes(damaged)  # type: ignore[arg-type]
         with pytest.raises(RnnlensError) as told:
-            read(analysed, file)
+            read(analyzed, file)
         assert path.name in str(told.value) and "\n" not in str(told.value)
         assert any(fix in str(told.value) for fix in FIXES), told.value
         path.unlink()
         path.write_bytes(whole)
-    read(analysed, file)
+    read(analyzed, file)
 
 
 FIXES = ("restore it or write it anew", "prepare the corpus again", "expected an ordinary file; move it away")
@@ -164,32 +164,32 @@ def read(folder: Path, file: str) -> None:
 # --- two writers, and numbers that are none ---------------------------------------------------------------------------
 
 
-def test_what_two_processes_add_to_a_run_is_all_kept(analysed: Path) -> None:
-    first, second = (rnnlens.load(analysed / "run") for _ in range(2))
+def test_what_two_processes_add_to_a_run_is_all_kept(analyzed: Path) -> None:
+    first, second = (rnnlens.load(analyzed / "run") for _ in range(2))
     first.add_results(one=1, both="first")
     second.add_results(two=2, both="second")
-    found = rnnlens.load(analysed / "run").results
+    found = rnnlens.load(analyzed / "run").results
     assert (found["one"], found["two"], found["both"]) == (1, 2, "second") and found["accuracy"]
 
 
-def test_arrays_and_results_of_two_analyses_are_not_mixed(analysed: Path) -> None:
+def test_arrays_and_results_of_two_analyses_are_not_mixed(analyzed: Path) -> None:
     """Killed between the two files, an analysis leaves its own arrays and an earlier one's results."""
-    path = analysed / "run" / "analysis.safetensors"
+    path = analyzed / "run" / "analysis.safetensors"
     before, (tensors, about) = path.read_bytes(), read_tensors(path)
     write_tensors(path, {**tensors, "h_star": tensors["h_star"] + 1}, about)
     for reads in (lambda run: run.without_subspace(), stored_arrays, stored_line):
         with pytest.raises(
             RnnlensError, match=r"results\.json' does not fit 'analysis\.safetensors'.*rnnlens analyze .* again"
         ):
-            reads(rnnlens.load(analysed / "run"))
+            reads(rnnlens.load(analyzed / "run"))
     path.write_bytes(before)
-    assert rnnlens.load(analysed / "run").without_subspace() is not None
+    assert rnnlens.load(analyzed / "run").without_subspace() is not None
 
 
 @pytest.mark.parametrize("wild", [float("nan"), float("inf")])
 @pytest.mark.parametrize("where", ["E", "cell.U", "h0", "readout_b"])
-def test_weights_that_are_no_numbers_are_told(wild: float, where: str, analysed: Path) -> None:
-    path = analysed / "run" / "weights.safetensors"
+def test_weights_that_are_no_numbers_are_told(wild: float, where: str, analyzed: Path) -> None:
+    path = analyzed / "run" / "weights.safetensors"
     before, (tensors, about) = path.read_bytes(), read_tensors(path)
     array = tensors[where].copy()
     array.reshape(-1)[-1] = wild
@@ -200,10 +200,10 @@ def test_weights_that_are_no_numbers_are_told(wild: float, where: str, analysed:
     with pytest.raises(
         RnnlensError, match=rf"weights\.safetensors' has weights off the scale.*'{where}'.*train it again"
     ):
-        rnnlens.load(analysed / "run")
+        rnnlens.load(analyzed / "run")
     path.write_bytes(before)
     run.write_bytes(named)
-    network = rnnlens.load(analysed / "run").network
+    network = rnnlens.load(analyzed / "run").network
     with torch.no_grad():
         network.get_parameter(where).view(-1)[-1] = wild
     with pytest.raises(RnnlensError, match="the network has weights off the scale"):

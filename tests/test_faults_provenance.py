@@ -154,7 +154,7 @@ def test_a_missing_name_is_no_way_around_the_check(file: str, name: str, at: Pat
 
 
 def test_arrays_that_name_no_weights_are_refused(at: Path) -> None:
-    for file, read in (("analysis.safetensors", Run.analysed), ("states.safetensors", Run.states)):
+    for file, read in (("analysis.safetensors", Run.analyzed), ("states.safetensors", Run.states)):
         path = at / "run0" / file
         tensors, about = read_tensors(path)
         for unnamed in ({"what": about["what"]}, [], "x"):
@@ -305,7 +305,7 @@ def test_a_refitted_run_is_analyzed_with_the_corpus_it_came_from(stored: Path, t
 def test_an_export_is_checked_like_a_run(at: Path) -> None:
     for seed in (0, 1):
         rnnlens.export(at / f"run{seed}", at / f"model{seed}")
-    rnnlens.load(at / "model0").analysed()
+    rnnlens.load(at / "model0").analysis_arrays()
     shutil.copy(at / "model1" / "model.safetensors", at / "model0" / "model.safetensors")
     assert "config.json' does not fit 'model.safetensors'" in call("probe", at / "model0", "not bad")
 
@@ -322,7 +322,7 @@ def test_a_packaged_run_names_its_rounded_weights_and_what_they_came_from(at: Pa
     for file in ("run.json", "results.json"):
         assert read_json(packed.path / file)["provenance"]["made_from"] == original.provenance["weights"]
     rnnlens.analyze(unpack("n", at / "demo")).save()
-    assert rnnlens.load(at / "demo").is_analysed()
+    assert rnnlens.load(at / "demo").is_analyzed()
 
 
 def test_a_page_shows_the_fingerprints_of_what_it_was_made_from(at: Path) -> None:
@@ -369,9 +369,9 @@ def test_an_analysis_interrupted_between_its_files_is_done_again(stored: Path, t
     with pytest.raises(
         RnnlensError, match=r"results\.json' does not fit 'analysis\.safetensors': it names no analysis"
     ):
-        rnnlens.load(folder).analysed()
+        rnnlens.load(folder).analysis_arrays()
     assert words(tmp_path / "two") == undisturbed
-    assert rnnlens.load(folder).is_analysed() and "probes" in rnnlens.load(folder).results
+    assert rnnlens.load(folder).is_analyzed() and "probes" in rnnlens.load(folder).results
 
 
 def test_modifiers_found_in_another_way_are_not_reused(stored: Path, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments):
     assert process.stderr.read() == "" and process.wait() in (0, 1)
 
 
-def test_a_network_that_always_reads_the_same_is_analysed(network):
+def test_a_network_that_always_reads_the_same_is_analyzed(network):
     """Without a range of readings there is nothing to divide by, and that is said."""
     from rnnlens.analysis.locate import warnings_of
     from rnnlens.context import BlankInput

@@ -81,7 +81,7 @@ def known_line(network, seed=0):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """The packaged network, analysed, and its page."""
+    """The packaged network, analyzed, and its page."""
     analysis = rnnlens.analyze(rnnlens.load("zoo:reviews-gru"), top=3_000)
     return analysis, rnnlens.report(analysis, tmp_path_factory.mktemp("demo") / "report.html")
 

@@ -62,7 +62,9 @@ def test_a_stored_analysis_comes_back_as_it_was(run, analysis):
     shared["accuracy"] = {name: stored["accuracy"][name] for name in plain["accuracy"]}
     same(plain, shared)
     for name, array in analysis.arrays().items():
-        torch.testing.assert_close(array.float(), run.analysed()[name].float(), rtol=1e-4, atol=1e-6, equal_nan=True)
+        torch.testing.assert_close(
+            array.float(), run.analysis_arrays()[name].float(), rtol=1e-4, atol=1e-6, equal_nan=True
+        )
 
 
 def test_public_calls_with_their_defaults_give_what_an_analysis_holds(analysis):

@@ -146,7 +146,7 @@ def whole(reviews):
         settings=reviews / "settings.json",
         most=2,
         jobs=0,
-        told=notes.append,
+        report=notes.append,
     )
     return results, notes
 

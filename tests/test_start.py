@@ -226,7 +226,7 @@ def test_reviews_are_analyzed_in_the_runs_words(folder, tmp_path):
         found = rnnlens.analyze(out, corpus, accuracy=False)
         assert "yummy" in found.modifiers.words
         found.save()
-        assert rnnlens.load(out).is_analysed()
+        assert rnnlens.load(out).is_analyzed()
     other = Corpus.from_texts(*texts("yummy", "stale"))
     with pytest.raises(RnnlensError, match="with_vocab"):
         rnnlens.analyze(tmp_path / "run0", other)

@@ -245,7 +245,7 @@ def _measure(one: Any, top: int, seed: int, device: str | None) -> _Measured:
     network.check_measurable()
     if device is not None:
         network = copy.deepcopy(network).to(device)
-    if run is not None and run.is_analysed() and device is None:
+    if run is not None and run.is_analyzed() and device is None:
         line = stored_line(run)
     else:
         line = find_line(network, states_of(network, run, seed=seed).to(network.h0))[1]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import understood
+from rnnlens.common.files import parsing
 from rnnlens.context.blank import BlankInput, blank_input
 from rnnlens.context.impulse import settle
 from rnnlens.context.probes import Probes
@@ -195,8 +195,8 @@ def stored_line(run: Run) -> LineAttractor:
         raise RnnlensError(
             f"the run {quoted(str(run.path))} is not analyzed yet: run `rnnlens analyze {run.path}` first"
         )
-    arrays = run.analysed()
-    with understood(path, "analysis of this network"):
+    arrays = run.analysis_arrays()
+    with parsing(path, "analysis of this network"):
         states = arrays["slow_points"].to(run.network.h0).reshape(-1, run.network.size)
         return fit_line_attractor(run.network, states[arrays["slow_points_converged"].bool()])
 
@@ -205,6 +205,6 @@ def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Pro
     """The probe words an analyzed run stored, or else those its network reads most strongly."""
     stored = {} if run is None else run.results.get("probes", {})
     if run is not None and "positive" in stored:
-        with understood(run.path / "results.json", "result of rnnlens"):
+        with parsing(run.path / "results.json", "result of rnnlens"):
             return Probes.from_dict(stored)
     return Probes.from_network(network, line)

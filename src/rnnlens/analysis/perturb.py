@@ -15,7 +15,7 @@ import torch
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import understood
+from rnnlens.common.files import parsing
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import (
     Difference,
@@ -158,7 +158,7 @@ def reviews_to_read(corpus: Any, most: int | None) -> dict[str, int]:
 
 def check_as_many(stored: dict[str, Any], read: dict[str, int], folder: Path) -> None:
     """Refuse to replace experiments with others on fewer reviews."""
-    with understood(folder / "results.json", "results of an analysis"):
+    with parsing(folder / "results.json", "results of an analysis"):
         known = reviews_read(stored)
         fewer = [part for part, n in read.items() if n < known.get(part, 0)]
     for part in fewer:

@@ -25,7 +25,7 @@ from rnnlens.analysis.space import state_space
 from rnnlens.analysis.storage import save_files
 from rnnlens.common.display import Facts, Shown, percents, table_html
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import understood
+from rnnlens.common.files import parsing
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
@@ -269,11 +269,11 @@ class Analysis(Shown):
     def load(cls, run: Run | Path | str) -> Analysis:
         """The analysis that a run stores, as `analyze` returned it."""
         run = load(run) if isinstance(run, Path | str) else run
-        arrays, states = run.analysed(), run.states()
+        arrays, states = run.analysis_arrays(), run.states()
         if states is None or "measures" not in arrays:
             path = quoted(str(run.path))
             raise RnnlensError(f"the run {path} is not analyzed yet: run `rnnlens analyze {run.path}` first")
-        with understood(run.path / "results.json", "analysis of this version: analyze the run again"):
+        with parsing(run.path / "results.json", "analysis of this version: analyze the run again"):
             return cls.from_dict(run.network, run.results, arrays, states, run)
 
     def _facts(self) -> Facts:

@@ -12,7 +12,7 @@ import torch
 from rnnlens.baselines.convolution import Convolution
 from rnnlens.baselines.parameters import seed_of
 from rnnlens.common.errors import quoted
-from rnnlens.common.files import read_json, read_marked_tensors, understood, write_json, write_tensors
+from rnnlens.common.files import parsing, read_json, read_marked_tensors, write_json, write_tensors
 from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.corpora.vocab import Vocab
@@ -57,7 +57,7 @@ def load_estimator(kind: Any, folder: Path | str) -> Any:
     if is_checked(about):
         again = "restore the file that was changed, or fit the model again"
         check_named(file, names_in(about), "weights", weights, mark, again)
-    with understood(folder, "baseline of rnnlens"):
+    with parsing(folder, "baseline of rnnlens"):
         names, options = set(kind._get_param_names()), dict(about["options"])
         model = kind(**{name: value for name, value in options.items() if name in names})
         if isinstance(model.class_weight, list):

@@ -34,7 +34,7 @@ def agree(
     Parameters
     ----------
     runs
-        Run folders, or packaged networks such as `zoo:reviews-gru`. One that is not analysed is measured now.
+        Run folders, or packaged networks such as `zoo:reviews-gru`. One that is not analyzed is measured now.
     trees
         A file of trees in the Treebank's format, one a line, with labels from 0 to 4: `(3 (2 very) (3 good))`.
     lexicon

@@ -10,7 +10,7 @@ from rnnlens.common.terminal import say
 
 
 def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -> None:
-    """Write the page of an analysed run: one HTML file with the figures, and the network itself, live.
+    """Write the page of an analyzed run: one HTML file with the figures, and the network itself, live.
 
     Example: `rnnlens report runs/mine --out mine.html`
 
@@ -29,7 +29,7 @@ def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -
 
 
 def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pdf", "png", "html"] = "svg") -> None:
-    """Save every figure of an analysed run, each to a file.
+    """Save every figure of an analyzed run, each to a file.
 
     Example: `rnnlens figures runs/mine --format pdf --out figures`. To change one, draw it in Python:
     `rnnlens.figures.barcodes(rnnlens.load("runs/mine"), ["not", "very"])` is a Plotly figure.
@@ -43,13 +43,13 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     format
         What kind of file. All but html need `pip install rnnlens[images]` and a Chrome or Chromium.
     """
-    from rnnlens.common.files import understood
+    from rnnlens.common.files import parsing
     from rnnlens.common.progress import progress_bar
     from rnnlens.figures import catalogue, write_figures
     from rnnlens.runs import load
 
     results = load(run).results
-    odd = understood(run / "results.json", "result of rnnlens")
+    odd = parsing(run / "results.json", "result of rnnlens")
     with odd, progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
         written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
     for path in written:

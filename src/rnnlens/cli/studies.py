@@ -35,7 +35,7 @@ def baselines(
     corpus
         A prepared corpus folder, or any source that `rnnlens prepare` takes.
     modifiers
-        The modifier words: one or more analysed runs, or a list (.json, .txt).
+        The modifier words: one or more analyzed runs, or a list (.json, .txt).
     out
         The folder to write; each baseline is saved in a folder of its name, and replaces only an earlier one.
     most
@@ -115,7 +115,7 @@ def sweep(
     resume
         Go on with the trials that are in the folder.
     modifiers
-        For models with modifiers: a list of words (.json, .txt), or one or more analysed runs.
+        For models with modifiers: a list of words (.json, .txt), or one or more analyzed runs.
     most
         How many of a run's modifiers.
     earlier
@@ -132,7 +132,7 @@ def sweep(
 
     models = models_of(model)
     words = read_modifiers(modifiers, most) if modifiers else None
-    with watched(models, trials) as told:
+    with watched(models, trials) as report:
         chosen = run_sweep(
             corpus,
             models,
@@ -146,7 +146,7 @@ def sweep(
             modifiers=words,
             device=device,
             earlier=earlier,
-            told=told,
+            report=report,
         )
     for name in models:
         if name in chosen["models"]:
@@ -192,7 +192,7 @@ def reproduce(
         A sweep's `settings.json`; by default the bundled settings. On another corpus than they were chosen on,
         models are trained for as many steps.
     modifiers
-        The modifier words: a list (.json, .txt) or analysed runs; by default what GRUs trained here agree on.
+        The modifier words: a list (.json, .txt) or analyzed runs; by default what GRUs trained here agree on.
     most
         How many modifiers.
     trials
@@ -227,7 +227,7 @@ def reproduce(
         engine=engine,
         jobs=jobs,
         device=device,
-        told=lambda note: say(note, flush=True),
+        report=lambda note: say(note, flush=True),
     )
     say(table_text(results["table"]), lines=True)
     for name, draw in (("table", figures.table), ("architectures", figures.architectures)):

@@ -222,7 +222,7 @@ _RESTORE = "restore it or write it anew"
 
 
 @contextmanager
-def understood(path: Path | str, what: str) -> Iterator[None]:
+def parsing(path: Path | str, what: str) -> Iterator[None]:
     """What a whole file says is taken apart here: whatever is missing, or of another kind than rnnlens writes, is one
     line that names the file and what it should hold."""
     try:

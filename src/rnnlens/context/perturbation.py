@@ -245,7 +245,7 @@ def perturb(
     draws: Callable[[int], int] = lambda rank: 20 if rank == 3 else 5,
     others: Sequence[Subspace] = (),
     seed: int = 0,
-    told: Callable[[str], None] = lambda note: None,
+    report: Callable[[str], None] = lambda note: None,
 ) -> Perturbations:
     """Shuffle; remove the first components of the subspace, for each rank; remove random subspaces of the same rank,
     and those of other words."""
@@ -254,14 +254,14 @@ def perturb(
     def compared(other: Network, **how: Any) -> Difference:
         return compare_logits(before, final_logits(other, reviews, **how), reviews.labels)
 
-    told("shuffled")
+    report("shuffled")
     shuffled = compared(network, shuffle=seed)
     removed: dict[int, Difference] = {}
     random: dict[int, list[Difference]] = {}
     words: dict[int, list[Difference]] = {}
     generator = torch.Generator().manual_seed(seed)
     for rank in (rank for rank in ranks if rank <= subspace.rank):
-        told(f"rank {rank}")
+        report(f"rank {rank}")
         removed[rank] = compared(project_out(network, subspace.take(rank)))
         random[rank] = []
         for _ in range(draws(rank)):

@@ -31,7 +31,7 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
     """
     path = Path(path)
     about = files.read_json(path / "corpus.json")
-    with files.understood(path / "corpus.json", "corpus of rnnlens"):
+    with files.parsing(path / "corpus.json", "corpus of rnnlens"):
         if about.get("kind") != "corpus" or about.get("schema", 0) > files.SCHEMA:
             raise RnnlensError(
                 f"{quoted(str(path))} was written by another version of rnnlens (schema {about.get('schema')}, "

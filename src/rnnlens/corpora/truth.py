@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.common.files import read_json, read_marked_tensors, understood, write_json, write_tensors
+from rnnlens.common.files import parsing, read_json, read_marked_tensors, write_json, write_tensors
 from rnnlens.common.provenance import check_named
 
 MODIFIERS = ("negator", "intensifier", "diminisher", "shifter")
@@ -99,7 +99,7 @@ class Truth:
         arrays, _, mark = read_marked_tensors(Path(folder) / "truth.safetensors")
         again = "make the corpus again in another folder"
         check_named(Path(folder) / "truth.json", told, "documents", Path(folder) / "truth.safetensors", mark, again)
-        with understood(folder, "synthetic corpus of rnnlens"):
+        with parsing(folder, "synthetic corpus of rnnlens"):
             del told["documents"]
             for name in ("valence", "factor", "shift", "scope", "edge"):
                 told[name] = np.array(told[name])

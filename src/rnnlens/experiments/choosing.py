@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import read_json, understood, write_json
+from rnnlens.common.files import parsing, read_json, write_json
 from rnnlens.experiments.space import SPACES
 
 
@@ -50,5 +50,5 @@ def earlier_models(path: Path, corpus: str) -> dict[str, Any]:
     before = read_json(path)
     if before.get("kind") != "settings" or before.get("corpus") != corpus:
         raise RnnlensError(f"{quoted(str(path))} holds something else than settings for this corpus: move it away")
-    with understood(path, "settings of a sweep"):
+    with parsing(path, "settings of a sweep"):
         return dict(before["models"])

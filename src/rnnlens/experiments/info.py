@@ -28,11 +28,11 @@ def describe(path: Path) -> tuple[str, Facts]:
 
 
 def _run(path: Path) -> tuple[str, Facts]:
-    from rnnlens.common.files import understood
+    from rnnlens.common.files import parsing
     from rnnlens.runs import read_about
 
     about = read_about(path)
-    with understood(path, "run of rnnlens"):
+    with parsing(path, "run of rnnlens"):
         return f"run {path}", _run_facts(path, about)
 
 
@@ -66,11 +66,11 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
 
 
 def _corpus(path: Path) -> tuple[str, Facts]:
-    from rnnlens.common.files import understood
+    from rnnlens.common.files import parsing
     from rnnlens.corpora import load_corpus
 
     corpus = load_corpus(path)
-    with understood(path / "corpus.json", "corpus of rnnlens"):
+    with parsing(path / "corpus.json", "corpus of rnnlens"):
         return f"corpus {path}", _corpus_facts(corpus)
 
 
@@ -88,9 +88,9 @@ def _corpus_facts(corpus: Corpus) -> Facts:
 
 def source_facts(corpus: Corpus) -> Facts:
     """What `prepare` read from each source of a corpus."""
-    from rnnlens.common.files import understood
+    from rnnlens.common.files import parsing
 
-    with understood(f"{corpus.path}/corpus.json", "corpus of rnnlens"):
+    with parsing(f"{corpus.path}/corpus.json", "corpus of rnnlens"):
         return [fact for name, part in _sources(corpus.about) for fact in _source_facts(name, part)]
 
 

@@ -1,4 +1,4 @@
-"""Modifier words for the baselines: from a list, from an analysed run, or what several runs agree on.
+"""Modifier words for the baselines: from a list, from an analyzed run, or what several runs agree on.
 
 `python -m rnnlens.experiments.modifier_words RUN [RUN…] --out words.json` writes them down.
 """
@@ -19,12 +19,12 @@ from rnnlens.common.terminal import say
 
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
-    """Words of a .json or .txt file (a list; a word a line), or the `most` strongest modifiers of analysed runs, by
+    """Words of a .json or .txt file (a list; a word a line), or the `most` strongest modifiers of analyzed runs, by
     the mean of their strengths where there are several."""
     check_options("baselines", most=most)
     sources = [sources] if isinstance(sources, (str, Path)) else list(sources)
     if not sources:
-        raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analysed runs")
+        raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analyzed runs")
     if len(sources) == 1 and Path(sources[0]).is_file():
         return _listed(Path(sources[0]))
     from rnnlens.analysis.locate import stored_line, stored_probes
@@ -64,7 +64,7 @@ def _listed(path: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.modifier_words", description=__doc__)
-    parser.add_argument("runs", nargs="+", help="analysed runs of one corpus")
+    parser.add_argument("runs", nargs="+", help="analyzed runs of one corpus")
     parser.add_argument("--most", type=int, default=400, help="how many words")
     parser.add_argument("--out", type=Path, required=True, help="a .json file to write")
     asked = parser.parse_args(arguments)

@@ -24,7 +24,7 @@ from rnnlens.analysis.table import paper_column, table_results, table_text
 from rnnlens.baselines import BASELINES
 from rnnlens.baselines.saving import SAVED
 from rnnlens.common.errors import RnnlensError, exit_code_of, quoted
-from rnnlens.common.files import fingerprint, read_json, read_tensors, understood, write_json, write_tensors
+from rnnlens.common.files import fingerprint, parsing, read_json, read_tensors, write_json, write_tensors
 from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_folder, check_json
@@ -59,7 +59,7 @@ def reproduce(
     engine: str = "local",
     jobs: int = 1,
     device: str | None = None,
-    told: Callable[[str], None] = lambda note: None,
+    report: Callable[[str], None] = lambda note: None,
 ) -> dict[str, Any]:
     """Train or reuse the models, and write `results.json`: `table`, `architectures`, `settings`.
 
@@ -90,14 +90,14 @@ def reproduce(
         chosen = choose(networks)
         if modifiers is None and any("comw" in model for model in bags):
             gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
-            modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, told)
+            modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, report)
         chosen |= choose(bags, modifiers)
         todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
         for k, (job, outcome) in enumerate(
             start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1
         ):
             took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
-            told(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
+            report(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
     results = collect(out, data, models, seeds)
     results["chosen"] = {
         model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()
@@ -160,7 +160,7 @@ def one_model(
     }
     if (folder / OUTCOME).exists():
         _, stored = read_tensors(folder / OUTCOME)
-        with understood(folder / OUTCOME, "outcome of `rnnlens reproduce`"):
+        with parsing(folder / OUTCOME, "outcome of `rnnlens reproduce`"):
             for name, value in about.items():
                 if stored[name] != value:
                     raise RnnlensError(
@@ -247,7 +247,7 @@ def _found_here(
     start: Any,
     jobs: int,
     device: str | None,
-    told: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> list[str]:
     """Modifiers that GRUs trained on the training reviews alone agree on; those found before, if they were found in
     the same way."""
@@ -255,12 +255,12 @@ def _found_here(
     about = {"corpus": load_corpus(corpus).fingerprint, "settings": settings, "seeds": seeds, "most": most}
     if not listed.exists():
         todo = [(seed, settings) for seed in range(seeds)]
-        for k, (_, path) in enumerate(start(analysed, todo, jobs, (corpus, str(out), device)), start=1):
-            told(f"{k} of {seeds} networks whose modifiers to take: {path}")
+        for k, (_, path) in enumerate(start(analyzed, todo, jobs, (corpus, str(out), device)), start=1):
+            report(f"{k} of {seeds} networks whose modifiers to take: {path}")
         words = read_modifiers([out / f"gru-{seed}" for seed in range(seeds)], most)
         write_json(listed, {"words": words, KEY: about})
     stored = read_json(listed)
-    with understood(listed, "list of modifiers of `rnnlens reproduce`"):
+    with parsing(listed, "list of modifiers of `rnnlens reproduce`"):
         for name, value in about.items():
             if fingerprint({name: stored[KEY][name]}) != fingerprint({name: value}):
                 raise RnnlensError(
@@ -270,7 +270,7 @@ def _found_here(
     return read_modifiers(listed)
 
 
-def analysed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str | None) -> str:
+def analyzed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str | None) -> str:
     """A GRU trained without validation reviews, and taken apart on them."""
     from rnnlens.analysis.analyze import analyze
 
@@ -278,7 +278,7 @@ def analysed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str
     data, folder = load_corpus(corpus), Path(out) / f"gru-{seed}"
     untrained, config = network("gru", data, settings, seed)
     run = train(untrained, data, config, folder, resume=True, device=device, threads=1, progress=False)
-    if not run.is_analysed():  # also where an analysis was interrupted between its two files
+    if not run.is_analyzed():  # also where an analysis was interrupted between its two files
         analyze(run, data, device=device, seed=seed, accuracy=False).save()
     return str(folder)
 
@@ -290,7 +290,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--model", default="all", help="some of Table 1's models, with commas")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--settings", type=Path, help="a sweep's settings.json; by default the bundled ones")
-    parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
+    parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analyzed runs")
     parser.add_argument("--most", type=int, default=400, help="how many modifiers")
     parser.add_argument("--trials", type=int, default=0, help="search for settings first, with so many trials a model")
     parser.add_argument("--balance", action=argparse.BooleanOptionalAction, help="weigh the classes equally")
@@ -315,7 +315,7 @@ def main(arguments: list[str] | None = None) -> None:
             engine=asked.engine,
             jobs=asked.jobs,
             device=asked.device,
-            told=lambda note: say(note, flush=True),
+            report=lambda note: say(note, flush=True),
         )
         say(table_text(results["table"]), lines=True)
 

@@ -20,7 +20,7 @@ from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_t
 from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
 
 Engine = Literal["local", "ray"]
-Told = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
+Report = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
 
 
 def sweep(
@@ -37,7 +37,7 @@ def sweep(
     modifiers: list[str] | None = None,
     device: str | None = None,
     earlier: Path | None = None,
-    told: Told | None = None,
+    report: Report | None = None,
     trial: Callable[..., dict[str, Any]] = numbered_trial,
 ) -> dict[str, Any]:
     """Run trials 0 … `trials` − 1 of each model, except those the ledger holds; write the best to `settings.json`.
@@ -45,7 +45,7 @@ def sweep(
     storage   URL of the ledger's database, which several machines may share; by default SQLite in `out`
     resume    go on with a ledger that is there already
     earlier   a .jsonl file of trials that `python -m rnnlens.experiments.trials` ran: they are entered first
-    told      called with all finished trials and those under way, after each
+    report      called with all finished trials and those under way, after each
     """
     from rnnlens.corpora import load_corpus
 
@@ -84,8 +84,8 @@ def sweep(
                     running.remove((model, number))
                     if ledgers[model].finish(number, row):
                         finished.append(row)
-                        if told is not None:
-                            told(finished, running)
+                        if report is not None:
+                            report(finished, running)
             if not any(ledger.others(trials) for ledger in ledgers.values()):
                 break
             time.sleep(2)  # others finish what they run, or it becomes ours

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.terminal import console, say, table_of
-from rnnlens.experiments.sweep import Told
+from rnnlens.experiments.sweep import Report
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
 @contextmanager
-def watched(models: list[str], trials: int) -> Iterator[Told]:
+def watched(models: list[str], trials: int) -> Iterator[Report]:
     """What `sweep` is to call after each trial."""
     from rich.live import Live
 

@@ -119,7 +119,9 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
     toy["claims"] = toy_claims(toy)
     with exclusive(run.path, wait=True):  # both files are of the same study
         stored = Run(run.path, run.about)  # as it is in the files now
-        if stored.is_analysed() and "subspace" in stored.analysed():  # arrays and results of `analyze` stay together
+        if (
+            stored.is_analyzed() and "subspace" in stored.analysis_arrays()
+        ):  # arrays and results of `analyze` stay together
             run.add_results(toy=toy)
             return
         mark = write_tensors(

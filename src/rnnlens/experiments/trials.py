@@ -55,7 +55,7 @@ def need_modifiers(models: list[str], modifiers: list[str] | None) -> None:
     """An error that names a model which cannot do without modifier words, where there are none."""
     for model in models:
         if "modifiers" not in BASELINES.get(model, {"modifiers": None}) and not modifiers:
-            raise RnnlensError(f"the model {quoted(model)} needs modifier words: name a list or an analysed run")
+            raise RnnlensError(f"the model {quoted(model)} needs modifier words: name a list or an analyzed run")
 
 
 def judge(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--model", required=True, help="one or more of Table 1's models, with commas; `all` for all")
     parser.add_argument("--trials", default="0-59", help="which, as in 0-59")
     parser.add_argument("--seed", type=int, default=0, help="of the search and of training")
-    parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analysed runs")
+    parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analyzed runs")
     parser.add_argument("--most", type=int, default=400, help="how many of a run's modifiers")
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--jobs", type=int, default=1, help="trials at a time")

@@ -100,11 +100,11 @@ def write_figures(
     results: Mapping[str, Any],
     out: Path | str,
     format: Literal["svg", "pdf", "png", "html"] = "svg",
-    told: Callable[[str], None] = lambda name: None,
+    report: Callable[[str], None] = lambda name: None,
 ) -> tuple[list[Path], dict[str, str]]:
     """Save every figure to `out/NAME.FORMAT`; returns the files, and why others could not be drawn, by name.
 
-    told: called with each name before it is drawn.
+    report: called with each name before it is drawn.
     """
     found = catalogue(results)
     if not found:
@@ -114,10 +114,10 @@ def write_figures(
     written, missing = [], {}
     with nullcontext() if format == "html" else shared_browser():
         for name, draw in found.items():
-            told(name)
+            report(name)
             try:
                 figure = draw()
-            except RnnlensError as error:  # what needs a corpus, in a run analysed without one
+            except RnnlensError as error:  # what needs a corpus, in a run analyzed without one
                 missing[name] = str(error)
                 continue
             written.append(write_figure(figure, Path(out) / f"{name}.{format}"))

@@ -41,5 +41,5 @@ def among(stored: Mapping[str, Any], words: str | Sequence[str], usual: Sequence
 def two_coordinates(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
     """The first two coordinates in the modifier subspace."""
     if points and len(points[0]) < 2:
-        raise RnnlensError("the modifier subspace has 1 component: this figure needs 2 (analyse with rank=2 or more)")
+        raise RnnlensError("the modifier subspace has 1 component: this figure needs 2 (analyze with rank=2 or more)")
     return [(point[0], point[1]) for point in points]

@@ -21,7 +21,7 @@ EXAMPLES = (
 
 
 def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None) -> Story:
-    """The page of an analysed network; run: where it comes from, if from a folder."""
+    """The page of an analyzed network; run: where it comes from, if from a folder."""
     corpus = "" if run is None else Path(str(run.about.get("corpus", {}).get("source", ""))).name
     facts = _facts(network, results, corpus)
     accuracy = next((f"{name} {here}" for name, here, _ in facts if "accuracy" in name), "")

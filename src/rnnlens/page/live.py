@@ -108,7 +108,7 @@ def no_network() -> Live:
 
 def stored_arrays(run: Run) -> dict[str, Tensor]:
     """What `analyze` or the toy study left in a run's folder."""
-    return run.analysed()
+    return run.analysis_arrays()
 
 
 def packed(array: Tensor) -> dict[str, str]:

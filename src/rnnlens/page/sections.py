@@ -70,7 +70,7 @@ def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[l
     for name in names:
         try:
             found.append(drawing(name, catalogue[name]()))
-        except RnnlensError as error:  # what needs a corpus, in a run analysed without one
+        except RnnlensError as error:  # what needs a corpus, in a run analyzed without one
             missing.append(str(error))
     return found, missing
 

@@ -28,8 +28,8 @@ def network_of(folder: Path) -> Path | None:
     """The run to show with a reproduction: one that was taken apart, or else any network."""
     found = [*sorted(folder.glob("modifiers/gru-*")), *(folder / arch / "0" for arch in ("gru", "lstm", "ugrnn"))]
     known = [path for path in [*found, folder / "vanilla" / "0"] if (path / "run.json").exists()]
-    analysed = [path for path in known if (path / "analysis.safetensors").exists()]
-    return next(iter([*analysed, *known]), None)
+    analyzed = [path for path in known if (path / "analysis.safetensors").exists()]
+    return next(iter([*analyzed, *known]), None)
 
 
 def table_story(network: Network | None, results: Mapping[str, Any], run: Run | None) -> Story:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import atomic_file, understood
+from rnnlens.common.files import atomic_file, parsing
 from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_output
@@ -48,7 +48,7 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
     if out is None and folder is None:
         raise RnnlensError("this network has no run folder: say where to write, as in report(analysis, 'report.html')")
     path = check_output(out if out is not None else folder / "report.html", "a page", "html", "htm")  # type: ignore[operator]
-    with nullcontext() if folder is None else understood(folder / "results.json", "result of rnnlens"):
+    with nullcontext() if folder is None else parsing(folder / "results.json", "result of rnnlens"):
         text = page(opened, words, more)
     with atomic_file(path) as temporary:
         temporary.write_bytes(text.encode("utf-8", "replace"))  # (a lone surrogate is no character)
@@ -64,7 +64,7 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     network, results = run.network, {**merge_results(known, found), **(more or {})}
     if opened is not None and "claims" in results.get("toy", {}):
         story = toy_story(network, results, opened)
-        if "subspace" in results:  # it was analysed as well
+        if "subspace" in results:  # it was analyzed as well
             story = replace(story, sections=[*story.sections, *analysis_sections(results)])
     elif "subspace" in results:
         story = analysis_story(network, results, opened)
@@ -72,7 +72,7 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
         story = table_story(network, results, opened)
     else:
         where = "RUN" if opened is None else str(opened.path)
-        raise RnnlensError(f"the run {quoted(where)} is not analysed yet: run `rnnlens analyze {where}` first")
+        raise RnnlensError(f"the run {quoted(where)} is not analyzed yet: run `rnnlens analyze {where}` first")
     arrays = stored_arrays(run) if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else {**opened.provenance, **_analysis_mark(run)}
     return render(story, live(network, arrays, results, story.probes, words), results.get("warnings", []), provenance)

@@ -15,7 +15,7 @@ from typing import Any
 
 from rnnlens.common.display import percents
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import understood, write_json
+from rnnlens.common.files import parsing, write_json
 from rnnlens.common.ordinary import copy_ordinary
 from rnnlens.common.replacing import FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.sources import HUB
@@ -58,7 +58,7 @@ def export(
     _check_free(to, overwrite)
     about = {"model_type": KIND, **run.about, "corpus": _without_places(run.about["corpus"])}
     kind = EXPORT if overwrite else None
-    with atomic_folder(to, kind) as folder, understood(run.path / "run.json", "run of rnnlens"):
+    with atomic_folder(to, kind) as folder, parsing(run.path / "run.json", "run of rnnlens"):
         copy_ordinary(run.weights, folder / MODEL)
         for file in COPIED:
             if os.path.lexists(run.path / file):
@@ -158,7 +158,7 @@ def _context(run: Run, most: int = 10) -> dict[str, str]:
         words = [word["word"] for word in results["modifiers"]["words"] if word["kind"] in kinds]
         return ", ".join(map(plain, words[:most])) or "none"
 
-    with understood(run.path / "results.json", "result of rnnlens"):
+    with parsing(run.path / "results.json", "result of rnnlens"):
         shares = percents(results["subspace"]["explained_variance"][:3])
         return {
             "strongest negators": strongest("negator", "diminisher"),

@@ -17,11 +17,11 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import (
     exclusive,
     file_fingerprint,
+    parsing,
     read_json,
     read_lines,
     read_marked_json,
     read_marked_tensors,
-    understood,
     write_json,
 )
 from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
@@ -133,7 +133,7 @@ class Run:
         path = self.path / "vocab.json"
         content, mark = read_marked_json(path)
         self._check_part("vocabulary", path, mark)
-        with understood(path, "vocabulary of rnnlens"):
+        with parsing(path, "vocabulary of rnnlens"):
             return Vocab(content["words"], content.get("counts")), mark
 
     @cached_property
@@ -142,7 +142,7 @@ class Run:
         path = self.weights
         tensors, _, mark = read_marked_tensors(path)
         self._check_part("weights", path, mark)
-        with understood(self.path / "run.json", "run of rnnlens"):
+        with parsing(self.path / "run.json", "run of rnnlens"):
             shape = self.about["network"]
             least = shape["hidden"] * (shape["hidden"] + shape["embedding"])  # of any cell: before memory is asked for
             if sum(array.size for array in tensors.values()) < least + len(self.vocab) * shape["embedding"]:
@@ -155,7 +155,7 @@ class Run:
 
     @property
     def config(self) -> TrainConfig:
-        with understood(self.path / "run.json", "run of rnnlens"):
+        with parsing(self.path / "run.json", "run of rnnlens"):
             return TrainConfig(**self.about["config"])
 
     @cached_property
@@ -187,15 +187,15 @@ class Run:
 
     def without_subspace(self, network: Network | None = None) -> Network | None:
         """The network without the modifier subspace that an analysis stored; None if there was none."""
-        arrays = self.analysed()
+        arrays = self.analysis_arrays()
         if "subspace" not in arrays:
             return None
         network = self.network if network is None else network
-        with understood(self.path / "analysis.safetensors", "analysis of this network"):
+        with parsing(self.path / "analysis.safetensors", "analysis of this network"):
             V, h_star = (arrays[name].to(network.h0) for name in ("subspace", "h_star"))
             return projected(network, V, h_star @ V.t())
 
-    def analysed(self) -> dict[str, Tensor]:
+    def analysis_arrays(self) -> dict[str, Tensor]:
         """analysis.safetensors, or nothing yet; of the same analysis as results.json."""
         path = self.path / "analysis.safetensors"
         if not path.exists():
@@ -207,10 +207,10 @@ class Run:
         check_named(self.path / "results.json", names_in(self.results), "analysis", path, mark, again)
         return {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
 
-    def is_analysed(self) -> bool:
+    def is_analyzed(self) -> bool:
         """Whether an analysis is there, whole, and of this network."""
         try:
-            return bool(self.analysed())
+            return bool(self.analysis_arrays())
         except RnnlensError:
             return False
 
@@ -221,7 +221,7 @@ class Run:
             return None
         tensors, about, _ = read_marked_tensors(path)
         self.check_provenance(path, names_in(about), f"{_RESTORE}, or move it away")
-        with understood(path, f"sample of states of {self.network.size} units"):
+        with parsing(path, f"sample of states of {self.network.size} units"):
             return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, self.network.size))
 
     def add_results(self, **results: Any) -> None:
@@ -290,7 +290,7 @@ def unpack(name: str, out: Path | str) -> Run:
 def load_checked(path: Path | str) -> Run:
     """`load`, and read the other files of the folder too, so that none of them is damaged or of another run."""
     run = load(path)
-    run.analysed()
+    run.analysis_arrays()
     run.states()
     return run
 
@@ -308,7 +308,7 @@ def read_about(path: Path) -> dict[str, Any]:
     about = read_json(file)
     if file.name == CONFIG and about.get("model_type") != "rnnlens":
         raise RnnlensError(f"{quoted(str(path))} holds another kind of model: expected a run or what `export` wrote")
-    with understood(file, "run of rnnlens"):
+    with parsing(file, "run of rnnlens"):
         if about.get("schema", 0) > RUN_SCHEMA:
             raise RnnlensError(
                 f"{quoted(str(path))} has schema {about['schema']}, rnnlens {__version__} reads up to {RUN_SCHEMA}: "

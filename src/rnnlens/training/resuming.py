@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import fingerprint, understood
+from rnnlens.common.files import fingerprint, parsing
 from rnnlens.common.provenance import KEY, RUN_SCHEMA
 from rnnlens.common.replacing import FINGERPRINTED, check_file
 from rnnlens.common.version import __version__
@@ -46,7 +46,7 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
         return
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
-    with understood(out / "run.json", "run of rnnlens"):
+    with parsing(out / "run.json", "run of rnnlens"):
         before = _deciding(read_about(out))
     # What an older version did not ask for was as it is by default.
     for part, usual in (("network", {}), ("config", dataclasses.asdict(TrainConfig())), ("corpus", {}), ("start", {})):

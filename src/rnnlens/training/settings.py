@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import read_json, understood
+from rnnlens.common.files import parsing, read_json
 
 if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
@@ -21,7 +21,7 @@ TUNED = Path(__file__).with_name("tuned.json")
 def read_settings(path: Path | str, model: str) -> dict[str, Any]:
     """The parameters that a sweep chose for a model."""
     chosen = read_choice(path, model)
-    with understood(path, "settings of a sweep"):
+    with parsing(path, "settings of a sweep"):
         return dict(chosen["parameters"])
 
 
@@ -32,7 +32,7 @@ def read_choice(path: Path | str, model: str, corpus: CorpusLike | None = None) 
     content = read_json(path)
     if content.get("kind") != "settings":
         raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
-    with understood(path, "settings of a sweep"):
+    with parsing(path, "settings of a sweep"):
         models = dict(content["models"])
         if model not in models:
             raise RnnlensError(
