@@ -31,11 +31,11 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
+from tests.support.forks import FULL, Done, Forks
+from tests.support.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk
 
 from rnnlens.common.files import atomic_file
 from studies.foreign import CASES, strike_foreign
-from studies.forks import FULL, Done, Forks
-from studies.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk
 
 ROOT = Path(__file__).parents[1]
 DOCS, TEMPLATE = ROOT / "docs", Path(__file__).with_name("faults.md")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from studies.forks import Done, Forks
-from studies.world import TRAIN, World
+from tests.support.forks import Done, Forks
+from tests.support.world import TRAIN, World
 
 FILES = {"notes.txt": b"mine\n", "mine/data.csv": b"a,b\n1,2\n"}
 TABLE = "reproduce corpus --out table --model bow --seeds 1 --jobs 0 --settings settings.json"

@@ -42,7 +42,7 @@ def fuzz_all(targets: list[str], seconds: int, kept: Path | None = None) -> list
     import atheris
 
     with atheris.instrument_imports(include=INSTRUMENTED):
-        from studies.fuzz_targets import TARGETS, make_scene
+        from tests.support.fuzz_targets import TARGETS, make_scene
 
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -98,8 +98,7 @@ def outcome(name: str, told: str, seconds: float, code: int) -> dict[str, Any]:
 def fuzz(name: str, scene: Path, seconds: int, inputs: Path) -> None:
     """Fuzz one loader in this process, which atheris ends."""
     import atheris
-
-    from studies.fuzz_targets import TARGETS, genuine, refused
+    from tests.support.fuzz_targets import TARGETS, genuine, refused
 
     inputs.mkdir(parents=True, exist_ok=True)
     (inputs / "genuine").write_bytes(genuine(name, scene))

@@ -1,6 +1,6 @@
-"""Whatever strikes a command on the way is told in one line, earlier files stay, and the same command completes with
-the same result. Commands are struck in real processes (see `studies.forks`); `python -m studies.faults` strikes them at
-every moment there is."""
+"""A command that is interrupted reports it in one line, keeps earlier files, and completes with the same result when it
+is run again. Commands run in real processes (`tests.support.forks`); `python -m studies.faults` interrupts them at every
+moment there is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from studies.forks import Forks
-from studies.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk, write_reviews
+from tests.support.forks import Forks
+from tests.support.world import COMMANDS, POOLS, World, completes, damage, make_world, small_disk, write_reviews
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, train

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from studies.world import write_reviews
+from tests.support.world import write_reviews
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, train

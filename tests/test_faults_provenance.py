@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from studies import zoo as packaging
-from studies.world import contents, write_reviews
+from tests.support.world import contents, write_reviews
 
 import rnnlens
 import rnnlens.runs.zoo

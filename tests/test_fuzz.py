@@ -22,7 +22,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from studies.fuzz_targets import TARGETS, genuine, make_scene, refused
+from tests.support.fuzz_targets import TARGETS, genuine, make_scene, refused
 
 from rnnlens import RnnlensError
 from rnnlens.corpora import prepare

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.forks import FULL, READ_ONLY, Done, Forks
+
 from rnnlens.baselines import BASELINES
 from rnnlens.common.files import write_json
 from rnnlens.experiments.space import SPACES
-from studies.forks import FULL, READ_ONLY, Done, Forks
 
 TRAIN = ("--hidden 6 --embedding 3 --epochs 2 --batch 64 --learning-rate 0.02 --checkpoint-every 2 "
          "--test --device cpu --resume")  # fmt: skip

@@ -31,7 +31,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HEAVY = (
     "torch._dynamo", "accelerate", "alembic.command", "optuna", "plotly.subplots", "plotly.io", "polars", "PIL.Image",
     "scipy.optimize", "sklearn.linear_model", "rnnlens.cli", "rnnlens.corpora.toy", "rnnlens.corpora.writing",
@@ -68,7 +68,7 @@ class Forks:
         single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
         self.server = subprocess.Popen(
-            [sys.executable, "-m", "studies.forks"],
+            [sys.executable, "-m", "tests.support.forks"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
