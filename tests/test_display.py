@@ -123,7 +123,7 @@ def test_every_figure_of_a_run_as_a_file(tmp_path, capsys):
     write_json(run.path / "results.json", {**run.results, "accuracy": known})
     assert "perturbation: not drawn" in call(tmp_path / "run", "--format", "html", "--out", tmp_path / "fewer")[1]
     code, _, err = call(tmp_path / "run", "--format", "gif")
-    assert code == 2 and "gif" in err
+    assert code == 2 and '"gif"' in err
 
 
 def test_pictures_share_one_browser(tmp_path):

@@ -232,8 +232,7 @@ def test_a_run_trained_while_another_waited_for_its_lock_is_checked_again(
     with ThreadPoolExecutor(1) as pool:
         other = Network(corpus.vocab, hidden=3, embedding=2)
         second = pool.submit(train, other, corpus, CONFIG, tmp_path / "new", progress=False)
-        while not seen:
-            time.sleep(0.01)
+        until(lambda: seen)
         network = Network(corpus.vocab, hidden=4, embedding=2)
         first = train(network, corpus, CONFIG, tmp_path / "new", progress=False)
         with pytest.raises(RnnlensError, match="already holds a run"):

@@ -293,7 +293,8 @@ def test_processes_that_prepare_the_same_corpus_at_once_all_get_it(folder: Path,
         "import rnnlens.corpora.writing, rnnlens.corpora.sources\n"
         "source, out, go, ready = sys.argv[1:]; pathlib.Path(ready).touch()\n"
         "def slow(done, total): print('prepared'); time.sleep(0.5)\n"
-        "while not pathlib.Path(go).exists(): time.sleep(0.005)\n"
+        "end = time.monotonic() + 60\n"
+        "while not pathlib.Path(go).exists() and time.monotonic() < end: time.sleep(0.005)\n"
         f"print({call}.fingerprint)"
     )
     env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "RNNLENS_CACHE": str(tmp_path / "runs" / "corpora")}

@@ -274,7 +274,8 @@ def test_ray_runs_a_killed_workers_trial_again(corpus, log, tmp_path, monkeypatc
 
     def kill():
         """The worker that has begun a third trial, before it ends."""
-        while not killed:
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
             for line in log():
                 under_way = ["end", *line[1:]] not in log()
                 if line[0] == "start" and under_way and sum(other[0] == "end" for other in log()) >= 3:
@@ -287,6 +288,7 @@ def test_ray_runs_a_killed_workers_trial_again(corpus, log, tmp_path, monkeypatc
     killer.start()
     sweep(corpus, ["bow"], 12, tmp_path / "out", engine="ray", jobs=2, trial=slow_trial)
     killer.join()
+    assert killed, "no trial was under way to be killed"
     each_once(tmp_path / "out", log, 12, 1)
     again = Counter(line[2] for line in log() if line[0] == "start")
     assert sum(again.values()) == 13 and max(again.values()) == 2
