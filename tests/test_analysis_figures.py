@@ -14,7 +14,7 @@ import pytest
 from rnnlens import figures
 from rnnlens.common.errors import RnnlensError
 from rnnlens.figures.labels import apart, spread
-from rnnlens.figures.style import MODIFIERS, look_of_kind, shown, told_apart
+from rnnlens.figures.style import MODIFIERS, distinct_looks, look_of_kind, shown
 
 ODD = '<b>x</b> & "q" %{x} 🙂 ليس'  # markup, an entity, quotes, a template, an emoji, letters from right to left
 EXACT = 0.123456  # six digits, as stored
@@ -527,7 +527,7 @@ def test_a_network_without_slow_modes_has_none_to_show():
 
 
 def test_looks_that_are_alike_are_told_apart_by_mark_and_dash():
-    found = told_apart([look_of_kind("negator"), look_of_kind("negator"), look_of_kind("intensifier")])
+    found = distinct_looks([look_of_kind("negator"), look_of_kind("negator"), look_of_kind("intensifier")])
     assert len({(look.symbol, dash) for look, dash in found}) == 3
     assert look_of_kind("unheard of") == look_of_kind("none")
 

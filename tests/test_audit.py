@@ -10,7 +10,7 @@ from studies import audit as study
 
 import rnnlens
 from rnnlens.analysis import audit as module
-from rnnlens.analysis.mechanism import Measured, told
+from rnnlens.analysis.mechanism import Measured, describe
 from rnnlens.analysis.sentences import CONTRASTS, DENIALS, DIMINISHERS, FRAMES, INTENSIFIERS, KINDS
 from rnnlens.cli import main
 
@@ -170,7 +170,7 @@ def says(kind, **changes):
         "diminishers": [Measured("slightly", -0.4, 0.1, None, -1.0)],
         "but": [Measured("but", 0.1, 0.2, None, 0.0)],
     }
-    return told(**{**numbers, **changes})[kind]
+    return describe(**{**numbers, **changes})[kind]
 
 
 def test_the_mechanism_of_negation_follows_from_its_numbers():
@@ -194,8 +194,8 @@ def test_the_mechanism_claims_nothing_that_is_not_clear():
     assert "5 % of the outer negation's change is left, so that it hardly reaches" in says("double negation")
     assert "both act" in says("double negation", negators=[Measured("not", -2.0, 0.1, 9.0, -0.1)])
     assert "strength −2.00)" in says("negated positive", negators=[Measured("not", -2.0, None, None, 0.0)])
-    assert told(1.0, -1.0, [], [], [], [], None).keys() == {"plain"}
-    assert told(float("nan"), -1.0, [NOT], [], [], [], None) == {}
+    assert describe(1.0, -1.0, [], [], [], [], None).keys() == {"plain"}
+    assert describe(float("nan"), -1.0, [NOT], [], [], [], None) == {}
 
 
 def test_the_mechanism_of_degrees_counts_a_words_own_effect():

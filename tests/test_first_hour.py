@@ -32,7 +32,7 @@ def network():
             lambda network: rnnlens.analyze(network, probes=rnnlens.Probes(["good"], ["w1"])),
             "none of the probes 'good'",
         ),
-        (lambda network: rnnlens.analyze(network, top=3), "3 words to look at: expected at least 5"),
+        (lambda network: rnnlens.analyze(network, top=3), "3 words to measure: expected at least 5"),
         (lambda network: rnnlens.report(network, "x.html"), "report got 'Network'.*analyze"),
         (lambda network: rnnlens.train(network, "reviews.csv"), "'reviews.csv': open it first"),
         (lambda network: rnnlens.from_torch(nn.Sequential(), None, None, None), "'Sequential'.*adapt"),

@@ -1,1 +1,1 @@
-"""What is found about a network, held against what people say of the same words."""
+"""The analysis of a network, its comparison with human judgments, and the audit of its readings."""

@@ -1,4 +1,4 @@
-"""`python -m rnnlens.analysis`: `rnnlens analyze` where the command line's own parts are missing."""
+"""`python -m rnnlens.analysis`: `rnnlens analyze` for installations without cyclopts and rich."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from rnnlens.common.terminal import say
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """`python -m rnnlens.analysis`: where the command line's own parts are missing."""
     parser = argparse.ArgumentParser(prog="python -m rnnlens.analysis", description=__doc__)
     parser.add_argument("run", help="a run folder")
     parser.add_argument("--corpus", help="its prepared corpus: adds the accuracy experiments")
-    parser.add_argument("--device", choices=["cpu", "cuda"], help="where to compute")
-    parser.add_argument("--top", type=int, default=10_000, help="how many of the most frequent words to look at")
-    parser.add_argument("--reviews", type=int, help="read at most so many of a split, at random: quicker on a CPU")
+    parser.add_argument("--device", choices=["cpu", "cuda"], help="device to compute on")
+    parser.add_argument("--top", type=int, default=10_000, help="how many of the most frequent words to measure")
+    parser.add_argument(
+        "--reviews", type=int, help="read at most this many reviews of a split, drawn at random: quicker on a CPU"
+    )
     parser.add_argument("--overwrite", action="store_true", help="also replace an analysis of more reviews")
-    parser.add_argument("--seed", type=int, default=0, help="of random controls")
-    asked = parser.parse_args(arguments)
+    parser.add_argument("--seed", type=int, default=0, help="seed of random controls")
+    options = parser.parse_args(arguments)
 
     def command() -> None:
         say(
             analyze_command(
-                asked.run,
-                asked.corpus,
-                top=asked.top,
-                device=asked.device,
-                seed=asked.seed,
-                reviews=asked.reviews,
-                overwrite=asked.overwrite,
+                options.run,
+                options.corpus,
+                top=options.top,
+                device=options.device,
+                seed=options.seed,
+                reviews=options.reviews,
+                overwrite=options.overwrite,
             )
         )
 

@@ -1,8 +1,9 @@
-"""Strengths that were measured in networks, held against what people say of the same words.
+"""Strengths of words in networks, compared with their strengths in people's judgment.
 
-Two readings. *Strength* is the analysis's: what a word does to the next one at h*. *Behaviour* needs the trees' text:
-the network reads people's phrases x and "w x", each from h0, and the strength is taken from its logits by the formula
-that is used for people's labels. It is weaker: the effect fades word by word, and states saturate.
+A network's strengths are measured in two ways. *Strength* is that of the analysis: how a word changes the effect of the
+next word at h*. *Behaviour* needs the text of the trees: the network reads the phrases x and "w x" that people labeled,
+each from h0, and the strength is computed from its logits with the formula used for people's labels. It is weaker,
+because the effect fades word by word and states saturate.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from rnnlens.runs import Run, load
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-LEAST = (20, 40)  # phrases that a word must have to be compared
+LEAST = (20, 40)  # smallest numbers of phrases of a word: one comparison for each
 CONSENSUS = "consensus"
 FURTHEST = ("furthest from people", "people", "network", "people, by a straight line")
 COLUMNS = ("reading", "phrases", "sentences", "words", "r", "95 % interval", "ceiling")
 Strengths = Mapping[str, float]
-Correlations = dict[tuple[int, str], Correlation]  # by (phrases at least, even, odd or all)
+Correlations = dict[tuple[int, str], Correlation]  # by smallest number of phrases and split (even, odd or all)
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One network, or the consensus: its strengths, and how well they agree with people and with lexicons.
+    """The strengths of one network, or of the consensus, and how well they agree with people and with lexicons.
 
-    behaviour: strengths that show where it reads people's phrases, by even, odd and all; None without trees
+    behaviour: strengths computed from its logits on people's phrases, by split (even, odd, all); None without trees
     """
 
     name: str
@@ -58,24 +59,24 @@ class Scores:
 
     def rows(self) -> list[list[str]]:
         """A table with the columns `COLUMNS`: r by reading, number of phrases and sentences."""
-        found = []
+        rows = []
         for reading, table in (("strength", self.by_strength), ("behaviour", self.by_behaviour or {})):
             for (least, split), score in table.items():
                 cells = _number(score.r), _interval(score), _number(score.ceiling)
-                found.append([reading, f"≥ {least}", split, str(score.words), *cells])
-        return found
+                rows.append([reading, f"≥ {least}", split, str(score.words), *cells])
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "strength": _nested(self.by_strength),
             "behaviour": None if self.by_behaviour is None else _nested(self.by_behaviour),
-            "lexicons": {name: found.to_dict() for name, found in self.rankings.items()},
+            "lexicons": {name: ranking.to_dict() for name, ranking in self.rankings.items()},
         }
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement(Shown):
-    """People's strengths of words, and those of one network, or of several and (last) their consensus."""
+    """Strengths of words in people's judgment, and the scores of each network and of their consensus (last)."""
 
     people: Judged = field(repr=False)
     scores: tuple[Scores, ...]
@@ -88,7 +89,7 @@ class Agreement(Shown):
         raise RnnlensError(f"there is no network {quoted(name)}: expected one of {quoted(names, 300)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data. Words are those with enough phrases that some network knows, most phrases first."""
+        """Plain data. The words are those with enough phrases that at least one network knows, most phrases first."""
         phrases, strength = self.people.phrases(), self.people.strength()
         rows = [i for i in np.argsort(-phrases, kind="stable").tolist() if phrases[i] >= LEAST[0]]
         words = []
@@ -104,8 +105,8 @@ class Agreement(Shown):
         }
 
     def furthest(self, n: int = 10, name: str | None = None) -> list[tuple[str, float, float, float]]:
-        """Words that lie furthest from the straight line through all of them, each with its strength in people's
-        judgement, in the network, and what the line expects people to say."""
+        """The words furthest from a straight line fitted to all words, each with its strength in people's judgment, its
+        strength in the network, and the line's prediction of people's strength."""
         name = self.scores[-1].name if name is None else self[name].name
         rows = [
             (row["word"], row["people"], row["strength"][name])
@@ -134,8 +135,8 @@ class Agreement(Shown):
         return "".join(tables) + table_html(rows, FURTHEST)
 
     def __repr__(self) -> str:
-        said = (f"{one.name} {_number(one.by_strength[LEAST[0], 'all'].r)}" for one in self.scores)
-        return printable(f"Agreement(r with people's strengths: {', '.join(said)})")
+        correlations = (f"{one.name} {_number(one.by_strength[LEAST[0], 'all'].r)}" for one in self.scores)
+        return printable(f"Agreement(r with people's strengths: {', '.join(correlations)})")
 
 
 def _number(value: float | None) -> str:
@@ -162,12 +163,13 @@ def agreement(
     device: str | None = None,
     advance: Callable[[int, str], None] | None = None,
 ) -> Agreement:
-    """How well the strengths of words agree with what people say of them.
+    """Measure how well the strengths of words agree with people's judgment.
 
-    networks: an Analysis, a Run, its folder or name, a Network, or several of these; of several also the consensus, the
-    mean of their strengths. trees: a file in the Treebank's format; then the networks also read its phrases. Without
-    it people's strengths are the packaged ones, and there is no behaviour. lexicons: files, or `vader`. top: how many
-    of a network's most frequent words are measured where they are not yet. seed: of visited states and the bootstrap.
+    networks: an Analysis, a Run, its folder or name, a Network, or several of these; of several, the consensus (the
+    mean of their strengths) is scored too. trees: a file in the Treebank's format, whose phrases the networks then
+    read. Without it people's strengths are the packaged ones, and there is no behaviour. lexicons: files, or `vader`.
+    top: how many of the most frequent words of a network without analysis to measure. seed: of visited states and the
+    bootstrap.
     """
     check_options("agree", top=top, seed=seed)
     several = list(networks) if isinstance(networks, list | tuple) else [networks]
@@ -178,21 +180,21 @@ def agreement(
     people = packaged() if opened is None else judged_in(opened)
     scores: list[Scores] = []
     for one in several:
-        found = _measure(one, top, seed, device)
-        _check_shared(found, people)
+        measured = _measure(one, top, seed, device)
+        _check_shared(measured, people)
         if advance is not None:
-            advance(1, f"{found.name}: strengths")
+            advance(1, f"{measured.name}: strengths")
         read = None
         if opened is not None:
             enough = [word for word, n in zip(people.words, people.phrases(), strict=True) if n >= LEAST[0]]
-            sums = behaviour(found.network, opened, enough)
+            sums = behaviour(measured.network, opened, enough)
             read = {
                 split: _known(dict(zip(sums.words, sums.strength(split).tolist(), strict=True))) for split in SPLITS
             }
         if advance is not None:
-            advance(1, f"{found.name}: behaviour")
-        name = _unused(found.name, [score.name for score in scores])
-        scores.append(_scored(name, found.strengths, read, people, lists, seed))
+            advance(1, f"{measured.name}: behaviour")
+        name = _unused(measured.name, [score.name for score in scores])
+        scores.append(_scored(name, measured.strengths, read, people, lists, seed))
     if len(scores) > 1:
         mean = _mean([one.strengths for one in scores])
         read = None
@@ -228,12 +230,12 @@ def _scored(
 
 @torch.no_grad()
 def _measure(one: Any, top: int, seed: int, device: str | None) -> _Measured:
-    """A network's strengths: those of its analysis, or else measured now."""
+    """The strengths of a network, from its analysis or measured now."""
     one = load(one) if isinstance(one, Path | str) else one
-    found = getattr(one, "modifiers", None)
-    if isinstance(found, Modifiers):  # an Analysis
+    modifiers = getattr(one, "modifiers", None)
+    if isinstance(modifiers, Modifiers):  # an Analysis
         run = getattr(one, "run", None)
-        return _Measured(run.name if isinstance(run, Run) else "network", found.network, _strengths(found))
+        return _Measured(run.name if isinstance(run, Run) else "network", modifiers.network, _strengths(modifiers))
     if not isinstance(one, Run | Network):
         raise RnnlensError(
             f"agreement got {quoted(type(one).__name__)}: expected an analysis, a run, its folder or a network; "
@@ -241,7 +243,7 @@ def _measure(one: Any, top: int, seed: int, device: str | None) -> _Measured:
         )
     run, network = (one, one.network) if isinstance(one, Run) else (None, one)
     if network.vocab is None:
-        raise RnnlensError("this network has no words: there is nothing that people could say of them")
+        raise RnnlensError("this network has no vocabulary: `agreement` compares words and needs one")
     network.check_measurable()
     if device is not None:
         network = copy.deepcopy(network).to(device)
@@ -258,13 +260,13 @@ def _strengths(words: Modifiers) -> dict[str, float]:
     return dict(zip(words.words, words.strength.tolist(), strict=True))
 
 
-def _check_shared(found: _Measured, people: Judged) -> None:
-    shared = sum(word in found.strengths for word in people.words)
+def _check_shared(measured: _Measured, people: Judged) -> None:
+    shared = sum(word in measured.strengths for word in people.words)
     if shared < min(FEWEST, len(people.words)):
         raise RnnlensError(
-            f"{quoted(found.name)} knows {shared} of {len(people.words)} words that people have judged; its own are "
-            f"{quoted(', '.join(list(found.strengths)[:3]))} …: expected a network of the same language (English, "
-            "unless you pass other trees)"
+            f"{quoted(measured.name)} knows {shared} of {len(people.words)} words that people have judged; its "
+            f"first words are {quoted(', '.join(list(measured.strengths)[:3]))} …: expected a network of the same "
+            "language (English, unless you pass other trees)"
         )
 
 
@@ -273,17 +275,17 @@ def _known(values: Strengths) -> dict[str, float]:
 
 
 def _mean(several: Sequence[Strengths]) -> dict[str, float]:
-    """The mean strength of the words that all of them have."""
+    """The mean strengths of the words that all networks know."""
     shared = [word for word in several[0] if all(word in one for one in several)]
     return {word: float(np.mean([one[word] for one in several])) for word in shared}
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:
-    """The name, with a number where it is taken."""
-    number, found = 2, name
-    while found in (*taken, CONSENSUS):
-        number, found = number + 1, f"{name} ({number})"
-    return found
+    """The name, followed by a number if it is taken."""
+    number, unused = 2, name
+    while unused in (*taken, CONSENSUS):
+        number, unused = number + 1, f"{name} ({number})"
+    return unused
 
 
 def _nested(table: Correlations) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""`analyze`: everything the paper does to one trained network, in three stages.
+"""`analyze`: the paper's analysis of one trained network, in three stages.
 
 locate   visited states → slow points → the line
-measure  probe words → modifiers → everything that follows from them (`Analysis`)
-perturb  with reviews: what accuracy costs
+measure  probe words → modifiers → all results that follow from them (`Analysis`)
+perturb  with a corpus: how much accuracy each perturbation costs
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from rnnlens.networks import Network, check_words
 from rnnlens.networks.devices import threads_for
 from rnnlens.runs import Run, load
 
-LEAST = 5  # words: with fewer there is nothing to fit
-PARTS = {  # of an analysis, in the order in which they are computed, with what the progress bar says
+LEAST = 5  # smallest number of words that can be analyzed
+PARTS = {  # attributes of `Analysis` in the order of computation, with the text of the progress bar
     "subspace": "subspace", "timescales": "timescales", "barcodes": "barcodes", "components": "barcodes",
     "impulses": "impulse responses", "bilinear": "bilinear model", "bilinear_by_strength": "bilinear model",
     "edges": "edges of documents", "readings": "probe reviews",
@@ -53,12 +53,13 @@ def analyze(
     reviews: int | None = None,
     progress: bool = False,
 ) -> Analysis:
-    """Take a network apart.
+    """Analyze how a network uses context.
 
-    run: a run, its folder, or any network with words. corpus: its reviews. states (..., N): where to seek slow points
-    from; by default the run's stored sample, states visited in the corpus, or after random words. probes: by default
-    by logistic regression on the corpus, or by the network's own effects. top: how many of the most frequent words to
-    look at. accuracy: whether to run the accuracy experiments, with a corpus; reviews: on at most so many of a split.
+    run: a run, its folder, or any network with a vocabulary. corpus: its reviews. states (..., N): starting points of
+    the search for slow points; by default the run's stored sample, states visited in the corpus, or states after random
+    words. probes: by default from a logistic regression on the corpus or, without one, from the network's own effects.
+    top: how many of the most frequent words to measure. accuracy: with a corpus, whether to run the accuracy
+    experiments. reviews: the largest number of reviews of a split that they read.
     """
     check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
     run, corpus = _opened(run, corpus)
@@ -76,7 +77,7 @@ def analyze(
         analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step)
         if corpus is not None and accuracy:
             analysis = _perturbed(analysis, corpus, reviews, step)
-        analysis.results  # noqa: B018 - what cannot be measured is reported now
+        analysis.results  # noqa: B018 - computed now, so that errors are raised here
         advance(1, "done")
     return analysis
 
@@ -91,7 +92,7 @@ def measure(
     run: Run | None = None,
     step: Callable[[str], None] = lambda note: None,
 ) -> Analysis:
-    """Measure the most frequent words at a location, and all that follows from them."""
+    """Measure the most frequent words at a location, and compute all other parts of the analysis."""
     network, probes = location.network, probes.known_to(location.network)
     step("modifiers")
     modifiers = find_modifiers(network, location.line, top=top, probes=probes)
@@ -113,21 +114,21 @@ def _perturbed(analysis: Analysis, corpus: Any, reviews: int | None, step: Calla
 
 
 def _check(network: Network, run: Run | None, corpus: Any, top: int) -> None:
-    """Refuse what cannot be analyzed."""
+    """Raise an error if the network, or the network with this corpus, cannot be analyzed."""
     if network.vocab is None:
         raise RnnlensError(
-            "this network has no words: `analyze` needs a vocabulary; see `rnnlens.dynamics` for the rest"
+            "this network has no words: `analyze` needs a vocabulary; `rnnlens.dynamics` works without one"
         )
     network.check_measurable()
     if len(common_words(network, top)) < LEAST:
-        raise RnnlensError(f"there are {len(common_words(network, top))} words to look at: expected at least {LEAST}")
+        raise RnnlensError(f"there are {len(common_words(network, top))} words to measure: expected at least {LEAST}")
     check_words(network, corpus)
     if corpus is not None and run is not None:
         run.check_corpus(corpus)
 
 
 class _Steps:
-    """Progress: one bar over all stages."""
+    """One progress bar over all stages; repeated notes count as one step."""
 
     def __init__(self, advance: Callable[..., None]):
         self.advance = advance
@@ -142,11 +143,11 @@ class _Steps:
 def analyze_command(
     run: Path | str, corpus: str | None, *, reviews: int | None = None, overwrite: bool = False, **options: Any
 ) -> Analysis:
-    """What `rnnlens analyze` and `python -m rnnlens.analysis` both do: analyze a run and save it there."""
+    """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
     check_options("analyze", options, reviews=reviews)
     opened = load(run)
     _, data = _opened(opened, corpus)
-    # What could not be saved is refused now: an analysis can take an hour.
+    # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):
         pass
@@ -158,7 +159,7 @@ def analyze_command(
 
 
 def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
-    """What is given by its folder or name is opened; what is neither run nor network is told."""
+    """The run or network, and the corpus with its words; both are loaded if given by folder or name."""
     run = load(run) if isinstance(run, Path | str) else run
     if not isinstance(run, Run | Network):
         raise RnnlensError(

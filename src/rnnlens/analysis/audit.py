@@ -1,6 +1,6 @@
-"""`audit`: which kinds of sentences a network reads right, and what its measured strengths say about each kind.
+"""`audit`: which kinds of sentences a network classifies correctly, and how its measured strengths explain each kind.
 
-The sentences are templates (`analysis.sentences`) and, where trees are given, phrases that people labelled.
+The sentences are templates (`analysis.sentences`) and, if trees are given, phrases that people labeled.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
+from rnnlens.analysis.behaviour import final_logits
 from rnnlens.analysis.mechanism import mechanism
 from rnnlens.analysis.sentences import INTENSIFIERS, KINDS, NEGATORS, Sentence, adjectives, missing, sentences
 from rnnlens.common.display import Facts, Shown, table_html
@@ -26,13 +26,11 @@ from rnnlens.context.probes import Probes
 from rnnlens.dynamics import visited_states
 from rnnlens.networks import Network
 from rnnlens.runs import Run, load
-from rnnlens.training.batches import token_batches
 
-TOKENS, MOST = 2**17, 2**14  # padded words and sentences of one call of the network: all templates fit
-STARTS = 2_000  # states from which the line is sought, for networks that store none
+STARTS = 2_000  # starting states of the search for slow points, if the run stores none
 
 Labelled = Iterable[tuple[str, int]]  # phrases with people's labels: below 0 negative, above 0 positive, 0 neutral
-PEOPLE: dict[str, Callable[[set[str]], bool]] = {  # groups of people's phrases; one phrase may be in several
+PEOPLE: dict[str, Callable[[set[str]], bool]] = {  # groups of labeled phrases; a phrase can be in several
     "with a negator": lambda words: any(word in NEGATORS or word.endswith("n't") for word in words),
     "with but": lambda words: "but" in words,
     "with an intensifier": lambda words: not words.isdisjoint(INTENSIFIERS),
@@ -42,8 +40,11 @@ REST = "with none of these"
 
 @dataclass(frozen=True)
 class Reading:
-    """How the network reads one sentence. expected: positive, negative, or, against the logit of the plain sentence,
-    more positive or more negative. margin: how far its logit is on the expected side; below 0 it is wrong."""
+    """How the network reads one sentence.
+
+    expected: positive or negative or, compared with the logit of the plain sentence, more positive or more negative.
+    margin: how far its logit is on the expected side; below 0 it is wrong.
+    """
 
     text: str
     expected: str
@@ -60,14 +61,14 @@ class Reading:
 class KindAudit(Shown):
     """Sentences of one kind.
 
-    n, right    how many there are, and how many are read right
+    n, right    the number of sentences, and how many of them are read correctly
     interval    of the accuracy: 95 %, Wilson's, as if sentences were independent of each other
-    sides       the accuracy among sentences that should be (more) positive, and among those that should be (more)
-                negative; None where there are none. A network that reads everything as negative has 0 and 1
+    sides       the accuracy on sentences that should be (more) positive, and on those that should be (more) negative;
+                None if there are none. A network that reads everything as negative has 0 and 1
     mean_logit  toward the expected sign, so that above 0 is right; for intensified and diminished sentences, the change
-                against the plain sentence toward the expected side
-    worst       the most confidently wrong ones, worst first
-    mechanism   what the measured strengths say, in one sentence; None where they say nothing
+                from the plain sentence toward the expected side
+    worst       the most confidently wrong sentences, worst first
+    mechanism   an explanation from the measured strengths, in one sentence; None if no word of it was measured
     """
 
     kind: str
@@ -98,7 +99,7 @@ class KindAudit(Shown):
         }
 
     def row(self) -> list[str]:
-        """Cells of a table, under HEAD."""
+        """Cells of a table with the columns `HEAD`."""
         low, high = self.interval
         return [
             self.kind,
@@ -123,11 +124,12 @@ HEAD = ("kind", "n", "right (95 % interval)", "of +", "of −", "mean logit")
 
 @dataclass(frozen=True)
 class Audit(Shown):
-    """Every kind of sentence.
+    """The audit of every kind of sentence.
 
-    positive, negative  the words that the templates are filled with
-    kinds               of templates; people: groups of phrases that people labelled, if trees were given
-    left_out            kinds that the vocabulary has no words for → the words that are needed
+    positive, negative  the words that fill the templates
+    kinds               of templates
+    people              groups of phrases that people labeled, if trees were given
+    left_out            kinds for which the vocabulary lacks words → the words that are needed
     unmeasured          why there is no mechanism, or None
     """
 
@@ -139,14 +141,14 @@ class Audit(Shown):
     unmeasured: str | None = None
 
     def __getitem__(self, kind: str) -> KindAudit:
-        found = {one.kind: one for one in (*self.kinds, *self.people)}
-        if kind not in found:
-            raise RnnlensError(f"no sentences of the kind {quoted(kind)}: expected one of {', '.join(found)}")
-        return found[kind]
+        by_kind = {one.kind: one for one in (*self.kinds, *self.people)}
+        if kind not in by_kind:
+            raise RnnlensError(f"no sentences of the kind {quoted(kind)}: expected one of {', '.join(by_kind)}")
+        return by_kind[kind]
 
     def worst(self, n: int = 10) -> list[tuple[str, Reading]]:
-        """The n most confidently wrong sentences of all kinds of templates, each with its kind; of those that each
-        kind keeps."""
+        """The n most confidently wrong sentences of all kinds of templates, each with its kind, among those kept for
+        each kind."""
         wrong = [(one.kind, reading) for one in self.kinds for reading in one.worst]
         return sorted(wrong, key=lambda pair: pair[1].margin)[:n]
 
@@ -185,11 +187,11 @@ def audit(
     worst: int = 10,
     device: str | None = None,
 ) -> Audit:
-    """Say which kinds of English sentences a network reads right.
+    """Test which kinds of English sentences a network classifies correctly.
 
-    run: a run, its folder, `zoo:reviews-gru`, or any network with words. trees: a file of the Stanford Sentiment
-    Treebank, or phrases with labels (below 0 negative, above 0 positive). seed: which words stand in the two parts of a
-    contrast. worst: how many wrong sentences to keep of each kind.
+    run: a run, its folder, `zoo:reviews-gru`, or any network with a vocabulary. trees: a file of the Stanford Sentiment
+    Treebank, or phrases with labels (below 0 negative, above 0 positive). seed: draws the words in the two parts of a
+    contrast. worst: how many wrong sentences to keep for each kind.
     """
     check_options("audit", seed=seed, worst=worst)
     run = load(run) if isinstance(run, Path | str) else run
@@ -204,73 +206,56 @@ def audit(
     network = copy.deepcopy(network).to(device) if device else network
     probes, modifiers, unmeasured = _measured(network, folder, seed)
     words = adjectives(vocab, probes)
-    made = sentences(vocab, words, seed)
-    says = {} if modifiers is None else mechanism(modifiers, words, made)
-    read = readings(network, made)
-    kinds = [(kind, [r for s, r in zip(made, read, strict=True) if s.kind == kind]) for kind in KINDS]
+    texts = sentences(vocab, words, seed)
+    mechanisms = {} if modifiers is None else mechanism(modifiers, words, texts)
+    read = readings(network, texts)
+    kinds = [(kind, [r for s, r in zip(texts, read, strict=True) if s.kind == kind]) for kind in KINDS]
     return Audit(
         words[1],
         words[-1],
-        tuple(_of(kind, found, worst, says.get(kind)) for kind, found in kinds if found),
-        tuple(_of(name, found, worst) for name, found in _people(network, phrases) if found),
-        tuple(missing(made).items()),
+        tuple(_kind_audit(kind, group, worst, mechanisms.get(kind)) for kind, group in kinds if group),
+        tuple(_kind_audit(name, group, worst) for name, group in _people(network, phrases) if group),
+        tuple(missing(texts).items()),
         unmeasured,
     )
 
 
 def readings(network: Network, made: Sequence[Sentence]) -> list[Reading]:
-    """Sentences as the network reads them; plain sentences that others are compared with must be among them."""
+    """The network's readings of sentences. The plain sentences that others are compared with must be among them."""
     logits = dict(zip((one.text for one in made), final_logits(network, [one.text for one in made]), strict=True))
-    found = []
+    results = []
     for one in made:
         plain = None if one.plain is None else logits[one.plain]
         margin = one.toward * (logits[one.text] - (plain or 0.0))
-        found.append(Reading(one.text, one.expected, logits[one.text], plain, margin))
-    return found
+        results.append(Reading(one.text, one.expected, logits[one.text], plain, margin))
+    return results
 
 
-def final_logits(network: Network, texts: Sequence[str]) -> list[float]:
-    """The logit after each text, in few calls of the network: one for as many as fit into TOKENS padded words."""
-    assert network.vocab is not None
-    rows = [network.vocab.encode(text) for text in texts]
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    found = np.zeros(len(rows))
-    for batch in token_batches(lengths, TOKENS, MOST):
-        ids = np.full((len(batch), max(1, lengths[batch].max())), -1)
-        for k, i in enumerate(batch):
-            ids[k, : lengths[i]] = rows[i]
-        at = network.h0.device
-        found[batch] = (
-            network(torch.as_tensor(ids, device=at), torch.as_tensor(lengths[batch], device=at)).cpu().numpy()
-        )
-    return found.tolist()
-
-
-def _of(kind: str, found: Sequence[Reading], worst: int, says: str | None = None) -> KindAudit:
+def _kind_audit(kind: str, readings: Sequence[Reading], worst: int, explanation: str | None = None) -> KindAudit:
     from scipy.stats import binomtest
 
-    right = sum(one.right for one in found)
-    interval = binomtest(right, len(found)).proportion_ci(method="wilson")
-    wrong = sorted((one for one in found if not one.right), key=lambda one: one.margin)
+    right = sum(one.right for one in readings)
+    interval = binomtest(right, len(readings)).proportion_ci(method="wilson")
+    wrong = sorted((one for one in readings if not one.right), key=lambda one: one.margin)
     return KindAudit(
         kind,
-        len(found),
+        len(readings),
         right,
         (float(interval.low), float(interval.high)),
-        (_accuracy(found, "positive"), _accuracy(found, "negative")),
-        sum(one.margin for one in found) / len(found),
+        (_accuracy(readings, "positive"), _accuracy(readings, "negative")),
+        sum(one.margin for one in readings) / len(readings),
         tuple(wrong[:worst]),
-        says,
+        explanation,
     )
 
 
-def _accuracy(found: Sequence[Reading], side: str) -> float | None:
-    of = [one.right for one in found if one.expected.endswith(side)]
-    return sum(of) / len(of) if of else None
+def _accuracy(readings: Sequence[Reading], side: str) -> float | None:
+    right = [one.right for one in readings if one.expected.endswith(side)]
+    return sum(right) / len(right) if right else None
 
 
 def _measured(network: Network, run: Run | None, seed: int) -> tuple[Probes, Modifiers | None, str | None]:
-    """The probe words and every word's strength; where strengths cannot be measured, why."""
+    """The probe words and every word's strength or, if strengths cannot be measured, the reason."""
     from rnnlens.analysis.locate import find_line, stored_probes
 
     states = None if run is None else run.states()
@@ -285,7 +270,7 @@ def _measured(network: Network, run: Run | None, seed: int) -> tuple[Probes, Mod
 
 
 def _phrases(trees: Path | str | Labelled) -> list[tuple[str, int]]:
-    """Phrases with labels, of a file or as they are given; each text once, those of one word left out."""
+    """Phrases with labels that are not neutral, from a file or as given; each text once, without single words."""
     if isinstance(trees, Path | str):
         from rnnlens.analysis.trees import read_trees
 
@@ -296,7 +281,7 @@ def _phrases(trees: Path | str | Labelled) -> list[tuple[str, int]]:
 
 
 def _people(network: Network, phrases: Sequence[tuple[str, int]]) -> list[tuple[str, list[Reading]]]:
-    """Phrases that people found positive or negative, as the network reads them, in groups by the words in them."""
+    """The network's readings of phrases that people labeled positive or negative, grouped by the words in them."""
     assert network.vocab is not None
     groups: dict[str, list[Reading]] = {name: [] for name in (*PEOPLE, REST)}
     made = [Sentence("", text, 1 if label > 0 else -1) for text, label in phrases]
@@ -308,7 +293,7 @@ def _people(network: Network, phrases: Sequence[tuple[str, int]]) -> list[tuple[
     return list(groups.items())
 
 
-def _table_of_readings(found: Iterable[Reading]) -> str:
+def _table_of_readings(readings: Iterable[Reading]) -> str:
     return table_html(
-        [[r.text, r.expected, r.logit, r.plain] for r in found], ["worst sentences", "expected", "logit", "plain"]
+        [[r.text, r.expected, r.logit, r.plain] for r in readings], ["worst sentences", "expected", "logit", "plain"]
     )

@@ -1,8 +1,8 @@
-"""What the paper says of networks that read real language, checked against one network's results.
+"""The paper's claims about networks that read real language, checked against one network's results.
 
-A claim holds, does not hold, or was not measured; beside it stand our number and the paper's. Each claim is a function
-of the results (`analysis.paper_claims`), which says what it needs: where that is missing, nothing was measured; any
-other error is a mistake and is raised.
+A claim holds, does not hold, or was not measured; each is reported with our number and the paper's. A claim is a
+function of the results (`analysis.paper_claims`), registered with the parts of the results that it needs. If one of
+these is missing, the claim was not measured; any error in the function is a bug and is raised.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ NULLS = Path(__file__).with_name("nulls.json")
 
 Results = Mapping[str, Any]
 Finding = tuple[bool, str] | None
-"""Whether the claim holds, and the numbers that say so; None where there is nothing to measure it on."""
+"""Whether the claim holds, and the numbers that show it; None if it cannot be measured."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement, whether this network shows it (None: not measured), the numbers that say so, and the paper's.
+    """A claim, whether this network shows it (None: not measured), the measured numbers, and the paper's.
 
-    Without the paper's, it is a check of our own. unspecific: networks that learnt nothing show it too (`NULLS`), so it
-    says nothing of what a network has learnt, and is not counted."""
+    A claim without the paper's numbers is an additional check. unspecific: networks that learned nothing show it too
+    (`NULLS`), so it is no evidence of learning and is not counted.
+    """
 
     claim: str
     shown: bool | None
@@ -69,19 +70,19 @@ def claim(
 
 
 def counted(claims: Sequence[Claim]) -> tuple[int, int]:
-    """Of the paper's claims that were measured and are specific: how many are shown, of how many."""
-    some = [claim.shown for claim in claims if claim.paper and not claim.unspecific and claim.shown is not None]
-    return sum(some), len(some)
+    """How many of the paper's claims are shown, and how many were measured and are specific."""
+    shown = [claim.shown for claim in claims if claim.paper and not claim.unspecific and claim.shown is not None]
+    return sum(shown), len(shown)
 
 
 @cache
 def shown_by_nulls() -> dict[str, list[str]]:
-    """Claims that networks which learnt nothing show, each with the names of these networks (`studies.nulls`)."""
+    """Claims that null networks show, each with the names of these networks (`studies.nulls`)."""
     return json.loads(NULLS.read_text(encoding="utf-8"))["claims"] if NULLS.exists() else {}
 
 
 def _has(results: Results, need: str) -> bool:
-    """Whether a part of the results is there."""
+    """Whether the results have a part, as in `accuracy.test_shuffled`."""
     part: Any = results
     for name in need.split("."):
         if not isinstance(part, Mapping) or name not in part:

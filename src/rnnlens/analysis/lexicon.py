@@ -1,14 +1,14 @@
-"""Lists of modifiers that people have made, each with a sign or a grade where the list has one.
+"""Published lists of modifiers, with a sign or a grade for each word if the list has one.
 
 Formats, recognized by their content:
 
-- a word a line (`.txt`), or columns with commas or tabs of which the first is the word and the second, if there is
-  one, a number, a sign (+, −) or a kind (negator, intensifier, adverb …); a first line `word,…` is a heading;
-- VADER's `word <tab> mean <tab> …`, which is such a table; `vader` as a name is the list of boosters and negations
-  in the installed package vaderSentiment;
+- one word per line (`.txt`), or columns separated by commas or tabs: first the word, then optionally a number, a sign
+  (+, −) or a kind (negator, intensifier, adverb …); a first line `word,…` is a heading;
+- VADER's `word <tab> mean <tab> …`, which is such a table; the name `vader` stands for the boosters and negations in
+  the installed package vaderSentiment;
 - the polarity shifters of Schulder et al.: part of speech, lemma, SHIFTER or NONSHIFTER, direction, source.
 
-A word with value 0 is known to be no modifier; None is a modifier of unknown sign.
+A word with value 0 is not a modifier; None marks a modifier of unknown sign.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ KINDS: dict[str, float | None] = {
     "intensifier": 1.0, "booster": 1.0, "amplifier": 1.0, "nonshifter": 0.0, "none": 0.0,
 }  # fmt: skip
 HEADINGS = ("word", "words", "term", "lemma", "token")
-EXPECTED = "expected a word a line, with a number, a sign or a kind such as negator after a comma or a tab"
+EXPECTED = "expected one word per line, with a number, a sign or a kind such as negator after a comma or a tab"
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words in lower case with their values: above 0 they stress, below 0 they weaken or flip, None is unknown."""
+    """Words in lower case with their values: above 0 intensifiers, below 0 negators and diminishers, None of unknown
+    sign."""
 
     name: str
     values: Mapping[str, float | None]
@@ -43,7 +44,7 @@ class Lexicon:
 
     @property
     def names_others(self) -> bool:
-        """Whether the list also names words that are no modifiers."""
+        """Whether the list also contains words that are not modifiers."""
         return any(value == 0 for value in self.values.values())
 
 
@@ -57,7 +58,7 @@ def read_lexicon(source: Path | str | Lexicon) -> Lexicon:
     values: dict[str, float | None] = {}
     text = read_text(path, "a lexicon")
     first = text.lstrip().split("\n", 1)[0]
-    if "\t" in first:  # VADER's list holds quotes as they are
+    if "\t" in first:  # VADER's list has unescaped quotes
         rows = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
     else:
         rows = csv.reader(text.splitlines())
@@ -80,7 +81,7 @@ def _entry(cells: list[str]) -> tuple[str, float | None]:
         return cells[1], KINDS[cells[2].lower()]
     word, value = cells[0], cells[1].lower() if len(cells) > 1 else ""
     if not word:
-        raise ValueError("there is no word")
+        raise ValueError("there is no word in the first column")
     if value in KINDS:
         return word, KINDS[value]
     try:
@@ -93,7 +94,7 @@ def _entry(cells: list[str]) -> tuple[str, float | None]:
 
 
 def _add(values: dict[str, float | None], word: str, value: float | None) -> None:
-    """A word that is named twice is a modifier if it is one in either place."""
+    """Add a word. A word that occurs twice is a modifier if one of its entries says so."""
     word = word.lower().replace("_", " ")
     if word not in values or values[word] == 0:
         values[word] = value

@@ -1,4 +1,4 @@
-"""The first stage of an analysis: where to measure. Visited states → slow points → the line through them."""
+"""The first stage of an analysis: find where to measure. Visited states → slow points → the line through them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 
-SETTLE = (200, 100, 50, 20, 10, 0)  # blank inputs before slow points are sought: fast decay is not the line
+SETTLE = (
+    200,
+    100,
+    50,
+    20,
+    10,
+    0,
+)  # numbers of blank inputs tried before the search for slow points, which remove fast transients
 SLOW, VISITED = "slow points", "visited states"  # what the line goes through
 
 
@@ -28,8 +35,10 @@ class Location(Shown):
     """Where a network is measured.
 
     states   (K, N)  visited states, a sample
-    points           slow points, sought from these states after `settled` blank inputs
-    line             the curve through them; through the visited states where all slow points are one
+    settled          number of blank inputs read from these states before the search for slow points
+    points           slow points
+    line             the curve through the slow points or, if all of them are one point, through the visited states
+    through          what the line goes through, `SLOW` or `VISITED`
     blank            how far blank inputs move the reading
     """
 
@@ -49,11 +58,11 @@ class Location(Shown):
         return float(((logits >= low) & (logits <= high)).double().mean())
 
     def warnings(self) -> list[str]:
-        """What makes analyses here unreliable; empty if nothing does."""
+        """Reasons why an analysis at this location is unreliable; empty if there are none."""
         return warnings_of(self.blank, self.line, self.network)
 
     def to_dict(self) -> dict[str, Any]:
-        """For results.json."""
+        """The content for results.json."""
         points, line = self.points, self.line
         return {
             "fixed_points": {
@@ -75,7 +84,7 @@ class Location(Shown):
         }
 
     def arrays(self) -> dict[str, Tensor]:
-        """For analysis.safetensors; the visited states have a file of their own."""
+        """The arrays for analysis.safetensors; the visited states have a separate file."""
         points = self.points
         return {
             "slow_points": points.states,
@@ -92,7 +101,7 @@ class Location(Shown):
     def from_dict(
         cls, network: Network, results: Mapping[str, Any], arrays: Mapping[str, Tensor], states: Tensor
     ) -> Location:
-        """The location that `to_dict` and `arrays` came from."""
+        """The location from the output of `to_dict` and `arrays`."""
         settled, through = results["fixed_points"]["settled"], results["line_attractor"]["through"]
         rested = settle(network, states.to(network.h0), settled)
         points = stored_points(network, arrays, rested)
@@ -113,17 +122,19 @@ class Location(Shown):
 
 @torch.no_grad()
 def locate(network: Network, states: Tensor) -> Location:
-    """Seek slow points from visited states (..., N) and fit the line."""
+    """Find slow points from visited states (..., N) and fit the line."""
     if states.shape[-1:] != (network.size,):
         raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
-    states = states.reshape(-1, network.size).half().float()  # as they are stored: a second analysis begins alike
+    states = (
+        states.reshape(-1, network.size).half().float()
+    )  # the precision in which they are stored, so that a second analysis gives the same results
     points, line, settled, through = find_line(network, states.to(network.h0))
     return Location(network, states, settled, points, line, through, blank_input(network, states))
 
 
 def states_of(network: Network, run: Run | None, corpus: Any = None, n: int = 2_000, seed: int = 0) -> Tensor:
-    """Visited states (K, N) to seek slow points from: the sample that a run stored, those of a corpus, or after random
-    words."""
+    """Visited states (K, N), the starting points of the search for slow points: the sample stored in the run, states
+    visited in the corpus, or states after random words."""
     stored = run.states() if run is not None and corpus is None else None
     if stored is not None:
         return stored
@@ -133,12 +144,13 @@ def states_of(network: Network, run: Run | None, corpus: Any = None, n: int = 2_
 
 
 def find_line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int, str]:
-    """Slow points and the curve through them, after as many blank inputs as leave half of the spread along the readout,
-    and half of the states in its middle.
+    """Slow points, the curve through them, the number of blank inputs before the search, and what the curve goes
+    through.
 
-    Blank inputs take away transients, but where the line leaks, or drifts to its ends, they take the line away too. A
-    network whose slow points are all one has no line at all: the curve is then through the visited states themselves,
-    and `is_line` tells."""
+    Blank inputs remove transients, but if the line leaks or drifts to its ends, they remove the line too. Their number
+    is the largest of `SETTLE` that keeps half of the spread of logits and half of the states in its middle. If all slow
+    points are one point, there is no line: the curve then goes through the visited states, and its `is_line` is False.
+    """
     logits = network.logit(states)
     middle, spread = logits.median(), logits.std()
 
@@ -158,19 +170,19 @@ def find_line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttrac
 
 
 def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> list[str]:
-    """What makes analyses at the blank input unreliable, in words."""
+    """Reasons why an analysis at the blank input is unreliable."""
     low, high = line.range
     warnings = [blank.warning()] if blank.drifts else []
     if not line.is_line:
         warnings.append(f"the slow points are not one-dimensional: a curve explains {100 * line.explained:.0f} %")
     at = float(network.logit(line.h_star))
     if abs(at) > 0.1 * (high - low):
-        warnings.append(f"no slow point reads near 0: h* reads {at:+.1f}, so words are measured in a one-sided place")
+        warnings.append(f"no slow point reads near 0: h* reads {at:+.1f}, so words are measured at a biased state")
     return warnings
 
 
 def stored_points(network: Network, arrays: Mapping[str, Tensor], starts: Tensor) -> FixedPoints:
-    """The slow points that an analysis stored; starts (K, N): where they were sought from."""
+    """The slow points stored in an analysis. starts (K, N): the starting points of their search."""
     states = arrays["slow_points"].to(network.h0).reshape(-1, network.size)
     blank = network.h0.new_zeros(network.inputs)
     return FixedPoints(
@@ -189,7 +201,7 @@ def stored_points(network: Network, arrays: Mapping[str, Tensor], starts: Tensor
 
 
 def stored_line(run: Run) -> LineAttractor:
-    """The line attractor of an analyzed run, from the slow points it stored."""
+    """The line attractor of an analyzed run, from its stored slow points."""
     path = run.path / "analysis.safetensors"
     if not path.exists():
         raise RnnlensError(
@@ -202,7 +214,7 @@ def stored_line(run: Run) -> LineAttractor:
 
 
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
-    """The probe words an analyzed run stored, or else those its network reads most strongly."""
+    """The stored probe words of an analyzed run, or the words with the largest effects in the network."""
     stored = {} if run is None else run.results.get("probes", {})
     if run is not None and "positive" in stored:
         with parsing(run.path / "results.json", "result of rnnlens"):

@@ -1,7 +1,7 @@
-"""What the measured strengths say of a kind of sentence, in one sentence made from the numbers.
+"""An explanation of how a network reads a kind of sentence, in one sentence with the measured strengths.
 
-The words are in mechanism.jinja. What two words add to the logit is taken to be the first one's own effect plus the
-second one's, changed by the first one's strength: v₁ + (1 + s₁) v₂.
+The texts are in mechanism.jinja. Two words are taken to add to the logit the effect of the first plus the effect of the
+second, changed by the strength of the first: v₁ + (1 + s₁) v₂.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from rnnlens.analysis.sentences import DIMINISHERS, INTENSIFIERS, Sentence
 from rnnlens.context.modifiers import Modifiers
 
 TEMPLATE = Path(__file__).with_name("mechanism.jinja")
-LITTLE = 0.1  # a share of an effect that is not worth telling
-FAR = 3  # how many words after its negator the last word of "i did not find it …" stands
-CLEAR = 2.0  # standard errors from 0 from which on a strength is clear
-NEGATED = ("not", "never", "isn't", "wasn't", "didn't")  # in this order: the first is described in full
+LITTLE = 0.1  # shares of an effect below this are neglected
+FAR = 3  # distance in words from the negator to the last word of "i did not find it …"
+CLEAR = 2.0  # a strength is clear if it is more standard errors than this from 0
+NEGATED = ("not", "never", "isn't", "wasn't", "didn't")  # the first known one is described in full
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A word's strength with its standard error (None where there is none), its timescale τ in words (None where
-    it is not known), and its own effect in logits."""
+    """A word's strength, its standard error (None if there is none), its timescale τ in words (None if unknown), and
+    its valence in logits."""
 
     word: str
     strength: float
@@ -41,39 +41,39 @@ class Measured:
 
     @property
     def flips(self) -> bool:
-        """Whether what is left of the next word's effect clearly has the other sign."""
+        """Whether the effect of the next word clearly changes its sign."""
         return self.strength + max(CLEAR * (self.error or 0.0), LITTLE) < -1
 
     @property
     def cancels(self) -> bool:
-        """Whether nothing clear is left of the next word's effect."""
+        """Whether no clear effect of the next word remains."""
         return abs(1 + self.strength) <= max(CLEAR * (self.error or 0.0), LITTLE)
 
     def before(self, alone: float) -> float:
-        """What this word and one right after it add together, in logits, if that one alone adds `alone`."""
+        """The sum of this word's effect and that of the next word, in logits, if the next word alone adds `alone`."""
         return self.valence + (1 + self.strength) * alone
 
     def left(self, lag: float) -> float | None:
-        """The share of the change that is left `lag` words later; None where τ is not known."""
+        """The share of the change that remains `lag` words later; None if τ is unknown."""
         return None if self.tau is None else math.exp(-(lag - 1) / self.tau)
 
 
 def measured(modifiers: Modifiers, words: Iterable[str]) -> list[Measured]:
-    """Those of the words that were measured."""
+    """The measurements of those words that were measured."""
     rows = [modifiers[word] for word in words if word in modifiers.words]
     return [Measured(row["word"], row["strength"], row.get("error"), row.get("tau"), row["valence"]) for row in rows]
 
 
 def mechanism(modifiers: Modifiers, words: dict[int, tuple[str, ...]], made: list[Sentence]) -> dict[str, str]:
-    """Kind of sentence → what the numbers say of it. words: 1 → positive, −1 → negative ones. Kinds of which no word
-    was measured are left out."""
-    there = {word for one in made for word in one.text.split()}
+    """Kind of sentence → its explanation. words: 1 → positive words, −1 → negative words. Kinds of which no word was
+    measured are left out."""
+    read = {word for one in made for word in one.text.split()}
     means = {sign: _mean(one.valence for one in measured(modifiers, side)) for sign, side in words.items()}
 
     def used(listed: Iterable[str]) -> list[Measured]:
-        return measured(modifiers, [word for word in listed if word in there])
+        return measured(modifiers, [word for word in listed if word in read])
 
-    return told(
+    return describe(
         means[1],
         means[-1],
         used(NEGATED),
@@ -84,7 +84,7 @@ def mechanism(modifiers: Modifiers, words: dict[int, tuple[str, ...]], made: lis
     )
 
 
-def told(
+def describe(
     positive: float,
     negative: float,
     negators: list[Measured],
@@ -93,31 +93,32 @@ def told(
     but: list[Measured],
     lag: float | None,
 ) -> dict[str, str]:
-    """The same from numbers. positive, negative: what words of either sign add alone, on average; lag: how many words
-    after the outer negation the last word of a double negation stands."""
-    say, found = _template(), {}
+    """Kind of sentence → its explanation, from numbers. positive, negative: mean effects of the positive and the
+    negative words alone. lag: mean distance in words from the outer negator of a double negation to its last word."""
+    template, texts = _template(), {}
 
     def graded(words: list[Measured], up: bool) -> str:
         wrong = {
             alone: [m.word for m in words if (m.before(alone) / alone - 1) * (1 if up else -1) < -LITTLE]
             for alone in (positive, negative)
         }
-        return say.graded(words, up, wrong[positive], wrong[negative])
+        return template.graded(words, up, wrong[positive], wrong[negative])
 
     if not math.isnan(positive) and not math.isnan(negative):
-        found["plain"] = say.plain(positive, negative)
+        texts["plain"] = template.plain(positive, negative)
         if negators:
-            found["negated positive"] = say.negated(negators[0], negators[1:], positive, -1, FAR, negators[0].left(FAR))
-            found["negated negative"] = say.negated(negators[0], negators[1:], negative, 1, FAR, negators[0].left(FAR))
+            first, others = negators[0], negators[1:]
+            for name, alone, sign in (("positive", positive, -1), ("negative", negative, 1)):
+                texts[f"negated {name}"] = template.negated(first, others, alone, sign, FAR, first.left(FAR))
         if intensifiers:
-            found["intensified"] = graded(intensifiers, True)
+            texts["intensified"] = graded(intensifiers, True)
         if diminishers:
-            found["diminished"] = graded(diminishers, False)
+            texts["diminished"] = graded(diminishers, False)
         if but:
-            found["contrasted"] = say.contrasted(but[0], positive, negative)
+            texts["contrasted"] = template.contrasted(but[0], positive, negative)
         if negators and lag is not None:
-            found["double negation"] = say.doubled(negators[0], lag, negators[0].left(lag))
-    return {kind: _one_line(text) for kind, text in found.items()}
+            texts["double negation"] = template.doubled(negators[0], lag, negators[0].left(lag))
+    return {kind: _one_line(text) for kind, text in texts.items()}
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The claims, one function each, in the order of the paper's argument; those without a paper's number are our own."""
+"""The claims, one function each, in the order of the paper; those without a number of the paper are our own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHUFFLED, REMOVED = "accuracy.test_shuffled", "accuracy.test_subspace_removed.3"
 
 
 def analysis_claims(results: Results) -> list[Claim]:
-    """Every claim, for the results of one analyzed network."""
+    """Check every claim on the results of one analyzed network."""
     return [check(results) for check in CHECKS]
 
 
@@ -47,7 +47,7 @@ def reading_holds(r: Results) -> Finding:
     paper="in this order",
 )
 def reviews_in_order(r: Results) -> Finding:
-    last = last_readings(r)
+    last = {name: words[-1][1] for name, words in r["probes"]["reviews"].items()}
     names = ("intensified", "plain", "negated")
     if not all(name in last for name in names):
         return None
@@ -268,8 +268,8 @@ def negation_shifts(r: Results) -> Finding:
 
 
 def sign_pattern(results: Results) -> tuple[int, int, list[str]]:
-    """Of the well-known negators and intensifiers with a barcode: how many have the signs they should, of how many, and
-    which have not."""
+    """How many well-known negators and intensifiers have a barcode with the right signs, how many have a barcode, and
+    the words with wrong signs."""
     right, wrong = 0, []
     for words, sign in ((NEGATORS, -1), (INTENSIFIERS, 1)):
         for word in words:
@@ -283,14 +283,9 @@ def sign_pattern(results: Results) -> tuple[int, int, list[str]]:
     return right, right + len(wrong), wrong
 
 
-def last_readings(results: Results, kind: str | None = None) -> dict[str, float]:
-    """The last logit of each probe review: of the network as it is, or of another that was tried."""
-    probes = results["probes"] if kind is None else results["probes"][kind]
-    return {name: words[-1][1] for name, words in probes["reviews"].items()}
-
-
 def phrases_right(results: Results) -> tuple[int, int]:
-    """Of the phrases of Fig. 10b: how many modifiers move the word after them to the side they should, of how many."""
+    """The number of phrases of Fig. 10b in which the modifier moves the next word in the right direction, and of
+    all."""
     phrases = results["probes"]["phrases"]
     right = total = 0
     for phrase, value in phrases.items():
@@ -314,7 +309,7 @@ def _known(results: Results) -> dict[str, Mapping[str, Any]]:
 
 
 def _barcode_size(results: Results, words: tuple[str, ...]) -> float | None:
-    """The mean size of the barcodes of some words; None where there are none."""
+    """The mean size of the barcodes of the words; None if none has a barcode."""
     known = [results["barcodes"][word] for word in words if word in results["barcodes"]]
     return mean(abs(one["mean_positive"] - one["mean_negative"]) / 2 for one in known) if known else None
 
@@ -332,7 +327,7 @@ def _cost(difference: Mapping[str, Any]) -> float:
 
 
 def _costs(difference: Mapping[str, Any]) -> bool:
-    """Whether a perturbation costs anything: where it may not, comparing others with it says nothing."""
+    """Whether a perturbation clearly costs accuracy. If not, it cannot serve as a reference for others."""
     return difference["interval"][1] < 0
 
 

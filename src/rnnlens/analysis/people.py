@@ -1,14 +1,14 @@
-"""How strongly words modify in people's judgement.
+"""Strengths of words in people's judgment.
 
-Where people have judged a phrase x that is not neutral and also "w x", the strength of the word w is, with labels
-centred (−2 … 2) and summed over its phrases x,
+The strength of a word w is computed from the phrases x that are not neutral for which people have also judged "w x".
+With centered labels (−2 … 2) and sums over these phrases it is
 
-    Σ label(w x) · label(x) / Σ label(x)² − 1 :
+    Σ label(w x) · label(x) / Σ label(x)² − 1.
 
-−1 makes phrases neutral, −2 flips them, 0 leaves them as they are. On a scale of five labels, words that change
-nothing lie near −0.3, because longer phrases are judged milder, and boosters hardly rise above 0.
+−1 makes phrases neutral, −2 reverses them, 0 leaves them unchanged. On a scale of five labels, words that change
+nothing have about −0.3, because people judge longer phrases as milder, and intensifiers hardly exceed 0.
 
-`people.json` holds the sums for words of the Stanford Sentiment Treebank, so that no text is needed; `python -m
+`people.json` has the sums for words of the Stanford Sentiment Treebank, so that its text is not needed; `python -m
 studies.people TREES` writes it.
 """
 
@@ -33,7 +33,7 @@ PACKAGED = Path(__file__).with_name("people.json")
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Sums over the phrases of M words, apart for each of P = 8 parts of the sentences.
+    """Sums over the phrases of M words, separately for each of P = 8 parts of the sentences.
 
     sums  (M, P, 3): the number of phrases, Σ y(w x) · y(x), and Σ y(x)², where y is people's label or a network's logit
     """
@@ -47,26 +47,27 @@ class Judged:
         return {word: i for i, word in enumerate(self.words)}
 
     def phrases(self, split: str | Sequence[int] = "all") -> np.ndarray:
-        """How many phrases each word has (M,), in `even`, `odd` or `all` sentences."""
+        """The number of phrases of each word (M,), in `even`, `odd` or `all` sentences."""
         return self._of(split)[:, 0].astype(int)
 
     def strength(self, split: str | Sequence[int] = "all") -> np.ndarray:
-        """The strength of each word (M,); NaN where it has no phrase."""
+        """The strength of each word (M,); NaN if it has no phrase."""
         _, xy, xx = self._of(split).T
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(xx > 0, xy / xx - 1, np.nan)
 
     def reliability(self, rows: np.ndarray, split: str = "all") -> float | None:
-        """The reliability of the strengths of some words: the mean correlation of two halves of the sentences, over all
-        ways to part them, corrected for the halves' length by Spearman and Brown. None where there are too few words.
+        """The split-half reliability of the strengths of the words `rows`: the mean correlation of two halves of the
+        sentences over all ways to split them, with the Spearman–Brown correction. None if there are too few words.
 
-        No measure can be expected to correlate higher with the strengths than its square root."""
+        Its square root is the highest correlation that any measure can be expected to have with the strengths.
+        """
         parts = SPLITS[split]
-        found = []
-        for half in combinations(parts[1:], len(parts) // 2):  # the other half has the first part
+        correlations = []
+        for half in combinations(parts[1:], len(parts) // 2):  # the first part is always in the other half
             other = [part for part in parts if part not in half]
-            found.append(correlation(self.strength(half)[rows], self.strength(other)[rows]))
-        known = [r for r in found if r is not None]
+            correlations.append(correlation(self.strength(half)[rows], self.strength(other)[rows]))
+        known = [r for r in correlations if r is not None]
         if not known:
             return None
         r = float(np.mean(known))
@@ -77,7 +78,7 @@ class Judged:
 
 
 def correlation(a: np.ndarray, b: np.ndarray, least: int = 3) -> float | None:
-    """Pearson's r of the pairs in which both are known; None for fewer than `least`, or where one does not vary."""
+    """Pearson's r over the pairs without NaN; None for fewer than `least` pairs, or if one variable is constant."""
     known = np.isfinite(a) & np.isfinite(b)
     if known.sum() < least:
         return None
@@ -97,45 +98,45 @@ def sums_of(pairs: Sequence[Pair], rest: np.ndarray, whole: np.ndarray, source: 
 
 
 def judged_pairs(trees: Trees) -> list[Pair]:
-    """The pairs in which x is not neutral, each phrase "w x" once: people judged a phrase once, wherever it stands, and
-    counted twice it would make two halves of the sentences agree too well."""
-    found: dict[str, Pair] = {}
+    """The pairs in which x is not neutral, each phrase "w x" once. People judged each phrase once, wherever it occurs;
+    counting it twice would inflate the agreement of two halves of the sentences."""
+    pairs: dict[str, Pair] = {}
     for pair in trees.pairs:
         if pair.rest.label != 0:
-            found.setdefault(trees.text(pair.whole).lower(), pair)
-    if not found:
+            pairs.setdefault(trees.text(pair.whole).lower(), pair)
+    if not pairs:
         raise RnnlensError(
             f'{quoted(trees.source)} has no phrase "w x" in which w is one word and x is not neutral: expected trees '
             "of whole sentences"
         )
-    return list(found.values())
+    return list(pairs.values())
 
 
 def judged_in(trees: Trees, least: int = 1) -> Judged:
-    """What people say of every word with at least `least` phrases x that are not neutral."""
+    """People's judgments of every word with at least `least` phrases x that are not neutral."""
     pairs = judged_pairs(trees)
     labels = np.array([(pair.rest.label, pair.whole.label) for pair in pairs])
-    found = sums_of(pairs, labels[:, 0], labels[:, 1], trees.source)
-    enough = found.phrases() >= least
+    sums = sums_of(pairs, labels[:, 0], labels[:, 1], trees.source)
+    enough = sums.phrases() >= least
     return Judged(
-        found.source, tuple(word for word, kept in zip(found.words, enough, strict=True) if kept), found.sums[enough]
+        sums.source, tuple(word for word, kept in zip(sums.words, enough, strict=True) if kept), sums.sums[enough]
     )
 
 
 @cache
 def packaged() -> Judged:
-    """What people say of words with at least five phrases in the Stanford Sentiment Treebank."""
+    """People's judgments of words with at least five phrases in the Stanford Sentiment Treebank."""
     content = json.loads(PACKAGED.read_text(encoding="utf-8"))
     words = content["words"]
     return Judged(content["source"], tuple(words), np.array(list(words.values())).reshape(len(words), PARTS, 3))
 
 
 def people_say(word: str) -> tuple[float, int] | None:
-    """The strength that people gave a word, and from how many phrases; None for words with fewer than five.
+    """The strength of a word in people's judgment, and the number of phrases; None for words with fewer than five.
 
     >>> people_say("not")[0] < -1
     True
     """
-    found = packaged()
-    row = found.rows.get(word.lower())
-    return None if row is None else (float(found.strength()[row]), int(found.phrases()[row]))
+    people = packaged()
+    row = people.rows.get(word.lower())
+    return None if row is None else (float(people.strength()[row]), int(people.phrases()[row]))

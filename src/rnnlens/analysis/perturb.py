@@ -1,4 +1,5 @@
-"""The third stage of an analysis: what it costs to perturb words, states and documents' edges (§5.3.4, §6).
+"""The third stage of an analysis: how much accuracy drops when words, states or the beginnings and ends of reviews are
+perturbed (§5.3.4, §6).
 
 Every difference is paired, with its interval and McNemar's p.
 """
@@ -32,15 +33,15 @@ from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 
 PARTS = ("train", "validation", "test")
-BLANKS = 50  # after the last word
+BLANKS = 50  # blank inputs after the last word
 
 
 @dataclass(frozen=True)
 class Edges:
-    """What the edges of documents are worth on one split: beginning elsewhere, and blank inputs at the end.
+    """Differences in accuracy on one split with another initial state, and with blank inputs at the end.
 
     h0_projected  h0 without its coordinates in the first two directions of the subspace
-    h0_on_line    the point of the line nearest to h0 instead
+    h0_on_line    the point of the line nearest to h0
     h0_random     h0 without two random directions, five draws
     padded        50 blank inputs after the last word
     """
@@ -53,8 +54,8 @@ class Edges:
 
 @dataclass(frozen=True)
 class Experiments(Shown):
-    """Accuracy under perturbations, on reviews. split: the one that was judged, test or validation. sampled: whether
-    only some reviews of a split were read."""
+    """Accuracy on reviews under perturbations. split: test or validation. sampled: whether the number of reviews was
+    limited."""
 
     split: str
     sampled: bool
@@ -62,7 +63,7 @@ class Experiments(Shown):
     edges: Mapping[str, Edges]
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """For results.json: `accuracy`, `beginning` and `ending`, to be merged with what these have."""
+        """The content for results.json: `accuracy`, `beginning` and `ending`, to be merged into these parts."""
         p = self.perturbations
         accuracy: dict[str, Any] = {
             f"{self.split}_shuffled": p.shuffled.to_dict(),
@@ -70,7 +71,7 @@ class Experiments(Shown):
             f"{self.split}_random_removed": _draws(p.random),
             f"{self.split}_words_removed": _draws(p.words),
         }
-        if not self.sampled:  # a sample's accuracy stands with its experiments
+        if not self.sampled:  # the accuracy on a sample is stored only with its experiments
             accuracy |= {part: edges.padded.before for part, edges in self.edges.items()}
         beginning = {
             part: {
@@ -85,7 +86,7 @@ class Experiments(Shown):
 
     @classmethod
     def from_dict(cls, results: Mapping[str, Any], sampled: bool) -> Experiments | None:
-        """The experiments that results.json holds; None where there are none."""
+        """The experiments stored in results.json; None if there are none."""
         accuracy, edges = results.get("accuracy", {}), {}
         split = next((name for name in ("test", "validation") if f"{name}_shuffled" in accuracy), None)
         if split is None:
@@ -125,54 +126,57 @@ def other_words(
     draws: int = 5,
     common: int = 2_000,
 ) -> list[Subspace]:
-    """Subspaces of as many words that are common but not among the strongest modifiers, several draws. The modifiers'
-    own directions are taken out first: the strongest directions of all words are nearly the same plane."""
+    """Control subspaces: each is fitted to common words that are not among the strongest modifiers, as many as these.
+    The directions of the modifier subspace are removed first, since the strongest directions of all words nearly
+    coincide with it."""
     strong = set(modifiers.strong.tolist())
     rest = torch.tensor([i for i in range(min(common, len(modifiers))) if i not in strong])
     generator = torch.Generator().manual_seed(seed)
-    found = []
+    subspaces = []
     for _ in range(draws if len(rest) > len(strong) else 0):
         rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.h_mod.device)
-        found.append(fit_subspace(network, line, modifiers, rank=None, rows=rows, without=subspace.components))
-    return found
+        subspaces.append(fit_subspace(network, line, modifiers, rank=None, rows=rows, without=subspace.components))
+    return subspaces
 
 
 def sample(split: Any, most: int | None, seed: int) -> Any:
-    """All reviews of a split, or so many drawn at random."""
+    """All reviews of a split or, if it has more than `most`, this many drawn at random."""
     if most is None or len(split) <= most:
         return split
     return split.take(np.sort(np.random.default_rng(seed).permutation(len(split))[:most]))
 
 
 def reviews_read(results: dict[str, Any]) -> dict[str, int]:
-    """How many reviews of each split the experiments in `results` read; empty without experiments."""
+    """The number of reviews of each split in the experiments of `results`; empty without experiments."""
     ending = results.get("ending", {})
     return {part: ending[part]["padded"]["n"] for part in PARTS if part in ending}
 
 
 def reviews_to_read(corpus: Any, most: int | None) -> dict[str, int]:
-    """How many reviews of each split `perturb_reviews` will read."""
-    found = dict([_judged(corpus), ("train", corpus.train)])
-    return {name: len(split) if most is None else min(most, len(split)) for name, split in found.items()}
+    """The number of reviews of each split that `perturb_reviews` will read."""
+    splits = dict([_evaluated(corpus), ("train", corpus.train)])
+    return {name: len(split) if most is None else min(most, len(split)) for name, split in splits.items()}
 
 
 def check_as_many(stored: dict[str, Any], read: dict[str, int], folder: Path) -> None:
-    """Refuse to replace experiments with others on fewer reviews."""
+    """Raise an error if new experiments would replace experiments on more reviews."""
     with parsing(folder / "results.json", "results of an analysis"):
         known = reviews_read(stored)
         fewer = [part for part, n in read.items() if n < known.get(part, 0)]
     for part in fewer:
         raise RnnlensError(
             f"{quoted(str(folder))} holds an analysis of {known[part]:,} {part} reviews, which one of {read[part]:,} "
-            "would replace: ask for as many with --reviews, or allow it with --overwrite"
+            "would replace: read as many with --reviews, or allow it with --overwrite"
         )
 
 
-def _judged(corpus: Any) -> tuple[str, Any]:
-    """The split that accuracy is measured on."""
+def _evaluated(corpus: Any) -> tuple[str, Any]:
+    """The split on which accuracy is measured, with its name."""
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
     if split is None:
-        raise RnnlensError("the corpus has neither test nor validation reviews: prepare some, or pass accuracy=False")
+        raise RnnlensError(
+            "the corpus has neither test nor validation reviews: prepare it with one of them, or pass accuracy=False"
+        )
     return name, split
 
 
@@ -190,18 +194,18 @@ def perturb_reviews(
 ) -> Experiments:
     """Read the reviews of a corpus with words, states and edges perturbed.
 
-    subspace: all components there are; others: those of other words, as controls. longest: read so many last words of
-    a review; most: read at most so many reviews of a split, at random."""
-    name, judged = _judged(corpus)
+    subspace: with all its components. others: control subspaces of other words. longest: read only this many last words
+    of a review. most: read at most this many reviews of a split, drawn at random."""
+    name, split = _evaluated(corpus)
     step("accuracy without the subspace")
-    reviews = {name: Reviews.to_read(sample(judged, most, seed), network, longest)}
+    reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
     perturbations = perturb(network, subspace.take(min(5, subspace.rank)), reviews[name], others=others, seed=seed)
     reviews["train"] = Reviews.to_read(sample(corpus.train, most, seed), network, longest)
     generator = torch.Generator().manual_seed(seed)
     edges = {}
-    for part, some in reviews.items():
+    for part, of_split in reviews.items():
         step(f"edges of documents, {part}")
-        edges[part] = _edges(network, line, subspace.take(min(2, subspace.rank)), some, generator)
+        edges[part] = _edges(network, line, subspace.take(min(2, subspace.rank)), of_split, generator)
     return Experiments(name, most is not None, perturbations, edges)
 
 

@@ -1,8 +1,8 @@
-"""`Analysis`: everything that was found about one network, as one record with one form on disk.
+"""`Analysis`: all results about one network, as one record with one form on disk.
 
-Few things are measured at length and stored: slow points, probe words, the table of words, and accuracies on reviews.
-All the rest follows from these by one public call each, with its default arguments, and is computed when first asked
-for. `to_dict` is the content of results.json; claims, figures, the page and the command line read that.
+Only what takes long to measure is stored: slow points, probe words, the table of words, and accuracies on reviews. All
+other results follow from these by one public call each, with its default arguments, and are computed at first access.
+`to_dict` is the content of results.json; claims, figures, the page and the command line use it.
 """
 
 from __future__ import annotations
@@ -49,14 +49,15 @@ EDGES = ("beginning", "ending")  # of documents
 
 @dataclass(frozen=True, eq=False)
 class Analysis(Shown):
-    """Everything found about one network.
+    """All results about one network.
 
     location     visited states, slow points and the line: where it was measured
     probes       valence words, on which modifiers are measured
     modifiers    the table of words
     experiments  accuracies on reviews; None without a corpus
-    run          the folder that the network comes from, if any
-    rank         of the modifier subspace; seed: of random controls
+    run          the run that the network comes from, if any
+    rank         of the modifier subspace
+    seed         of random controls
     """
 
     network: Network = field(repr=False)
@@ -84,7 +85,7 @@ class Analysis(Shown):
     @property
     @torch.no_grad()
     def warnings(self) -> list[str]:
-        """What makes these results unreliable; empty if nothing does."""
+        """Reasons why these results are unreliable; empty if there are none."""
         return self.location.warnings()
 
     @property
@@ -106,14 +107,15 @@ class Analysis(Shown):
 
     @cached_property
     def examples(self) -> list[str]:
-        """Well-known modifiers and neutral words that the network knows; if none, its ten strongest modifiers."""
+        """Well-known modifiers and neutral words in the vocabulary or, if there are none, the ten strongest
+        modifiers."""
         vocab = self.network.vocab
         assert vocab is not None
         return [word for word in KNOWN if word in vocab] or self.modifiers.strongest(10)
 
     @cached_property
     def named(self) -> list[str]:
-        """The words that are shown one by one: examples, and the twenty strongest modifiers."""
+        """The words with a barcode and an impulse response: the examples and the twenty strongest modifiers."""
         return list(dict.fromkeys([*self.examples, *self.modifiers.strongest(20)]))
 
     @cached_property
@@ -132,7 +134,7 @@ class Analysis(Shown):
 
     @cached_property
     def bilinear(self) -> Bilinear:
-        """Of the paper's choice of modifiers: the words of largest norm."""
+        """The bilinear model of the paper's choice of modifiers, the words of largest norm."""
         return fit_bilinear(self.network, self.line, self.modifiers, rank=min(3, self.all_components.rank))
 
     @cached_property
@@ -155,7 +157,8 @@ class Analysis(Shown):
     @cached_property
     @torch.no_grad()
     def readings(self) -> dict[str, Any]:
-        """The probe reviews, read by the network, without its modifier subspace, and without a random one."""
+        """Readings of the probe reviews by the network, by it without its modifier subspace, and without a random
+        one."""
         generator = torch.Generator().manual_seed(self.seed)
         V = random_subspace(self.network.size, self.subspace.rank, generator, self.subspace.line).to(self.network.h0)
         without = project_out(self.network, self.subspace)
@@ -163,13 +166,13 @@ class Analysis(Shown):
 
     @cached_property
     def results(self) -> dict[str, Any]:
-        """`to_dict`, and the accuracies that the run knew before."""
+        """`to_dict`, merged with the accuracies stored in the run."""
         known = {} if self.run is None else self.run.results
         return merge_results({name: known[name] for name in ("accuracy", *EDGES) if name in known}, self.to_dict())
 
     @property
     def claims(self) -> list[Claim]:
-        """What the paper says of such networks, checked."""
+        """The paper's claims, checked on this network."""
         return analysis_claims(self.results)
 
     @property
@@ -180,7 +183,7 @@ class Analysis(Shown):
         return Figures(self.results)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain data: the content of results.json, rounded to six digits."""
+        """All results as plain data, rounded to six digits: the content of results.json."""
         return dict(self._plain)
 
     @cached_property
@@ -188,7 +191,7 @@ class Analysis(Shown):
     def _plain(self) -> dict[str, Any]:
         network, line, probes, modifiers = self.network, self.line, self.probes, self.modifiers
         by_norm = modifiers.norm.argsort(descending=True)[:MOST]  # the paper's choice of modifiers
-        found: dict[str, Any] = {
+        content: dict[str, Any] = {
             "analysis": {"rank": self.rank, "seed": self.seed},
             **self.location.to_dict(),
             "state_space": state_space(self.location, self.readings["reviews"]),
@@ -210,16 +213,16 @@ class Analysis(Shown):
             "ending": self.ending.to_dict(),
         }
         if self.experiments is not None:
-            found["analysis"]["sampled"] = self.experiments.sampled
-            found = merge_results(found, self.experiments.to_dict())
-        check_results(found)
-        return _rounded(found)
+            content["analysis"]["sampled"] = self.experiments.sampled
+            content = merge_results(content, self.experiments.to_dict())
+        check_results(content)
+        return _rounded(content)
 
     @torch.no_grad()
     def arrays(self) -> dict[str, Tensor]:
-        """What analysis.safetensors holds. words (M,): ids of the words that were measured, most frequent first;
-        measures (C, M): the columns `MEASURES` of their table; places (M, R): where they take the state in the modifier
-        subspace."""
+        """The content of analysis.safetensors. words (M,): ids of the measured words, most frequent first. measures
+        (C, M): the columns `MEASURES` of their table. places (M, R): the coordinates in the modifier subspace of the
+        states after the words."""
         return {
             **self.location.arrays(),
             "subspace": self.subspace.components,
@@ -239,7 +242,7 @@ class Analysis(Shown):
         states: Tensor,
         run: Run | None = None,
     ) -> Analysis:
-        """The analysis that `to_dict`, `arrays` and the sample of visited states (K, N) came from."""
+        """The analysis from the output of `to_dict` and `arrays` and the sample of visited states (K, N)."""
         options, probes = results["analysis"], Probes.from_dict(results["probes"])
         location = Location.from_dict(network, results, arrays, states)
         modifiers = Modifiers.from_arrays(network, location.line, probes, arrays)
@@ -247,7 +250,7 @@ class Analysis(Shown):
         return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"])
 
     def with_experiments(self, experiments: Experiments) -> Analysis:
-        """The same analysis with accuracies on reviews; nothing is measured again."""
+        """The same analysis with accuracies on reviews; computed parts are kept."""
         new = replace(self, experiments=experiments)
         names = {name for name, value in vars(Analysis).items() if isinstance(value, cached_property)} - {
             "results",
@@ -257,17 +260,17 @@ class Analysis(Shown):
         return new
 
     def save(self, folder: Path | str | None = None, *, overwrite: bool = False) -> Path:
-        """Write results.json (merged into what a run has), analysis.safetensors and states.safetensors, which name the
-        run's weights, vocabulary and corpus. Only with `overwrite` does an analysis replace one of more reviews; in
-        another folder than the run's own, it replaces an earlier analysis at most."""
+        """Write results.json (merged into a run's), analysis.safetensors and states.safetensors, which name the run's
+        weights, vocabulary and corpus. An analysis replaces one of more reviews only with `overwrite`. In a folder
+        other than the run's own, it replaces only an earlier analysis."""
         if folder is None and self.run is None:
-            raise RnnlensError("this network has no run folder: say where to save, as in analysis.save('analysis')")
+            raise RnnlensError("this network has no run folder: pass a folder, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
         return save_files(path, self.run, self.to_dict(), self.results, self.arrays(), self.states, overwrite)
 
     @classmethod
     def load(cls, run: Run | Path | str) -> Analysis:
-        """The analysis that a run stores, as `analyze` returned it."""
+        """The stored analysis of a run, as `analyze` returned it."""
         run = load(run) if isinstance(run, Path | str) else run
         arrays, states = run.analysis_arrays(), run.states()
         if states is None or "measures" not in arrays:
@@ -277,7 +280,7 @@ class Analysis(Shown):
             return cls.from_dict(run.network, run.results, arrays, states, run)
 
     def _facts(self) -> Facts:
-        held, of = counted(self.claims)
+        shown, of = counted(self.claims)
         return [
             ("network", repr(self.network)),
             ("warnings", self.warnings or "none"),
@@ -288,7 +291,7 @@ class Analysis(Shown):
             ("subspace", f"{percents(self.subspace.explained.tolist()[:3])} of the modifiers' variance"),
             ("timescales, words", self.timescales.mean()),
             ("bilinear model, 1, 2, 3 terms", percents(self.bilinear.explained.tolist()[:3])),
-            ("claims of the paper", f"{held} of {of} that were measured and are specific are shown"),
+            ("claims of the paper", f"{shown} of {of} that were measured and are specific are shown"),
         ]
 
     def _drawing(self) -> str:
@@ -300,7 +303,7 @@ class Analysis(Shown):
 
 
 def check_results(content: Any, name: str = "") -> None:
-    """Refuse results with NaN or infinite numbers, before they reach a file or a figure."""
+    """Raise an error if results contain NaN or infinite numbers."""
     if isinstance(content, float) and not math.isfinite(content):
         raise RnnlensError(
             f"the analysis gives {content} for {quoted(name)}: the network's weights are too small or too large to be "
@@ -312,7 +315,7 @@ def check_results(content: Any, name: str = "") -> None:
 
 
 def _rounded(content: Any) -> Any:
-    """Six digits are more than any figure shows, and a third of the bytes."""
+    """The content with numbers rounded to six digits, which takes a third of the bytes."""
     if isinstance(content, float):
         return float(f"{content:.6g}")
     if isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""How well strengths agree with people's, and with lexicons."""
+"""Scores of how well strengths agree with people's judgment and with lexicons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rnnlens.analysis.people import Judged, correlation
 from rnnlens.common.errors import RnnlensError, quoted
 
 RESAMPLES = 2_000
-FEWEST = 5  # words: of fewer no correlation is given
+FEWEST = 5  # smallest number of words for a correlation
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Correlation:
     """Pearson's r of n words' strengths with people's; low and high: its 95 % interval, by a bootstrap over words.
 
     ceiling: the square root of the reliability of people's strengths for these words, by split halves of the
-    sentences. No measure can be expected to have a higher r. What cannot be told of so few words is None."""
+    sentences. No measure can be expected to have a higher r. With too few words the values are None."""
 
     words: int
     r: float | None
@@ -35,11 +35,11 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Ranking:
-    """How high a lexicon's modifiers stand in the order of |strength|.
+    """How high the modifiers of a lexicon rank when words are ordered by |strength|.
 
-    average_precision: 1 where they all stand first; `chance` by a random order
-    same_sign: of those with a sign, the share whose strength has it too; None where the lexicon has no signs
-    modifiers, words: how many of its modifiers there are among how many words
+    average_precision: 1 if they are all ranked first; `chance`: its expected value for a random order
+    same_sign: the share of modifiers whose strength has the sign of the lexicon; None if the lexicon has no signs
+    modifiers, words: the number of the lexicon's modifiers, and of all ranked words
     """
 
     average_precision: float
@@ -55,8 +55,8 @@ class Ranking:
 def correlate(
     strength: Mapping[str, float], people: Judged, split: str = "all", least: int = 20, seed: int = 0
 ) -> Correlation:
-    """The agreement of strengths with people's on some of the sentences (`even`, `odd` or `all`), for words with at
-    least `least` phrases there."""
+    """The agreement of strengths with people's judgment on `even`, `odd` or `all` sentences, for words with at least
+    `least` phrases in them."""
     enough = people.phrases(split) >= least
     rows = np.array([i for i, word in enumerate(people.words) if enough[i] and word in strength], int)
     if len(rows) < FEWEST:
@@ -65,8 +65,8 @@ def correlate(
     drawn = np.random.default_rng(seed).integers(len(rows), size=(RESAMPLES, len(rows)))
     a, b = (values[drawn] - values[drawn].mean(1, keepdims=True) for values in (ours, theirs))
     size = np.sqrt((a * a).sum(1) * (b * b).sum(1))
-    some = (a * b).sum(1)[size > 0] / size[size > 0]  # a sample that draws one word only has no correlation
-    low, high = np.quantile(some, [0.025, 0.975]).tolist() if len(some) else (None, None)
+    correlations = (a * b).sum(1)[size > 0] / size[size > 0]  # a resample of a single word has no correlation
+    low, high = np.quantile(correlations, [0.025, 0.975]).tolist() if len(correlations) else (None, None)
     reliability = people.reliability(rows, split)
     return Correlation(
         len(rows), correlation(ours, theirs), low, high, None if reliability is None else reliability**0.5
@@ -74,8 +74,8 @@ def correlate(
 
 
 def rank(strength: Mapping[str, float], lexicon: Lexicon) -> Ranking:
-    """Average precision of |strength| against a lexicon: among all words of the network, or, where the lexicon also
-    names words that are no modifiers, among its own words."""
+    """The average precision of |strength| for a lexicon, over all words of the network or, if the lexicon also contains
+    words that are not modifiers, over the lexicon's words."""
     from sklearn.metrics import average_precision_score
 
     words = [word for word in strength if word in lexicon.values] if lexicon.names_others else list(strength)

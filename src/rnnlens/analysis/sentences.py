@@ -1,9 +1,9 @@
-"""Sentences whose sign is known: templates filled with words that the network itself reads as positive or negative.
+"""Sentences of known sign: templates filled with words that the network itself reads as positive or negative.
 
-The words are the strongest of the network's probe words that are among the adjectives listed here. These are gradable
-and fit any subject: *very good*, *slightly good* and *not good* are all English, and *not good* is negative, while *not
-perfect* may still be positive. The network reads each of them right by itself, so that what a kind of sentence tests is
-the context. A sentence is used only if the vocabulary has all of its words.
+The words are the strongest of the network's probe words among the adjectives listed here. These are gradable and fit
+any subject: *very good*, *slightly good* and *not good* are all English, and *not good* is negative, while *not
+perfect* may still be positive. The network reads each of them correctly without context, so each kind of sentence tests
+the use of context. A sentence is used only if the vocabulary has all of its words.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.context.probes import Probes
 from rnnlens.corpora.vocab import Vocab
 
-WORDS = 12  # adjectives of each sign, at most
-PARTNERS = 3  # first parts, drawn at random, for each second part of a contrast
+WORDS = 12  # largest number of adjectives of each sign
+PARTNERS = 3  # number of random first parts for each second part of a contrast
 
 ADJECTIVES = {
     1: (
@@ -46,13 +46,13 @@ FRAMES = {  # the beginning of a plain sentence → its negations
     "i found it": ("i did not find it", "i didn't find it", "i never found it"),
     "i thought it was": ("i did not think it was", "i didn't think it was", "i never thought it was"),
 }
-SINGLE = 2  # the negations of a frame that may be negated once more: *never* once more need not be *always*
+SINGLE = 2  # number of negations of a frame that are negated again: the negation of *never* is not *always*
 DENIALS = ("it is not true that", "i don't think", "nobody can say that", "i can't say")
 CONTRASTS = (  # beginnings of the first and the second part
     ("it looked", "it was"), ("it seemed", "it is"), ("the food was", "the service was"),
     ("the start was", "the rest was"),
 )  # fmt: skip
-KINDS = {  # kind of sentence → what it needs, for those who lack it
+KINDS = {  # kind of sentence → words or beginnings that it needs, for the report of missing ones
     "plain": FRAMES,
     "negated positive": NEGATORS,
     "negated negative": NEGATORS,
@@ -65,10 +65,10 @@ KINDS = {  # kind of sentence → what it needs, for those who lack it
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with what is expected of its logit.
+    """A sentence and the expected sign of its logit.
 
-    toward     1: it should be above that of the plain sentence, or above 0 where there is none; −1: below
-    plain      the sentence that it is compared with, of which it is a stronger or weaker form
+    toward     1: its logit should be above that of the plain sentence, or above 0 if there is none; −1: below
+    plain      the sentence of which it is a stronger or weaker form
     """
 
     kind: str
@@ -83,32 +83,32 @@ class Sentence:
 
 
 def adjectives(vocab: Vocab, probes: Probes) -> dict[int, tuple[str, ...]]:
-    """The words that the sentences are filled with, strongest first: 1 → positive ones, −1 → negative ones."""
-    found = {}
+    """The words that fill the templates, strongest first: 1 → positive words, −1 → negative words."""
+    chosen = {}
     for sign, name, strong in ((1, "positive", probes.positive), (-1, "negative", probes.negative)):
         listed = ADJECTIVES[sign]
         known = [word for word in listed if word in vocab]
         if not known:
             raise RnnlensError(
                 f"the vocabulary has none of the {name} words that the audit's English sentences need: expected some "
-                f"of {_some(listed)}"
+                f"of {_listed(listed)}"
             )
-        found[sign] = tuple(word for word in strong if word in known)[:WORDS]
-        if not found[sign]:
+        chosen[sign] = tuple(word for word in strong if word in known)[:WORDS]
+        if not chosen[sign]:
             raise RnnlensError(
-                f"none of the network's {len(strong)} strongest {name} words is one that the audit's sentences use: "
-                f"expected some of {_some(known)}; it may not read sentiment in English"
+                f"none of the network's {len(strong)} strongest {name} words is used in the audit's sentences: "
+                f"expected some of {_listed(known)}; it may not read sentiment in English"
             )
-    return found
+    return chosen
 
 
 def sentences(vocab: Vocab, words: dict[int, tuple[str, ...]], seed: int = 0) -> list[Sentence]:
-    """Every sentence whose words the vocabulary has, plain ones first; the seed draws the parts of contrasts."""
+    """Every sentence whose words are in the vocabulary, plain sentences first. seed: draws the parts of contrasts."""
     made = [one for one in _made(words, np.random.default_rng(seed)) if not vocab.unknown(vocab.split(one.text))]
     if not any(one.kind == "plain" for one in made):
         raise RnnlensError(
             "the vocabulary lacks words that the audit's English sentences begin with: expected all words of at least "
-            f"one of {_some(list(FRAMES))}"
+            f"one of {_listed(list(FRAMES))}"
         )
     return list(dict.fromkeys(made))
 
@@ -133,18 +133,18 @@ def _made(words: dict[int, tuple[str, ...]], generator: np.random.Generator) -> 
 
 
 def missing(made: Sequence[Sentence]) -> dict[str, str]:
-    """Kinds without a sentence → what the vocabulary would have to have."""
-    there = {one.kind for one in made}
-    return {kind: _some(list(needed)) for kind, needed in KINDS.items() if kind not in there}
+    """Kinds without a sentence → the words that they need."""
+    kinds = {one.kind for one in made}
+    return {kind: _listed(list(needed)) for kind, needed in KINDS.items() if kind not in kinds}
 
 
 def reach(made: Sequence[Sentence]) -> float:
-    """How many words after its first negator the last word of a double negation stands, on average."""
+    """The mean distance in words from the first negator of a double negation to its last word."""
     texts = [one.text.split() for one in made if one.kind == "double negation"]
     return float(
         np.mean([len(text) - 1 - next(i for i, word in enumerate(text) if word in NEGATORS) for text in texts])
     )
 
 
-def _some(words: Sequence[str], most: int = 8) -> str:
+def _listed(words: Sequence[str], most: int = 8) -> str:
     return ", ".join(words[:most]) + (", …" if len(words) > most else "")

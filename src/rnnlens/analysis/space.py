@@ -1,4 +1,4 @@
-"""State space as Fig. 1a shows it, in principal components of the visited states."""
+"""The data of Fig. 1a: state space in principal components of the visited states."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ def state_space(location: Location, reviews: dict[str, list[tuple[str, float]]])
     """The line, slow points, visited states, the initial state and the paths of the probe reviews."""
     network, points, line = location.network, location.points, location.line
     states = location.states.to(line.h_star)
-    seen = principal_view(states, line.knots[-1] - line.knots[0])
+    view = principal_view(states, line.knots[-1] - line.knots[0])
     paths = {}
     for name, words in reviews.items():
         assert network.vocab is not None
         ids = network.vocab.encode([word for word, _ in words])
         path = network.states(torch.as_tensor(ids, device=network.h0.device).unsqueeze(0))[0]
-        paths[name] = {"words": [word for word, _ in words], "path": seen(path), "logits": network.logit(path).tolist()}
+        paths[name] = {"words": [word for word, _ in words], "path": view(path), "logits": network.logit(path).tolist()}
     slow = points.states[points.converged] if bool(points.converged.any()) else points.states
-    some = slow[torch.linspace(0, len(slow) - 1, min(300, len(slow))).long()]
+    shown = slow[torch.linspace(0, len(slow) - 1, min(300, len(slow))).long()]
     visited = states[torch.linspace(0, len(states) - 1, min(300, len(states))).long()]
     return {
-        "variance": seen.variance,
-        "line": {"path": seen(line.knots), "logits": line.logits.tolist()},
-        "slow_points": {"at": seen(some), "logits": network.logit(some).tolist()},
-        "visited": {"at": seen(visited), "logits": network.logit(visited).tolist()},
-        "h0": seen(network.h0.detach()),
-        "h_star": seen(line.h_star),
+        "variance": view.variance,
+        "line": {"path": view(line.knots), "logits": line.logits.tolist()},
+        "slow_points": {"at": view(shown), "logits": network.logit(shown).tolist()},
+        "visited": {"at": view(visited), "logits": network.logit(visited).tolist()},
+        "h0": view(network.h0.detach()),
+        "h_star": view(line.h_star),
         "reviews": paths,
     }

@@ -1,4 +1,4 @@
-"""Where an analysis is kept: results.json, analysis.safetensors and states.safetensors, which name one another."""
+"""The files of an analysis: results.json, analysis.safetensors and states.safetensors, which name one another."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def save_files(
     states: Tensor,
     overwrite: bool,
 ) -> Path:
-    """Write the three files of an analysis. In the run's own folder what was `measured` is merged into results.json,
-    and only with `overwrite` does it replace an analysis of more reviews; elsewhere all `results` are written, and an
-    earlier analysis is replaced at most."""
+    """Write the three files of an analysis. In the run's own folder `measured` is merged into results.json; it replaces
+    an analysis of more reviews only with `overwrite`. In other folders all `results` are written, and only an earlier
+    analysis is replaced."""
     check_not_packaged(path)
     own = run is not None and path.resolve() == run.path.resolve()
     if not own:
         _check_no_other(path)
-    with exclusive(path, wait=True):  # of two processes that save here, one after the other
+    with exclusive(path, wait=True):  # if two processes save here, the second waits
         provenance = {} if run is None else run.current_provenance() if own else run.provenance
         if run is not None and own and not overwrite:
             stored = Run(path, run.about).results  # as they are in the file now
@@ -55,7 +55,7 @@ def check_not_packaged(folder: Path) -> None:
 
 
 def _check_no_other(folder: Path) -> None:
-    """Refuse to save an analysis into the folder of another run, or over files that are of no analysis."""
+    """Raise an error if the folder holds another run, or files that do not belong to an analysis."""
     if (folder / "run.json").exists() or (folder / "config.json").exists():
         raise RnnlensError(f"{quoted(str(folder))} holds another run than was analyzed: choose another folder")
     check_json(folder / "results.json", "subspace", "a result of `rnnlens analyze`")

@@ -1,7 +1,7 @@
-"""Table 1: the paper's numbers, ours beside them, and what can be said of the differences.
+"""Table 1: test accuracies of our models beside the paper's, and the differences between them with intervals.
 
-Ours are answers, right or wrong, of each model under each seed to the same test reviews. Intervals of differences are
-by bootstrap over reviews and seeds together: both were drawn from many.
+Our data are the answers, right or wrong, of each model and seed on the same test reviews. Intervals of differences come
+from a bootstrap over both reviews and seeds, since both are samples.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ STEPS = [
     ("bod+eod", "bow"), ("bod+eod+beta_bod+beta_eod", "bow"), ("comw", "bow"), ("comw+beta_mod", "comw"),
     (FULL, "comw+beta_mod"), (FULL, "bow"),
 ]  # fmt: skip
-"""Which baselines to compare: each with what it adds to."""
+"""The comparisons: each model with the simpler model that it extends."""
 
 Answers = Mapping[str, np.ndarray]  # model → (seeds, n) bool
 
 
 def paper_column(about: Mapping[str, Any]) -> str | None:
-    """Which column of the paper a corpus is to be compared with, by the name of its source: other reviews from Yelp
-    than the paper's are not."""
+    """The column of the paper's table for a corpus, by the name of its source; None for other corpora, including other
+    reviews from Yelp than the paper's."""
     source = str(about.get("source", "")).lower().replace("-", "_")
-    if source == "yelp" or "yelp_polarity" in source or "yelp_review_polarity" in source:  # as `prepare` knows it
+    if source == "yelp" or "yelp_polarity" in source or "yelp_review_polarity" in source:  # names that `prepare` writes
         return "yelp"
     return "imdb" if "imdb" in source else None
 
 
 def table_results(answers: Answers, column: str | None = None, draws: int = 10_000, seed: int = 0) -> dict[str, Any]:
-    """For results.json, under `table`."""
+    """The content of `table` in results.json."""
     means = {model: float(right.mean()) for model, right in answers.items()}
     rows = [
         {
@@ -88,7 +88,7 @@ def table_results(answers: Answers, column: str | None = None, draws: int = 10_0
 
 
 def seed_interval(values: np.ndarray) -> list[float] | None:
-    """95 % for the mean over seeds, by Student's t; None of one seed."""
+    """The 95 % interval of the mean over seeds, by Student's t; None for one seed."""
     from scipy.stats import t
 
     if len(values) < 2:
@@ -100,37 +100,38 @@ def seed_interval(values: np.ndarray) -> list[float] | None:
 def bootstrap(answers: list[np.ndarray], draws: int, seed: int) -> np.ndarray:
     """Mean accuracies (draws, models) of resampled reviews and seeds, from answers (seeds, n) to the same reviews.
 
-    Reviews with the same answers are alike: resampling n reviews draws how many there are of each kind."""
+    Reviews with the same answers are interchangeable, so only the number of reviews of each pattern of answers is
+    drawn."""
     sizes = [len(right) for right in answers]
     together = np.concatenate(answers).astype(np.uint8)  # (all seeds, n)
     kinds, counts = np.unique(together, axis=1, return_counts=True)
     generator = np.random.default_rng(seed)
     n = counts.sum()
     drawn = generator.multinomial(n, counts / n, size=draws) @ kinds.T / n  # (draws, all seeds)
-    found, first = [], 0
+    means, first = [], 0
     for size in sizes:
         picked = generator.integers(first, first + size, (draws, size))
-        found.append(np.take_along_axis(drawn, picked, 1).mean(1))
+        means.append(np.take_along_axis(drawn, picked, 1).mean(1))
         first += size
-    return np.stack(found, 1)
+    return np.stack(means, 1)
 
 
 def difference(model: np.ndarray, other: np.ndarray, draws: int = 10_000, seed: int = 0) -> dict[str, Any]:
-    """Accuracy of one less that of another, paired by review, with its 95 % interval."""
+    """The accuracy of one model minus that of another, paired by review, with its 95 % interval."""
     drawn = bootstrap([model, other], draws, seed)
     low, high = np.quantile(drawn[:, 0] - drawn[:, 1], [0.025, 0.975])
     return {"difference": float(model.mean() - other.mean()), "interval": [float(low), float(high)]}
 
 
 def gain_recovered(answers: Answers, draws: int = 10_000, seed: int = 0) -> dict[str, Any] | None:
-    """(best baseline − bag of words) / (best network − bag of words), and its parts; `share` is None where the interval
-    of the networks' gain is not above 0."""
+    """(best baseline − bag of words) / (best network − bag of words), and its parts; `share` is None if the interval of
+    the network's gain includes 0."""
     if "bow" not in answers:
         return None
 
-    def best(of: list[str]) -> str | None:
-        there = [model for model in of if model in answers]
-        return max(there, key=lambda model: answers[model].mean(), default=None)
+    def best(models: list[str]) -> str | None:
+        known = [model for model in models if model in answers]
+        return max(known, key=lambda model: answers[model].mean(), default=None)
 
     baseline = best([model for model in BASELINES if model != "bow"])
     network = best([model for model in TITLES if model not in BASELINES])
@@ -166,15 +167,15 @@ def table_text(table: Mapping[str, Any]) -> str:
             "" if row["paper"] is None else f"{100 * row['paper']:.2f} %  {100 * (row['accuracy'] - row['paper']):+.2f}"
         )
         lines.append(f"{row['title']:{width}}  {100 * row['accuracy']:11.2f} %  {seeds:>15}  {theirs}".rstrip())
-    for found in table["differences"]:
-        low, high = (100 * x for x in found["interval"])
+    for step in table["differences"]:
+        low, high = (100 * x for x in step["interval"])
         lines.append(
-            f"{TITLES[found['model']]} − {TITLES[found['less']]}: {100 * found['difference']:+.2f} "
+            f"{TITLES[step['model']]} − {TITLES[step['less']]}: {100 * step['difference']:+.2f} "
             f"(95 % {low:+.2f} … {high:+.2f})"
         )
     gain = table["gain"]
     if gain:
-        share = "not to be said: the network's gain may be 0"
+        share = "undefined: the network's gain may be 0"
         if gain["share"] is not None:
             share = "{:.0f} % (95 % {:.0f} … {:.0f})".format(*(100 * x for x in (gain["share"], *gain["interval"])))
         lines.append(f"share of the gain of {TITLES[gain['network']]} recovered by {TITLES[gain['baseline']]}: {share}")

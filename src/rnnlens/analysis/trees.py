@@ -1,7 +1,7 @@
 """Sentences with a human label on every phrase, in the format of the Stanford Sentiment Treebank.
 
-One binary tree a line, `(3 (2 very) (3 good))`: every node has a label from 0 (very negative) to 4 (very positive) and
-either one word or two parts. Labels are centred here: −2 … 2, and 0 is neutral.
+One binary tree per line, `(3 (2 very) (3 good))`: every node has a label from 0 (very negative) to 4 (very positive)
+and either one word or two parts. Labels are centered here: −2 … 2, and 0 is neutral.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rnnlens.common.ordinary import read_ordinary
 
 NEUTRAL = 2  # the label that becomes 0
 EXAMPLE = "expected one tree a line, such as (3 (2 very) (3 good)), with labels from 0 to 4"
-_TOKEN = re.compile(r"[()]|[^ \t\r()]+")  # a word of the Treebank may hold a no-break space
+_TOKEN = re.compile(r"[()]|[^ \t\r()]+")  # words of the Treebank can contain a no-break space
 _WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Sentences as words (sentence n, from 1 on, is `sentences[n − 1]`), every labelled phrase, and every pair."""
+    """Sentences as words (sentence n, from 1 on, is `sentences[n − 1]`), every labeled phrase, and every pair."""
 
     source: str
     sentences: tuple[tuple[str, ...], ...]
@@ -52,7 +52,7 @@ class Trees:
 
 
 def read_trees(path: Path | str) -> Trees:
-    """Read a file of trees. Anything that is no tree is an error that names the file and the line."""
+    """Read a file of trees. If a line is not a tree, the error names the file and the line."""
     path = Path(path)
     sentences: list[tuple[str, ...]] = []
     phrases: list[Phrase] = []
@@ -61,19 +61,19 @@ def read_trees(path: Path | str) -> Trees:
         if not line.strip():
             continue
         try:
-            words, found, joined = _parsed(line, len(sentences) + 1)
+            words, labeled, modified = _parsed(line, len(sentences) + 1)
         except ValueError as error:
             raise RnnlensError(f"{quoted(str(path))}, line {number}: {error}; {EXAMPLE}") from None
         sentences.append(words)
-        phrases += found
-        pairs += joined
+        phrases += labeled
+        pairs += modified
     if not sentences:
         raise RnnlensError(f"{quoted(str(path))} is empty: {EXAMPLE}")
     return Trees(path.name, tuple(sentences), tuple(phrases), tuple(pairs))
 
 
 def read_text(path: Path, what: str) -> str:
-    """The text of a file in UTF-8; `what` it should be is named where it cannot be read."""
+    """The text of a file in UTF-8. what: the expected content, for error messages."""
     try:
         data = read_ordinary(path)
     except OSError as error:
@@ -86,7 +86,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 class _Node:
-    """A node that is not closed yet: its label, where it starts, its word if it has one, its parts."""
+    """A node whose bracket is still open: its label, its first word, whether it has a word, and its parts."""
 
     def __init__(self, start: int) -> None:
         self.label: int | None = None
@@ -95,7 +95,7 @@ class _Node:
 
 
 def _parsed(line: str, sentence: int) -> tuple[tuple[str, ...], list[Phrase], list[Pair]]:
-    """One tree. Without recursion: trees may be of any depth."""
+    """The words, phrases and pairs of one tree. Without recursion, so that trees can have any depth."""
     words: list[str] = []
     phrases: list[Phrase] = []
     pairs: list[Pair] = []

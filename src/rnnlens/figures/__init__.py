@@ -1,7 +1,7 @@
-"""Figures: each function takes a result and returns a Plotly figure. Nothing here computes or shows.
+"""Figures: each function takes a result and returns a Plotly figure. No function computes a result or opens a window.
 
-Those of the toy study take their part of a run's `toy` results; those of real language take all of results.json's
-content, or an `Analysis`, and say what is missing. `catalogue` has all that a run's results give, by name.
+Figures of the toy study take one part of a run's `toy` results. All others take the content of results.json or an
+`Analysis`, and raise an error if a part is missing. `catalogue` lists all figures of a run's results by name.
 """
 
 from rnnlens.figures.agreement import agreement

@@ -1,11 +1,12 @@
-"""Strengths of words in a network against those in people's judgement."""
+"""Strengths of words in a network against those in people's judgment."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
-from rnnlens.figures.labels import Pixel, spread
+from rnnlens.figures.axes import padded
+from rnnlens.figures.labels import Pixel, pixel, spread
 from rnnlens.figures.stored import part
 from rnnlens.figures.style import BLUE, FAINT, INK, shown, styled
 
@@ -13,18 +14,21 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 NAMED = 60
-PANEL = (800.0, 470.0)  # its size in pixels, near enough to place names
+PANEL = (800.0, 470.0)  # approximate size in pixels, for placing the names
 FIRST = ("not", "never", "no", "hardly", "without", "less", "very", "extremely", "truly", "the")
 
 
 def agreement(results: Any, network: str | None = None) -> Figure:
-    """From `rnnlens.agreement(…).to_dict()`: a dot for each word that people have judged often enough, with its name
-    where there is room; the larger, the more phrases. network: by default the last, the consensus of several."""
+    """From `rnnlens.agreement(…).to_dict()`: a dot for each word that people judged in enough phrases. The size of a
+    dot grows with the number of phrases; names are written where they fit.
+
+    network: the name of the network; by default the last one, which is the consensus if there are several.
+    """
     import plotly.graph_objects as go
 
     needs = "`rnnlens.agreement(…).to_dict()` has it"
     name = network or list(part(results, "networks", needs=needs))[-1]
-    found = part(results, "networks", name, "strength", needs=needs)
+    correlations = part(results, "networks", name, "strength", needs=needs)
     rows = [row for row in part(results, "words", needs=needs) if name in row["strength"]]
     at = [(row["people"], row["strength"][name]) for row in rows]
     figure = go.Figure()
@@ -42,9 +46,8 @@ def agreement(results: Any, network: str | None = None) -> Figure:
         hoverinfo="text",
         customdata=[row["word"] for row in rows],
     )
-    view = [_range([point[i] for point in at]) for i in (0, 1)]
-    shares = [[(point[i] - view[i][0]) / (view[i][1] - view[i][0]) for i in (0, 1)] for point in at]
-    pixels: list[Pixel] = [(x * PANEL[0], y * PANEL[1]) for x, y in shares]
+    view = [padded([point[i] for point in at] or [-1.0, 1.0], 0.06) for i in (0, 1)]
+    pixels = [pixel(point, view, PANEL) for point in at]
     order = _order(rows, at)
     sizes = [(6.0 + 7 * len(rows[i]["word"]), 15.0) for i in order]
     for k, shift in spread([pixels[i] for i in order], sizes, pixels, PANEL, most=NAMED).items():
@@ -62,40 +65,35 @@ def agreement(results: Any, network: str | None = None) -> Figure:
             font={"size": 11, "color": INK},
             name=rows[i]["word"],
         )
-    least = next(iter(found))
+    least = next(iter(correlations))
     figure = styled(
         figure,
         f"How strongly words modify: people and {shown(name)}",
-        "strength in people's judgement",
+        "strength in people's judgment",
         "strength in the network",
-        f"{len(rows)} words that people have judged before at least {least} phrases. {_told(found[least])}<br>−1 takes "
-        "the valence of what follows away, −2 flips it, +1 doubles it. People's scale has ends: boosters stay near 0.",
+        f"{len(rows)} words that people have judged before at least {least} phrases. "
+        f"{_correlation_text(correlations[least])}<br>−1 removes the valence of the next words, "
+        "−2 reverses it, +1 doubles it. People's scale is bounded, so intensifiers stay near 0.",
         height=680,
     )
     figure.update_xaxes(range=view[0], zerolinecolor=FAINT, gridcolor="#edf2f7")
     return figure.update_yaxes(range=view[1], zerolinecolor=FAINT, gridcolor="#edf2f7")
 
 
-def _told(found: Any) -> str:
-    said = [
-        f"{found[split]['r']:.2f} on {split} sentences"
-        + (f" (at most {found[split]['ceiling']:.2f})" if found[split]["ceiling"] is not None else "")
+def _correlation_text(correlations: Any) -> str:
+    texts = [
+        f"{correlations[split]['r']:.2f} on {split} sentences"
+        + (f" (at most {correlations[split]['ceiling']:.2f})" if correlations[split]["ceiling"] is not None else "")
         for split in ("even", "all")
-        if found[split]["r"] is not None
+        if correlations[split]["r"] is not None
     ]
-    return f"r = {', '.join(said)}." if said else "Too few words for a correlation."
+    return f"r = {', '.join(texts)}." if texts else "Too few words for a correlation."
 
 
 def _order(rows: list[Any], at: list[Pixel]) -> list[int]:
-    """Well-known modifiers, then the words that lie furthest from the middle."""
+    """The order in which words are named: well-known modifiers, then the words furthest from the mean."""
     words = [row["word"] for row in rows]
     known = [words.index(word) for word in FIRST if word in words]
     middles = [sum(point[i] for point in at) / max(1, len(at)) for i in (0, 1)]
     far = sorted(range(len(at)), key=lambda i: -sum(abs(at[i][k] - middles[k]) for k in (0, 1)))
     return list(dict.fromkeys([*known, *far]))
-
-
-def _range(values: list[float]) -> list[float]:
-    low, high = min(values, default=-1.0), max(values, default=1.0)
-    margin = 0.06 * ((high - low) or 1.0)
-    return [low - margin, high + margin]

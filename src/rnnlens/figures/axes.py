@@ -1,4 +1,4 @@
-"""Axes of timescales, which may be 0 and may be endless."""
+"""Ranges of axes, and the axis of timescales, which can be 0 or infinite."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
+def padded(values: Sequence[float], margin: float) -> list[float]:
+    """The range of values, extended at both ends by a margin, given as a share of the range."""
+    low, high = min(values), max(values)
+    extra = margin * ((high - low) or 1.0)
+    return [low - extra, high + extra]
+
+
 class TimescaleAxis(NamedTuple):
-    """A logarithmic axis. It has neither 0 nor ∞, so each that occurs has a place of its own, beyond the others."""
+    """A logarithmic axis. It cannot show 0 and ∞, so they are drawn at `zero` and `endless`, at its ends."""
 
     edges: tuple[float, float]
     ticks: dict[float, str]
     zero: float
     endless: float
-    border: float | None  # before ∞
+    border: float | None  # where the part for ∞ begins
 
     @classmethod
     def of(cls, taus: Sequence[float | None]) -> TimescaleAxis:
@@ -31,11 +38,11 @@ class TimescaleAxis(NamedTuple):
         return self.endless if tau is None else tau or self.zero
 
     def share(self, x: float) -> float:
-        """How far along the axis a place is."""
+        """The position of a value along the axis, from 0 (left) to 1 (right)."""
         return math.log(x / self.edges[0]) / math.log(self.edges[1] / self.edges[0])
 
     def settings(self) -> dict[str, Any]:
-        """For `update_xaxes`."""
+        """Keyword arguments of `update_xaxes`."""
         return {
             "type": "log",
             "range": [math.log10(edge) for edge in self.edges],

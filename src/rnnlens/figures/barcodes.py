@@ -1,4 +1,4 @@
-"""Figs. 5 and 8, Supp. D: how a modifier, or a direction of the modifier subspace, changes what valence words do."""
+"""Figs. 5 and 8, Supp. D: how a modifier, or a component of the modifier subspace, changes valence words."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 WORDS = ("the", "extremely", "not")
-GAP = 0.06  # between positive and negative words, as a share of all
+GAP = 0.06  # between positive and negative words, as a share of their number
 
 
 def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
-    """Fig. 5, from `barcodes`: a row for each word, a point for each probe word after it, positive ones on the left,
-    negative ones on the right; short lines are the means of the two."""
+    """Fig. 5, from `barcodes`: a row for each word, and in it a point for each probe word that follows it. Positive
+    probe words are on the left, negative ones on the right; dashed lines are their means."""
     stored, probes = part(results, "barcodes"), probe_words(results)
     chosen = among(stored, words, WORDS, "barcode")
     figure = panels([""] * len(chosen), stacked=True, vertical_spacing=0.28 / max(2, len(chosen) + 1))
@@ -32,7 +32,7 @@ def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
             y=1,
             yref=f"y{row if row > 1 else ''} domain",
             yanchor="bottom",
-            text=f"<b>“{shown(word)}”</b>: {kind_said(stored[word])}",
+            text=f"<b>“{shown(word)}”</b>: {kind_text(stored[word])}",
             showarrow=False,
             font={"size": 14, "color": INK},
         )
@@ -41,11 +41,11 @@ def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
     figure.update_yaxes(title_text="change of the logit")
     figure = styled(
         figure,
-        "What a word does to the valence words after it",
+        "How a word changes the valence words after it",
         _sides(probes) if len(chosen) == 1 else "",
         "change of the logit",
         "A point is a valence word: how much more (above 0) or less it adds to the logit after the word than without "
-        "it.<br>Up on the left and down on the right stresses valence; the other way round weakens or flips it.",
+        "it.<br>Up on the left and down on the right: valence counts more. The reverse: it counts less or is reversed.",
         height=170 + 165 * len(chosen),
     )
     return figure.update_layout(
@@ -56,10 +56,10 @@ def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
 
 
 def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> Figure:
-    """Fig. 8 and Supp. D, from `component_barcodes`: the same for h* moved along each component of the modifier
-    subspace by a standard deviation of the modifiers.
+    """Fig. 8 and Supp. D, from `component_barcodes`: the barcode of each component of the modifier subspace. h* is
+    moved along the component by one standard deviation of the modifiers.
 
-    most: so many components at most. one_scale: all panels share it; else each has its own.
+    most: the largest number of components to show. one_scale: all panels share one scale; otherwise each has its own.
     """
     stored, probes = part(results, "component_barcodes"), probe_words(results)
     if not isinstance(most, int) or most < 1:
@@ -71,8 +71,8 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
     shares = part(results, "subspace", "explained_variance")
     rows = (len(stored) + 1) // 2
     titles = [
-        f"component {p} ({100 * share:.1f} % of variance): {signed(100 * found['share'], 0)} % of valence"
-        for p, (found, share) in enumerate(zip(stored, shares, strict=False), start=1)
+        f"component {p} ({100 * share:.1f} % of variance): {signed(100 * barcode['share'], 0)} % of valence"
+        for p, (barcode, share) in enumerate(zip(stored, shares, strict=False), start=1)
     ]
     figure = panels(
         titles,
@@ -83,10 +83,10 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
         horizontal_spacing=0.03 if one_scale else 0.08,
         vertical_spacing=0.3 / (rows + 1),
     )
-    for p, found in enumerate(stored):
+    for p, barcode in enumerate(stored):
         row, column = p // 2 + 1, p % 2 + 1
-        draw_barcode(figure, found, probes, look_of_component(p)[0], f"component {p + 1}", row, column, legend=p == 0)
-        _name_extremes(figure, found, probes, row, column)
+        draw_barcode(figure, barcode, probes, look_of_component(p)[0], f"component {p + 1}", row, column, legend=p == 0)
+        _name_extremes(figure, barcode, probes, row, column)
     same_scale(figure, stored, probes, room=1.35)
     if not one_scale:
         figure.update_yaxes(range=None, autorange=True)
@@ -100,7 +100,7 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
     figure.update_yaxes(title_text="change of the logit", col=1)
     figure = styled(
         figure,
-        "What each direction of the modifier subspace does to valence words",
+        "How each component of the modifier subspace changes valence words",
         _sides(probes, short=True) if rows == 1 else "",
         "change of the logit",
         "h* is moved along a component by one standard deviation of the modifiers; a point is a valence word, and how "
@@ -121,15 +121,15 @@ def probe_words(results: Any) -> tuple[list[str], list[str]]:
     return part(results, "probes", "positive"), part(results, "probes", "negative")
 
 
-def kind_said(found: Mapping[str, Any]) -> str:
-    """What a barcode is called, and by how much it changes valence."""
-    kind = "no clear modifier" if found["kind"] == "none" else found["kind"]
-    return f"{kind}, changes valence by {signed(100 * found['share'], 0)} %"
+def kind_text(barcode: Mapping[str, Any]) -> str:
+    """The kind of a word, and by how much it changes valence."""
+    kind = "no clear modifier" if barcode["kind"] == "none" else barcode["kind"]
+    return f"{kind}, changes valence by {signed(100 * barcode['share'], 0)} %"
 
 
 def draw_barcode(
     figure: Figure,
-    found: Mapping[str, Any],
+    barcode: Mapping[str, Any],
     probes: tuple[list[str], list[str]],
     look: Look,
     name: str,
@@ -137,7 +137,7 @@ def draw_barcode(
     column: int = 1,
     legend: bool | None = None,
 ) -> None:
-    """Points for all probe words, and the means of the positive and of the negative ones. name: markup."""
+    """Draw points for all probe words, and the means of the positive and of the negative ones. name: as markup."""
     legend = row == column == 1 if legend is None else legend
     places = _places(probes)
     guide(figure, (0, places[1][-1] + 1), (0, 0), column, {"color": GREY, "width": 1}, row)
@@ -146,21 +146,21 @@ def draw_barcode(
     ):
         figure.add_scatter(
             x=at,
-            y=list(found[side]),
+            y=list(barcode[side]),
             mode="markers",
             name=name,
             showlegend=False,
             marker={"symbol": symbol, "size": 6, "color": look.colour, "opacity": 0.75},
             hovertext=[
                 f"{name}, then “{shown(word)}” ({side})<br>changes the logit by {signed(value, 3)}"
-                for word, value in zip(words, found[side], strict=True)
+                for word, value in zip(words, barcode[side], strict=True)
             ],
             hoverinfo="text",
             customdata=list(words),
             row=row,
             col=column,
         )
-        mean = found[f"mean_{side}"]
+        mean = barcode[f"mean_{side}"]
         figure.add_scatter(
             x=[at[0], at[-1]],
             y=[mean, mean],
@@ -188,10 +188,10 @@ def draw_barcode(
 
 
 def same_scale(
-    figure: Figure, all_: Sequence[Mapping[str, Any]], probes: tuple[list[str], list[str]], room: float = 1.12
+    figure: Figure, drawn: Sequence[Mapping[str, Any]], probes: tuple[list[str], list[str]], room: float = 1.12
 ) -> None:
-    """One scale for all panels, 0 in the middle, so that what does nothing looks like nothing."""
-    reach = room * max(abs(value) for found in all_ for side in ("positive", "negative") for value in found[side])
+    """Give all panels one scale with 0 in the middle, so that small changes look small."""
+    reach = room * max(abs(value) for barcode in drawn for side in ("positive", "negative") for value in barcode[side])
     places = _places(probes)
     figure.update_yaxes(range=[-(reach or 1.0), reach or 1.0], zeroline=False, gridcolor="#edf2f7")
     figure.update_xaxes(
@@ -213,12 +213,12 @@ def _sides(probes: tuple[list[str], list[str]], short: bool = False) -> str:
 
 
 def _name_extremes(
-    figure: Figure, found: Mapping[str, Any], probes: tuple[list[str], list[str]], row: int, column: int
+    figure: Figure, barcode: Mapping[str, Any], probes: tuple[list[str], list[str]], row: int, column: int
 ) -> None:
-    """The word on each side that is changed most."""
+    """Name the positive and the negative word that are changed most."""
     for side, words, at in zip(("positive", "negative"), probes, _places(probes), strict=True):
-        i = max(range(len(words)), key=lambda i: abs(found[side][i]))
-        value = found[side][i]
+        i = max(range(len(words)), key=lambda i: abs(barcode[side][i]))
+        value = barcode[side][i]
         right = i > len(words) / 2
         figure.add_annotation(
             x=at[i],

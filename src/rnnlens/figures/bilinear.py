@@ -1,4 +1,4 @@
-"""§8: how much of the modifiers' effect a bilinear model with few terms explains."""
+"""§8: how much of the change of the input Jacobian a bilinear model with few terms explains."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 PAPER = (83, 96, 98)  # %, with 1, 2 and 3 terms
 _CURVES = {
-    "bound": ("at most possible with so many terms", GREY, "dot", "line-ew-open"),
+    "bound": ("upper bound with this many terms", GREY, "dot", "line-ew-open"),
     "explained_variance": ("words it was fitted to", COMPONENTS[0].colour, "solid", "circle"),
-    "held_out": ("words held out (fitted without them)", INK, "dash", "diamond-open"),
+    "held_out": ("held-out words (not used in the fit)", INK, "dash", "diamond-open"),
 }
 
 
 def bilinear(results: Any) -> Figure:
     """§8, from `bilinear`: the share of ‖ΔJ_inp‖² that the bilinear model explains with 1, 2, … terms, for the words
-    it was fitted to and for words it was not, below the bound of an SVD; on the right, if stored, for the words that
-    are the strongest by strength."""
-    found = part(results, "bilinear")
-    fits = {f"{found['n']:,} modifiers": found}
-    if "by_strength" in found:
-        few = found["by_strength"]
+    it was fitted to and for held-out words, below the bound given by an SVD; on the right, if stored, for the words
+    with the largest strengths."""
+    stored = part(results, "bilinear")
+    fits = {f"{stored['n']:,} modifiers": stored}
+    if "by_strength" in stored:
+        by_strength = stored["by_strength"]
         fits = {
-            f"{found['n']:,} words of largest ‖ΔJ<sub>inp</sub>‖": found,
-            f"{few['n']:,} words of largest strength": few,
+            f"{stored['n']:,} words of largest ‖ΔJ<sub>inp</sub>‖": stored,
+            f"{by_strength['n']:,} words of largest strength": by_strength,
         }
     figure = panels(list(fits), shared_yaxes=True, horizontal_spacing=0.04)
     lowest = 0.0
@@ -37,17 +37,17 @@ def bilinear(results: Any) -> Figure:
         lowest = min(lowest, *(100 * share for key in _CURVES for share in fit[key]))
         _curves(figure, fit, column)
     _paper(figure)
-    first = ", ".join(f"{100 * share:.0f}" for share in found["explained_variance"][:3])
+    first = ", ".join(f"{100 * share:.0f}" for share in stored["explained_variance"][:3])
     figure.update_xaxes(title_text="terms P", dtick=1, zeroline=False, showgrid=False)
     figure.update_yaxes(range=[1.05 * lowest, 104], zerolinecolor=FAINT, gridcolor="#edf2f7")
     figure = styled(
         figure,
-        "How much of what modifiers do a few bilinear terms explain",
+        "How much of the modifiers' effect a few bilinear terms explain",
         "terms P",
         "share of ‖ΔJ<sub>inp</sub>‖² explained (%)",
-        f"Each term is a direction of the state times a matrix that changes what all words do. Here 1, 2, 3 terms "
-        f"explain {first} %<br>over {found['n']:,} words. Where held-out words fall below the others, the model has "
-        "learnt single words, not a rule.",
+        f"Each term is a direction of the state times a matrix that changes the effect of all words. Here 1, 2, 3 "
+        f"terms explain {first} %<br>over {stored['n']:,} words. Where held-out words fall below the fitted ones, "
+        "the model has learned single words, not a rule.",
         height=520,
     )
     return legend_below(figure, -0.18, 290, 110)

@@ -1,4 +1,4 @@
-"""All figures that a run's results give, by name: the page and `rnnlens figures` take them from here."""
+"""All figures of a run's results by name; the page and `rnnlens figures` use this list."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ TOY: Mapping[str, Draw] = {  # of a run's `toy` results
 
 
 class Figures:
-    """Figures of some results by name, each drawn when called: `figures.barcodes()`."""
+    """The figures of a run's results by name; each is drawn when it is called: `figures.barcodes()`."""
 
     def __init__(self, results: Mapping[str, Any]):
         self._drawn = catalogue(results)
@@ -84,16 +84,16 @@ class Figures:
 
 
 def catalogue(results: Mapping[str, Any]) -> dict[str, Callable[[], Figure]]:
-    """Figures by name, drawn when called; one whose part of the results is missing says so then."""
-    found: dict[str, Callable[[], Figure]] = {}
+    """Functions by name that draw the figures. A function raises an error if its part of the results is missing."""
+    figures: dict[str, Callable[[], Figure]] = {}
     if "subspace" in results:
-        found |= {name: partial(draw, results) for name, draw in ANALYSIS.items()}
+        figures |= {name: partial(draw, results) for name, draw in ANALYSIS.items()}
     for name, draw in REPRODUCTION.items():
         if isinstance(results.get(name), Mapping) and results[name]:
-            found[name] = partial(draw, results)
+            figures[name] = partial(draw, results)
     if "claims" in results.get("toy", {}):
-        found |= {name: partial(draw, results["toy"]) for name, draw in TOY.items()}
-    return found
+        figures |= {name: partial(draw, results["toy"]) for name, draw in TOY.items()}
+    return figures
 
 
 def write_figures(
@@ -102,22 +102,22 @@ def write_figures(
     format: Literal["svg", "pdf", "png", "html"] = "svg",
     report: Callable[[str], None] = lambda name: None,
 ) -> tuple[list[Path], dict[str, str]]:
-    """Save every figure to `out/NAME.FORMAT`; returns the files, and why others could not be drawn, by name.
+    """Save every figure to `out/NAME.FORMAT`. Returns the files, and the reason for each figure not drawn.
 
-    report: called with each name before it is drawn.
+    report: called with each figure's name before it is drawn.
     """
-    found = catalogue(results)
-    if not found:
+    figures = catalogue(results)
+    if not figures:
         raise RnnlensError("these results have no figures yet: run `rnnlens analyze RUN` or `rnnlens toy` first")
-    for name in found:
+    for name in figures:
         check_output(Path(out) / f"{name}.{format}", "a figure", format)
     written, missing = [], {}
     with nullcontext() if format == "html" else shared_browser():
-        for name, draw in found.items():
+        for name, draw in figures.items():
             report(name)
             try:
                 figure = draw()
-            except RnnlensError as error:  # what needs a corpus, in a run analyzed without one
+            except RnnlensError as error:  # for example, it needs a corpus and the run was analyzed without one
                 missing[name] = str(error)
                 continue
             written.append(write_figure(figure, Path(out) / f"{name}.{format}"))

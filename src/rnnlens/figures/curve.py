@@ -1,4 +1,4 @@
-"""The line attractor's curve, in the colours of its readings."""
+"""The line attractor's curve, colored by its readings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rnnlens.common.display import signed
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-# Purple to green through grey: the colour-blind can tell them apart, and no trajectory has these colours.
+# Purple to green through gray: colorblind readers can distinguish them, and no trajectory has these colors.
 READINGS = ((0.0, "#762a83"), (0.25, "#af8dc3"), (0.5, "#c8c8c8"), (0.75, "#7fbf7b"), (1.0, "#1b7837"))
 
 
@@ -28,9 +28,9 @@ def curve(
     row: int = 1,
     col: int = 1,
 ) -> None:
-    """Draw a curve through (x, y) with a reading at each. Plotly gives a line one colour, so it is dots, close by.
+    """Draw a curve through points (x, y), each with a reading. A Plotly line has one color, so this draws dots.
 
-    reach: readings beyond are coloured alike. bar: with the bar that explains the colours, of a length (1: all).
+    reach: larger readings get the same color. bar: add a color bar. length: of the color bar, as a share of the height.
     """
     knots = [(*at, reading) for at, reading in zip(path, readings, strict=True)]
     between = max(1, dots // max(1, len(knots) - 1))

@@ -1,4 +1,4 @@
-"""§4: how long a modifier lasts, in its effect on the next valence word and in the state's distance from the line."""
+"""§4: how long a modifier acts, by its effect on the next valence word and by the state's distance from the line."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 def deflections(result: Mapping[str, Any]) -> Figure:
     """The second insight of §4, from a run's `toy.deflection`: effect (left) and distance (right) at every step after
-    each modifier, over blank inputs (solid) and over neutral words (dashed); grey is the distance without the modifier.
+    each modifier, over blank inputs (solid) and over neutral words (dashed); gray is the distance without a modifier.
 
-    Bars at the top are the scopes the language gives its modifiers.
+    Bars at the top are the scopes that the language defines for its modifiers.
     """
-    figure = panels(["what it does to the next valence word", "how far it holds the state off the line"])
-    steps = max((len(found["effect"]) for fills in result.values() for found in fills.values()), default=1)
+    figure = panels(["effect on the next valence word", "distance of the state from the line"])
+    steps = max((len(record["effect"]) for fills in result.values() for record in fills.values()), default=1)
     guide(figure, (-0.6, steps - 0.4), (1, 1), 1, {"color": GREY, "width": 1, "dash": "dot"})
     for place, (word, fills) in enumerate(result.items()):
         look = look_of(word, place)
-        for fill, found in fills.items():
+        for fill, record in fills.items():
             name = f"“{shown(word)}”, then {_fill(fill)}"
-            _curve(figure, found["effect"], name, look, fill, "share of the language's change", 1)
-            _curve(figure, found["distance"], name, look, fill, "distance from the line", 2, legend=False)
+            _curve(figure, record["effect"], name, look, fill, "share of the language's change", 1)
+            _curve(figure, record["distance"], name, look, fill, "distance from the line", 2, legend=False)
     for fill, control in _controls(result):
         _curve(figure, control, f"no modifier, {_fill(fill)}", PLAIN, fill, "distance from the line", 2)
     effects, distances = (
-        [x for fills in result.values() for found in fills.values() for x in found[key]]
+        [x for fills in result.values() for record in fills.values() for x in record[key]]
         for key in ("effect", "distance")
     )
     for column, values in ((1, [0.0, 1.0, *effects]), (2, [0.0, *distances])):
@@ -49,11 +49,11 @@ def deflections(result: Mapping[str, Any]) -> Figure:
     figure.update_yaxes(title_text="distance from the line (state space)", row=1, col=2)
     figure = styled(
         figure,
-        "How long a modifier lasts: its effect, and the state's distance from the line",
+        "How long a modifier acts: its effect, and the state's distance from the line",
         "words read since the modifier",
         "share of the language's change (1 = all)",
-        "Bars at the top: the words each modifier applies to by the language's rule. Both curves should stay up just "
-        "as long, and then fall.",
+        "Bars at the top: the words to which the language's rule applies each modifier. Both curves should stay high "
+        "for as long as the bar, and then fall.",
         height=520,
     )
     return figure.update_layout(margin={"t": 110, "b": 130}, legend={"y": -0.2, "yanchor": "top", "entrywidth": 200})
@@ -69,7 +69,7 @@ def _curve(
     column: int,
     legend: bool = True,
 ) -> None:
-    """One curve; the look is the modifier's, dash and hollow marks tell neutral words from blank inputs."""
+    """Draw one curve in the modifier's look; dashes and hollow marks show neutral words instead of blank inputs."""
     blank = fill == PAD_WORD
     figure.add_scatter(
         x=list(range(len(values))),
@@ -83,7 +83,9 @@ def _curve(
             "size": 8,
             "line": {"width": 2, "color": look.colour},
         },
-        hovertext=[f"{name}<br>{step} since the modifier<br>{what} {value:.3f}" for step, value in enumerate(values)],
+        hovertext=[
+            f"{name}<br>{step} words since the modifier<br>{what} {value:.3f}" for step, value in enumerate(values)
+        ],
         hoverinfo="text",
         showlegend=legend,
         legendrank=1 if blank else 2,
@@ -93,20 +95,20 @@ def _curve(
 
 
 def _controls(result: Mapping[str, Any]) -> list[tuple[str, Sequence[float]]]:
-    """Distances without a modifier, each once: all modifiers start from the same state."""
-    found: list[tuple[str, Sequence[float]]] = []
+    """Distances without a modifier, without repetitions: all modifiers start from the same state."""
+    controls: list[tuple[str, Sequence[float]]] = []
     for fills in result.values():
         for fill, record in fills.items():
-            if (fill, record["distance_without"]) not in found:
-                found.append((fill, record["distance_without"]))
-    return found
+            if (fill, record["distance_without"]) not in controls:
+                controls.append((fill, record["distance_without"]))
+    return controls
 
 
 def _scopes(figure: Figure, result: Mapping[str, Any], low: float, high: float, column: int) -> None:
-    """A bar for each modifier over the steps at which the language still applies it, above the curves."""
+    """Draw a bar above the curves for each modifier, over the steps at which the language applies it."""
     row = 0.075 * (high - low)
     for place, (word, fills) in enumerate(result.items()):
-        look, scope = look_of(word, place), max(found["scope"] for found in fills.values())
+        look, scope = look_of(word, place), max(record["scope"] for record in fills.values())
         y = high + (1.6 + 1.25 * (len(result) - 1 - place)) * row
         figure.add_shape(
             type="rect",

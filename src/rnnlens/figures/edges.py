@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.figures.axes import TimescaleAxis
-from rnnlens.figures.barcodes import draw_barcode, kind_said, probe_words, same_scale
+from rnnlens.figures.barcodes import draw_barcode, kind_text, probe_words, same_scale
+from rnnlens.figures.modes import value_text
 from rnnlens.figures.stored import part, perhaps, two_coordinates
 from rnnlens.figures.style import FAINT, GREY, INK, Look, guide, legend_below, look_of_kind, panels, shown, styled
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _BLANKS = "blank inputs since the word"
-# Up is positive, down is negative; filled and solid is the first of its side.
+# Triangles point up for words that raise the logit, down for others; the second word of each has an open triangle.
 _RISING = ((Look("#1b7837", "triangle-up"), "solid"), (Look("#1b7837", "triangle-up-open"), "dash"))
 _FALLING = ((Look("#762a83", "triangle-down"), "solid"), (Look("#762a83", "triangle-down-open"), "dash"))
 
@@ -24,14 +25,14 @@ _FALLING = ((Look("#762a83", "triangle-down"), "solid"), (Look("#762a83", "trian
 
 
 def beginning(results: Any) -> Figure:
-    """Fig. 9a, b, from `beginning`: the barcode of the initial state h0, and where h0 is in the modifier subspace and
-    goes under blank inputs, among the modifiers."""
-    found, probes = part(results, "beginning"), probe_words(results)
-    figure = panels(["what h<sub>0</sub> does to the first words", "h<sub>0</sub> in the modifier subspace"])
-    barcode = found["barcode"]
+    """Fig. 9a, b, from `beginning`: the barcode of the initial state h0, and the path of h0 under blank inputs in the
+    modifier subspace, with the modifiers for comparison."""
+    stored, probes = part(results, "beginning"), probe_words(results)
+    figure = panels(["effect of h<sub>0</sub> on the first words", "h<sub>0</sub> in the modifier subspace"])
+    barcode = stored["barcode"]
     draw_barcode(figure, barcode, probes, look_of_kind(barcode["kind"]), "h<sub>0</sub>")
     same_scale(figure, [barcode], probes)
-    _initial_path(figure, results, two_coordinates(found["path"]), found["distance"])
+    _initial_path(figure, results, two_coordinates(stored["path"]), stored["distance"])
     figure.update_xaxes(
         title_text=f"left: {len(probes[0])} positive words, right: {len(probes[1])} negative", row=1, col=1
     )
@@ -57,7 +58,7 @@ def beginning(results: Any) -> Figure:
         figure.layout.xaxis.title.text,
         "change of the logit",
         f"Left: how much more or less each valence word adds to the logit at h<sub>0</sub> than at h* "
-        f"({kind_said(barcode)}).<br>{_distances(found)}{_accuracy(found, 'h0_projected', _WITHOUT)}",
+        f"({kind_text(barcode)}).<br>{_distances(stored)}{_accuracy(stored, 'h0_projected', _WITHOUT)}",
         height=540,
     )
     return legend_below(figure, -0.19, 200, 110)
@@ -67,35 +68,35 @@ _WITHOUT = "Accuracy with h<sub>0</sub> moved out of the 2-D subspace"
 _PADDED = "Accuracy with 50 blank inputs appended"
 
 
-def _distances(found: Mapping[str, Any]) -> str:
-    first, last = found["distance"][0], found["distance"][-1]
-    return f"h<sub>0</sub> is {first:.2f} from the line, after {len(found['distance']) - 1} blank inputs {last:.2f}. "
+def _distances(stored: Mapping[str, Any]) -> str:
+    first, last = stored["distance"][0], stored["distance"][-1]
+    return f"h<sub>0</sub> is {first:.2f} from the line, after {len(stored['distance']) - 1} blank inputs {last:.2f}. "
 
 
-def _accuracy(found: Mapping[str, Any], key: str, what: str) -> str:
-    """The differences that are stored, by split."""
-    said = [
-        f"{signed(100 * found[split][key]['difference'])} points ({split})"
+def _accuracy(stored: Mapping[str, Any], key: str, what: str) -> str:
+    """The stored differences in accuracy, by split."""
+    differences = [
+        f"{signed(100 * stored[split][key]['difference'])} points ({split})"
         for split in ("test", "validation", "train")
-        if key in found.get(split, {})
+        if key in stored.get(split, {})
     ]
-    return f"{what}: {', '.join(said)}." if said else ""
+    return f"{what}: {', '.join(differences)}." if differences else ""
 
 
 def _initial_path(figure: Figure, results: Any, path: Sequence[tuple[float, float]], distance: Sequence[float]) -> None:
-    """The path under blank inputs; modifiers, if stored, show what is large there."""
-    modifiers = perhaps(results, "subspace")
-    if modifiers:
-        x, y = zip(*two_coordinates(modifiers["coordinates"]), strict=True)
+    """Draw the path of h0 under blank inputs and, for scale, the modifiers if they are stored."""
+    subspace = perhaps(results, "subspace")
+    if subspace:
+        x, y = zip(*two_coordinates(subspace["coordinates"]), strict=True)
         figure.add_scatter(
             x=x,
             y=y,
             mode="markers",
             name="modifiers, for comparison",
             marker={"size": 5, "color": FAINT},
-            hovertext=[f"“{shown(word)}”" for word in modifiers["words"]],
+            hovertext=[f"“{shown(word)}”" for word in subspace["words"]],
             hoverinfo="text",
-            customdata=list(modifiers["words"]),
+            customdata=list(subspace["words"]),
             row=1,
             col=2,
         )
@@ -129,16 +130,16 @@ def _initial_path(figure: Figure, results: Any, path: Sequence[tuple[float, floa
 
 
 def ending(results: Any) -> Figure:
-    """Fig. 9c, d, from `ending`: what single valence words do to the logit right away and later, and their effect at
-    once against the effect that stays, over all probe words."""
-    found = part(results, "ending")
+    """Fig. 9c, d, from `ending`: the effect of single valence words on the logit over time, and the lasting effect of
+    all probe words against their effect at once."""
+    stored = part(results, "ending")
     figure = panels(["a word's effect over time", "at once, and in the long run"])
-    examples = found.get("modes", found)
-    steps = len(found["transients"][0])
+    examples = stored.get("modes", stored)
+    steps = len(stored["transients"][0])
     guide(figure, (0, steps - 1), (0, 0), 1, {"color": GREY, "width": 1})
     for word, course, (look, dash) in _examples(examples["words"], examples["transients"]):
         _course(figure, word, course, look, dash, 1, 1)
-    _lasting(figure, found)
+    _lasting(figure, stored)
     figure.update_xaxes(title_text=_BLANKS, zeroline=False, row=1, col=1)
     figure.update_xaxes(title_text="effect on the logit at once", zerolinecolor=FAINT, row=1, col=2)
     figure.update_yaxes(title_text=f"effect {steps - 1} blank inputs later", zerolinecolor=FAINT, row=1, col=2)
@@ -148,9 +149,9 @@ def ending(results: Any) -> Figure:
         "The end of a document: effects of words that have not yet settled",
         _BLANKS,
         "effect on the logit",
-        "The effect is the logit with the word less that without it. Where it shrinks with time, words at the end of a "
-        f"review count more.<br>The median word keeps {100 * found['ratio_median']:.0f} % and settles within "
-        f"{found['settled_median']:.0f} inputs. {_accuracy(found, 'padded', _PADDED)}",
+        "The effect is the logit with the word minus the logit without it. Where it shrinks with time, words at the "
+        f"end of a review count more.<br>The median word keeps {100 * stored['ratio_median']:.0f} % and settles within "
+        f"{stored['settled_median']:.0f} inputs. {_accuracy(stored, 'padded', _PADDED)}",
         height=540,
     )
     return legend_below(figure, -0.19, 170, 110)
@@ -162,13 +163,14 @@ def _examples(
     like: Sequence[Sequence[float]] | None = None,
     most: int = 4,
 ) -> list[tuple[str, Sequence[float], tuple[Look, str]]]:
-    """Words with their courses and looks: up or down by what they (or those they are to look like) come to."""
-    found, seen = [], {True: 0, False: 0}
+    """Words with their effects over time and their looks. The sign of the last value of a course, or of its counterpart
+    in `like`, decides between up and down."""
+    examples, counts = [], {True: 0, False: 0}
     for word, course, shape in list(zip(words, courses, like or courses, strict=True))[:most]:
         rises = shape[-1] >= 0
-        found.append((word, course, (_RISING if rises else _FALLING)[seen[rises] % 2]))
-        seen[rises] += 1
-    return found
+        examples.append((word, course, (_RISING if rises else _FALLING)[counts[rises] % 2]))
+        counts[rises] += 1
+    return examples
 
 
 def _course(
@@ -200,12 +202,12 @@ def _course(
     )
 
 
-def _lasting(figure: Figure, found: Mapping[str, Any]) -> None:
-    first, last = ([course[i] for course in found["transients"]] for i in (0, -1))
+def _lasting(figure: Figure, stored: Mapping[str, Any]) -> None:
+    first, last = ([course[i] for course in stored["transients"]] for i in (0, -1))
     ends = (min([*first, 0.0]), max([*first, 0.0]))
     guide(figure, ends, ends, 2, {"color": GREY, "width": 1.5, "dash": "dot"})
-    figure.data[-1].update(showlegend=True, name="all of it stays")
-    slope = found["ratio_median"]
+    figure.data[-1].update(showlegend=True, name="100 % stay")
+    slope = stored["ratio_median"]
     guide(figure, ends, [slope * x for x in ends], 2, {"color": INK, "width": 1.5, "dash": "dash"})
     figure.data[-1].update(showlegend=True, name=f"{100 * slope:.0f} % stay (median)")
     for side, symbol, colour in (("raises", "triangle-up", "#1b7837"), ("lowers", "triangle-down", "#762a83")):
@@ -218,11 +220,11 @@ def _lasting(figure: Figure, found: Mapping[str, Any]) -> None:
             marker={"symbol": symbol, "size": 7, "color": colour, "opacity": 0.6},
             hoverinfo="text",
             hovertext=[
-                f"“{shown(found['words'][i])}”<br>at once {signed(first[i])}, later {signed(last[i])}<br>"
-                f"{100 * found['ratio'][i]:.0f} % stay"
+                f"“{shown(stored['words'][i])}”<br>at once {signed(first[i])}, later {signed(last[i])}<br>"
+                f"{100 * stored['ratio'][i]:.0f} % stay"
                 for i in rows
             ],
-            customdata=[found["words"][i] for i in rows],
+            customdata=[stored["words"][i] for i in rows],
             row=1,
             col=2,
         )
@@ -234,24 +236,24 @@ _STRONGEST = ((Look("#1b7837", "diamond"), "solid"), (Look("#5aae61", "square"),
 
 
 def ending_modes(results: Any) -> Figure:
-    """Supp. E, from `ending.modes`: which linear modes the effects of words pass through (a), the two strongest over
-    time (b), and the effects of some words with and without these two (c)."""
-    found = part(results, "ending", "modes")
-    n = len(found["strongest"])
+    """Supp. E, from `ending.modes`: how much each linear mode contributes to the effects of words (a), the two
+    strongest modes over time (b), and the effects of example words with and without these two (c)."""
+    stored = part(results, "ending", "modes")
+    n = len(stored["strongest"])
     strongest = {1: "the strongest, over time", 2: "the two strongest, over time"}.get(n, "no mode to show")
     figure = panels(
-        ["each mode's part in what a word does at once", strongest, "words, with these modes and without"],
+        ["each mode's part in a word's effect at once", strongest, "words, with and without these modes"],
         rows=2,
         cols=2,
         specs=[[{"colspan": 2}, None], [{}, {}]],
         vertical_spacing=0.2,
         horizontal_spacing=0.1,
     )
-    _modes(figure, found)
-    for course, tau, (look, dash) in zip(found["course"], found["strongest_timescales"], _STRONGEST, strict=False):
+    _modes(figure, stored)
+    for course, tau, (look, dash) in zip(stored["course"], stored["strongest_timescales"], _STRONGEST, strict=False):
         _course(figure, f"τ {tau}", course, look, dash, 2, 1, legend=False, name=_mode(tau))
     for kept, dash in (("transients", "solid"), ("without", "dot")):
-        for word, course, (look, _) in _examples(found["words"], found[kept], like=found["transients"]):
+        for word, course, (look, _) in _examples(stored["words"], stored[kept], like=stored["transients"]):
             name = f"“{shown(word)}”{'' if kept == 'transients' else ', without these modes'}"
             _course(figure, word, course, look, dash, 2, 2, legend=kept == "transients", name=name)
     figure.add_scatter(
@@ -269,39 +271,40 @@ def ending_modes(results: Any) -> Figure:
     figure.update_yaxes(rangemode="tozero", row=2, col=1)
     figure = styled(
         figure,
-        "The end of a document: linear modes through which effects of words fade",
+        "The end of a document: the linear modes through which the effects of words fade",
         "timescale τ of the mode (words, log scale)",
         "mean |effect on the logit|",
-        "Above: modes of the network linearised at h*; hollow ones are set aside (the one that integrates, and those "
-        "as fast as modifiers).<br>The paper's network has two that stand out, with τ of 19.57 and 6.63 words.",
+        "Above: modes of the network linearized at h*; hollow ones are set aside (the integration mode, and those as "
+        "fast as modifiers).<br>In the paper's network two modes stand out, with τ of 19.57 and 6.63 words.",
         height=800,
     )
     return legend_below(figure, -0.11, 170, 125)
 
 
-def _modes(figure: Figure, found: Mapping[str, Any]) -> None:
-    times = TimescaleAxis.of(found["timescales"])
-    x = [times.at(tau) for tau in found["timescales"]]
-    strongest = list(found["strongest"])
+def _modes(figure: Figure, stored: Mapping[str, Any]) -> None:
+    times = TimescaleAxis.of(stored["timescales"])
+    x = [times.at(tau) for tau in stored["timescales"]]
+    strongest = list(stored["strongest"])
     others = [i for i in range(len(x)) if i not in strongest]
     sets: list[tuple[str, list[int], Look, int]] = [
-        ("other modes", [i for i in others if found["eligible"][i]], Look(GREY, "circle"), 7),
-        ("modes set aside", [i for i in others if not found["eligible"][i]], Look(GREY, "circle-open"), 7),
+        ("other modes", [i for i in others if stored["eligible"][i]], Look(GREY, "circle"), 7),
+        ("modes set aside", [i for i in others if not stored["eligible"][i]], Look(GREY, "circle-open"), 7),
     ]
     sets += [
         (_mode(tau), [i], look, 12)
-        for i, tau, (look, _) in zip(strongest, found["strongest_timescales"], _STRONGEST, strict=False)
+        for i, tau, (look, _) in zip(strongest, stored["strongest_timescales"], _STRONGEST, strict=False)
     ]
     for name, rows, look, size in sets:
         figure.add_scatter(
             x=[x[i] for i in rows],
-            y=[found["change"][i] for i in rows],
+            y=[stored["change"][i] for i in rows],
             mode="markers",
             name=name,
             marker={"symbol": look.symbol, "color": look.colour, "size": size, "opacity": 0.85},
             hoverinfo="text",
             hovertext=[
-                f"{name}<br>λ = {_value(found['eigenvalues'][i])}<br>mean |effect| {found['change'][i]:.3f}"
+                f"{name}<br>λ = {value_text(stored['eigenvalues'][i], True, 3)}<br>"
+                f"mean |effect| {stored['change'][i]:.3f}"
                 for i in rows
             ],
             row=1,
@@ -315,8 +318,3 @@ def _modes(figure: Figure, found: Mapping[str, Any]) -> None:
 
 def _mode(tau: float) -> str:
     return f"mode of τ = {tau:.1f} words"
-
-
-def _value(value: Sequence[float]) -> str:
-    re, im = value
-    return f"{re:.3f}" if im == 0 else f"{re:.3f} ± {abs(im):.3f}i"

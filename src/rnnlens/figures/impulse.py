@@ -1,4 +1,4 @@
-"""Figs. 4 and 7: the way back to the line after one word, and how long it takes."""
+"""Figs. 4 and 7: how the state returns to the line after one word, and how long it takes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
-from rnnlens.figures.labels import Pixel, along, spread
+from rnnlens.figures.axes import padded
+from rnnlens.figures.labels import Pixel, along, pixel, spread
 from rnnlens.figures.stored import among, part, perhaps, two_coordinates
 from rnnlens.figures.style import (
     FAINT,
     GREY,
     KINDS,
     Look,
+    distinct_looks,
     guide,
     legend_below,
     look_of_component,
@@ -22,15 +24,14 @@ from rnnlens.figures.style import (
     panels,
     shown,
     styled,
-    told_apart,
 )
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 WORDS = ("extremely", "not")
-PATHS = 14  # so many modifiers are shown in the subspace
-PANEL = (365.0, 330.0)  # its size in pixels, near enough to place names
+PATHS = 14  # number of modifiers shown in the subspace
+PANEL = (365.0, 330.0)  # approximate size in pixels, for placing the names
 BINS = 24
 _BACK = "blank inputs since the word"
 
@@ -39,12 +40,12 @@ _BACK = "blank inputs since the word"
 
 
 def impulse(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
-    """Fig. 4, from `impulse`: after one word from h*, where the state goes under blank inputs, in the logit and the
-    first modifier component (left), and its distance from the line with an exponential fit (right)."""
+    """Fig. 4, from `impulse`: the path of the state under blank inputs after one word at h*, in the logit and the first
+    modifier component (left), and its distance from the line with an exponential fit (right)."""
     stored = part(results, "impulse")
     chosen = among(stored, words, WORDS, "impulse response")
-    figure = panels(["the way back", "distance from the line"])
-    looks = told_apart([look_of_kind(_kind(results, word)) for word in chosen])
+    figure = panels(["path of the state", "distance from the line"])
+    looks = distinct_looks([look_of_kind(_kind(results, word)) for word in chosen])
     ends = [x for word in chosen for x in stored[word]["logit"]]
     guide(figure, (min(ends), max(ends)), (0, 0), 1, {"color": GREY, "width": 1, "dash": "dot"})
     for word, (look, dash) in zip(chosen, looks, strict=True):
@@ -60,27 +61,27 @@ def impulse(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
     figure.update_yaxes(zeroline=True, zerolinecolor=FAINT, row=1, col=2)
     figure = styled(
         figure,
-        "What one word leaves behind, and how it fades",
+        "How the state returns to the line after one word",
         "logit (positive above 0)",
         "first modifier component (state space)",
-        "The word is read at h*, then there is no input. Large mark: right after the word. Left, dotted: where h* is "
-        "along the component.<br>Right: marks are the network, lines a·exp(−t/τ) + c. In the paper's network the way "
-        "back takes 5 to 10 words.",
+        "The word is read at h*, then come blank inputs. Large mark: right after the word. Left, dotted: h* along the "
+        "component.<br>Right: marks are the network, lines a·exp(−t/τ) + c. In the paper's network the return takes "
+        "5 to 10 words.",
         height=530,
     )
     return legend_below(figure, -0.19, 250, 110)
 
 
 def _kind(results: Any, word: str) -> str:
-    """What the word turned out to be, if its barcode is stored."""
+    """The kind of the word, if its barcode is stored."""
     return perhaps(results, "barcodes").get(word, {}).get("kind", "none")
 
 
-def _path(figure: Figure, word: str, found: Mapping[str, Any], kind: str, look: Look, dash: str) -> None:
-    y = [at[0] for at in found["coordinates"]]
+def _path(figure: Figure, word: str, response: Mapping[str, Any], kind: str, look: Look, dash: str) -> None:
+    y = [at[0] for at in response["coordinates"]]
     steps = len(y)
     figure.add_scatter(
-        x=list(found["logit"]),
+        x=list(response["logit"]),
         y=y,
         mode="lines+markers",
         name=f"“{shown(word)}”, {_article(kind)} here",
@@ -95,7 +96,7 @@ def _path(figure: Figure, word: str, found: Mapping[str, Any], kind: str, look: 
         },
         hovertext=[
             f"“{shown(word)}”, {_since(t)}<br>logit {signed(x)}<br>component 1: {signed(value)}"
-            for t, (x, value) in enumerate(zip(found["logit"], y, strict=True))
+            for t, (x, value) in enumerate(zip(response["logit"], y, strict=True))
         ],
         hoverinfo="text",
         customdata=[word] * steps,
@@ -104,23 +105,23 @@ def _path(figure: Figure, word: str, found: Mapping[str, Any], kind: str, look: 
     )
 
 
-def _distance(figure: Figure, word: str, found: Mapping[str, Any], look: Look, dash: str) -> None:
-    steps = list(range(len(found["distance"])))
+def _distance(figure: Figure, word: str, response: Mapping[str, Any], look: Look, dash: str) -> None:
+    steps = list(range(len(response["distance"])))
     figure.add_scatter(
         x=steps,
-        y=list(found["distance"]),
+        y=list(response["distance"]),
         mode="markers",
         name=f"“{shown(word)}”",
         legendgroup=word,
         showlegend=False,
         marker={"symbol": look.symbol, "size": 8, "color": look.colour, "opacity": 0.8},
-        hovertext=[f"“{shown(word)}”, {_since(t)}<br>distance {d:.3f}" for t, d in enumerate(found["distance"])],
+        hovertext=[f"“{shown(word)}”, {_since(t)}<br>distance {d:.3f}" for t, d in enumerate(response["distance"])],
         hoverinfo="text",
         customdata=[word] * len(steps),
         row=1,
         col=2,
     )
-    if found["fit"] is None:
+    if response["fit"] is None:
         name = f"“{shown(word)}”: no exponential decay"
         figure.add_scatter(
             x=[None],
@@ -135,9 +136,9 @@ def _distance(figure: Figure, word: str, found: Mapping[str, Any], look: Look, d
         return
     figure.add_scatter(
         x=steps,
-        y=list(found["fit"]),
+        y=list(response["fit"]),
         mode="lines",
-        name=f"fit: τ = {found['tau']:.1f} words (R² {found['r2']:.2f})",
+        name=f"fit: τ = {response['tau']:.1f} words (R² {response['r2']:.2f})",
         legendgroup=word,
         line={"color": look.colour, "width": 2, "dash": dash},
         hoverinfo="name",
@@ -158,14 +159,14 @@ def _article(kind: str) -> str:
 
 
 def timescales(results: Any) -> Figure:
-    """Fig. 7, from `impulse` and `timescales`: paths of some modifiers in the first two modifier components, and how
-    many modifiers decay how fast along each component."""
-    found, stored = part(results, "timescales"), part(results, "impulse")
-    figure = panels(["some modifiers on their way back", f"how long {len(found['tau']):,} modifiers last"])
-    _paths(figure, results, stored)
-    edges = _edges([tau for row in found["tau"] for tau in row if tau])
-    for p in range(len(found["mean"])):
-        _times(figure, found, p, edges)
+    """Fig. 7, from `impulse` and `timescales`: paths of the largest modifiers in the first two modifier components, and
+    a histogram of the timescales of all modifiers along each component."""
+    stored, impulses = part(results, "timescales"), part(results, "impulse")
+    figure = panels(["return paths of the largest modifiers", f"how long {len(stored['tau']):,} modifiers act"])
+    _paths(figure, results, impulses)
+    edges = _edges([tau for row in stored["tau"] for tau in row if tau])
+    for p in range(len(stored["mean"])):
+        _times(figure, stored, p, edges)
     figure.update_xaxes(
         title_text="timescale τ of the decay (words, log scale)",
         type="log",
@@ -182,7 +183,7 @@ def timescales(results: Any) -> Figure:
         "How fast modifiers fade, along each component of their subspace",
         "modifier component 1",
         "modifier component 2",
-        "Left: from right after the word (mark) back under blank inputs; the cross is h*. Right: timescales of "
+        "Left: the path under blank inputs, from right after the word (mark); the cross is h*. Right: timescales of "
         "exponentials fitted to the coordinates,<br>with their means (vertical lines). The paper's network has means "
         "of 2.6 and 4.3 words along its first two components.",
         height=560,
@@ -190,8 +191,8 @@ def timescales(results: Any) -> Figure:
     return legend_below(figure, -0.19, 300, 130)
 
 
-def _paths(figure: Figure, results: Any, stored: Mapping[str, Any]) -> None:
-    paths = {word: two_coordinates(found["coordinates"]) for word, found in stored.items()}
+def _paths(figure: Figure, results: Any, impulses: Mapping[str, Any]) -> None:
+    paths = {word: two_coordinates(response["coordinates"]) for word, response in impulses.items()}
     chosen = sorted(paths, key=lambda word: -math.hypot(*paths[word][0]))[:PATHS]
     kinds = {word: _kind(results, word) for word in chosen}
     for word in chosen:
@@ -242,14 +243,16 @@ def _paths(figure: Figure, results: Any, stored: Mapping[str, Any]) -> None:
             row=1,
             col=1,
         )
-    view = [_room([at[i] for word in chosen for at in paths[word]]) for i in (0, 1)]
+    _name_paths(figure, {word: paths[word] for word in chosen}, kinds)
 
-    def pixel(at: Sequence[float]) -> Pixel:
-        x, y = ((at[i] - view[i][0]) / (view[i][1] - view[i][0]) * PANEL[i] for i in (0, 1))
-        return x, y
 
-    taken = [point for word in chosen for point in along([pixel(at) for at in paths[word]])]
-    starts = [pixel(paths[word][0]) for word in chosen]
+def _name_paths(figure: Figure, paths: Mapping[str, Sequence[Pixel]], kinds: Mapping[str, str]) -> None:
+    """Write each word beside the start of its path."""
+    view = [padded([0.0, *(at[i] for path in paths.values() for at in path)], 0.1) for i in (0, 1)]
+    pixels = {word: [pixel(at, view, PANEL) for at in path] for word, path in paths.items()}
+    taken = [point for path in pixels.values() for point in along(path)]
+    starts = [path[0] for path in pixels.values()]
+    chosen = list(paths)
     sizes = [(8.0 + 6.5 * len(word), 15.0) for word in chosen]
     for i, shift in spread(starts, sizes, taken, PANEL).items():
         at = paths[chosen[i]][0]
@@ -274,34 +277,28 @@ def _paths(figure: Figure, results: Any, stored: Mapping[str, Any]) -> None:
     figure.update_yaxes(range=view[1], zerolinecolor=FAINT, row=1, col=1)
 
 
-def _room(values: Sequence[float]) -> list[float]:
-    low, high = min([*values, 0.0]), max([*values, 0.0])
-    room = 0.1 * ((high - low) or 1.0)
-    return [low - room, high + room]
-
-
 def _edges(taus: Sequence[float]) -> list[float]:
-    """Of bins that are even in the logarithm and hold all."""
+    """The edges of bins of equal logarithmic width that contain all values."""
     low, high = (math.log(edge(taus, default=1.0)) for edge in (min, max))
     low, high = low - 0.05, high + 0.05
     return [math.exp(low + (high - low) * k / BINS) for k in range(BINS + 1)]
 
 
-def _times(figure: Figure, found: Mapping[str, Any], p: int, edges: Sequence[float]) -> None:
-    """A stepped outline of a component's timescales, and their mean."""
+def _times(figure: Figure, stored: Mapping[str, Any], p: int, edges: Sequence[float]) -> None:
+    """Draw the histogram of a component's timescales as an outline, and their mean."""
     look, dash = look_of_component(p)
-    taus = [row[p] for row in found["tau"] if row[p] is not None]
+    taus = [row[p] for row in stored["tau"] if row[p] is not None]
     counts = [sum(a <= tau < b for tau in taus) for a, b in pairwise(edges)]
-    mean = found["mean"][p]
-    said = (
-        "none decays" if mean is None else f"mean {mean:.1f}, {found['decaying'][p]:,} of {len(found['tau']):,} decay"
+    mean = stored["mean"][p]
+    decay = (
+        "none decays" if mean is None else f"mean {mean:.1f}, {stored['decaying'][p]:,} of {len(stored['tau']):,} decay"
     )
     common: dict[str, Any] = {"legendgroup": f"component {p}", "row": 1, "col": 2}
     figure.add_scatter(
         x=list(edges),
         y=[*counts, 0],
         mode="lines",
-        name=f"component {p + 1}: {said}",
+        name=f"component {p + 1}: {decay}",
         line={"shape": "hv", "color": look.colour, "width": 2, "dash": dash},
         hoverinfo="text",
         hovertext=[

@@ -1,4 +1,4 @@
-"""Fig. 1a: the line attractor, the states that reviews visit, and the probe reviews on their way."""
+"""Fig. 1a: the line attractor, the states that reviews visit, and the paths of the probe reviews."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
+from rnnlens.figures.axes import padded
 from rnnlens.figures.curve import curve
 from rnnlens.figures.probes import look_of_review, sentence
 from rnnlens.figures.stored import part, perhaps
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
 
 def line_attractor(results: Any) -> Figure:
     """Fig. 1a, from `state_space` and `line_attractor`: slow points, the curve through them, visited states and the
-    probe reviews, in the first two principal components of the visited states; on the right, nearer the reviews."""
+    probe reviews, in the first two principal components of the visited states; on the right, zoomed to the reviews."""
     space, line = part(results, "state_space"), part(results, "line_attractor")
-    figure = panels(["all of it", "nearer the probe reviews"], horizontal_spacing=0.11)
+    figure = panels(["all states", "zoomed to the probe reviews"], horizontal_spacing=0.11)
     reach = max(1, math.ceil(max(abs(edge) for edge in line["range"])))
     name = "curve through the slow points" if line["is_line"] else "curve (these slow points are no line)"
     path = [(at[0], at[1]) for at in space["line"]["path"]]
     for column in (1, 2):
         _states(figure, space["visited"], "states visited while reading", {"size": 4, "color": FAINT}, column)
         curve(figure, path, space["line"]["logits"], reach, bar=column == 1, length=1, name=name, col=column)
-        searched = {"symbol": "cross-thin", "size": 5, "opacity": 0.5, "line": {"width": 1, "color": INK}}
-        _states(figure, space["slow_points"], _searched(results), searched, column)
-        for review, found in space["reviews"].items():
-            _review(figure, review, found, column)
+        cross = {"symbol": "cross-thin", "size": 5, "opacity": 0.5, "line": {"width": 1, "color": INK}}
+        _states(figure, space["slow_points"], _slow_points_name(results), cross, column)
+        for review, record in space["reviews"].items():
+            _review(figure, review, record, column)
         _place(figure, space["h0"], "h<sub>0</sub>, where reviews start", "circle", column)
         _place(figure, space["h_star"], "h*, where effects are measured", "x-thin", column)
     names = [f"PC{i + 1} ({100 * share:.0f} % of variance)" for i, share in enumerate(space["variance"][:2])]
@@ -38,22 +39,22 @@ def line_attractor(results: Any) -> Figure:
         figure.update_xaxes(title_text=names[0], zeroline=False, row=1, col=column)
         figure.update_yaxes(title_text=names[1], zeroline=False, row=1, col=column)
     figure.update_xaxes(range=_view(space, 0), row=1, col=2).update_yaxes(range=_view(space, 1), row=1, col=2)
-    title = "Where reviews move the state, and the line of slow points beneath"
+    title = "Where reviews move the state, and the line of slow points"
     if not line["is_line"]:
         title = "Where reviews move the state: the slow points of this network are not a line"
     figure = legend_below(
-        styled(figure, title, names[0], names[1], _said(line), height=600), -0.19, 200, 115, sizes="constant"
+        styled(figure, title, names[0], names[1], _subtitle(line), height=600), -0.19, 200, 115, sizes="constant"
     )
     return figure.update_layout(margin={"r": 85})
 
 
-def _said(line: Mapping[str, Any]) -> str:
+def _subtitle(line: Mapping[str, Any]) -> str:
     curved, straight = 100 * line["explained_variance"], 100 * line["pc1_variance"]
     low, high = (signed(edge, 1) for edge in line["range"])
     text = (
-        f"Of the slow points' variance the curve explains {curved:.1f} %, a straight line {straight:.1f} %. Readings "
+        f"The curve explains {curved:.1f} % of the slow points' variance, a straight line {straight:.1f} %. Readings "
         f"(logits) run from {low} to {high} along it.<br>Small marks are words, the large one is the end of the "
-        "review. Seen in the first two principal components (PC) of visited states."
+        "review. Axes: the first two principal components (PC) of the visited states."
     )
     if line["is_line"] and line["range"][0] <= 0 <= line["range"][1]:
         return text
@@ -61,36 +62,36 @@ def _said(line: Mapping[str, Any]) -> str:
         return (
             f"<b>The curve does not reach a logit of 0: h*, the slow point nearest to it, is at its end.</b><br>{text}"
         )
-    return f"<b>Less than nine tenths: no line attractor was found, the curve only guides the eye.</b><br>{text}"
+    return f"<b>Less than 90 %: no line attractor was found; the curve is only a guide to the eye.</b><br>{text}"
 
 
-def _searched(results: Any) -> str:
-    """What the slow points are called: some of the searches for them may have ended elsewhere."""
-    found = perhaps(results, "fixed_points") or {"n": 1, "of": 1}
-    share = 100 * found["n"] / found["of"]
+def _slow_points_name(results: Any) -> str:
+    """The legend entry of the slow points, with the share of searches that ended at one if it is below 100 %."""
+    counts = perhaps(results, "fixed_points") or {"n": 1, "of": 1}
+    share = 100 * counts["n"] / counts["of"]
     return "slow points" if share == 100 else f"slow points ({share:.0f} % of the searches)"
 
 
-def _states(figure: Figure, found: Mapping[str, Any], name: str, marker: Mapping[str, Any], column: int) -> None:
+def _states(figure: Figure, states: Mapping[str, Any], name: str, marker: Mapping[str, Any], column: int) -> None:
     figure.add_scatter(
-        x=[at[0] for at in found["at"]],
-        y=[at[1] for at in found["at"]],
+        x=[at[0] for at in states["at"]],
+        y=[at[1] for at in states["at"]],
         mode="markers",
         name=name,
         legendgroup=name,
         showlegend=column == 1,
         marker=dict(marker),
         hoverinfo="text",
-        hovertext=[f"{name}<br>reading {signed(value)}" for value in found["logits"]],
+        hovertext=[f"{name}<br>reading {signed(value)}" for value in states["logits"]],
         row=1,
         col=column,
     )
 
 
-def _review(figure: Figure, review: str, found: Mapping[str, Any], column: int) -> None:
+def _review(figure: Figure, review: str, record: Mapping[str, Any], column: int) -> None:
     look, dash = look_of_review(review)
-    words = ["the start", *(f"word {i}, “{shown(word)}”" for i, word in enumerate(found["words"], start=1))]
-    x, y = [at[0] for at in found["path"]], [at[1] for at in found["path"]]
+    words = ["the start", *(f"word {i}, “{shown(word)}”" for i, word in enumerate(record["words"], start=1))]
+    x, y = [at[0] for at in record["path"]], [at[1] for at in record["path"]]
     figure.add_scatter(
         x=x,
         y=y,
@@ -107,11 +108,11 @@ def _review(figure: Figure, review: str, found: Mapping[str, Any], column: int) 
             "line": {"width": 1, "color": "white"},
         },
         hovertext=[
-            f"{shown(review)}: “{sentence(found['words'])}”<br>{word}<br>reading {signed(value)}"
-            for word, value in zip(words, found["logits"], strict=True)
+            f"{shown(review)}: “{sentence(record['words'])}”<br>{word}<br>reading {signed(value)}"
+            for word, value in zip(words, record["logits"], strict=True)
         ],
         hoverinfo="text",
-        customdata=["", *found["words"]],
+        customdata=["", *record["words"]],
         row=1,
         col=column,
     )
@@ -134,8 +135,5 @@ def _place(figure: Figure, at: Sequence[float], name: str, symbol: str, column: 
 
 
 def _view(space: Mapping[str, Any], component: int) -> list[float]:
-    """The range of a component that holds the reviews."""
-    values = [at[component] for found in space["reviews"].values() for at in found["path"]]
-    low, high = min(values), max(values)
-    room = 0.1 * ((high - low) or 1.0)
-    return [low - room, high + room]
+    """The range of a component that includes all reviews."""
+    return padded([at[component] for record in space["reviews"].values() for at in record["path"]], 0.1)

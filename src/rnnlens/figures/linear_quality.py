@@ -1,4 +1,4 @@
-"""Supp. A.3: what each word does after each modifier, in full and by the linear expansion."""
+"""Supp. A.3: the effect of each word after each modifier, by the full update and by the linear expansion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 GAP = 0.7  # between contexts, in rows
-APART = 0.17  # half of what lies between the two lines of a row
+APART = 0.17  # half the distance between the two lines of a row
 
 
 def linear_quality(result: Mapping[str, Any]) -> Figure:
@@ -33,12 +33,12 @@ def linear_quality(result: Mapping[str, Any]) -> Figure:
         ]
         for key, offset, dash in (("full", -APART, "solid"), ("linear", APART, "dot")):
             _stems(figure, result[key][i], [y + offset for y in at], look, dash, hover)
-    for name, dash in (("full update", "solid"), ("linear expansion", "dot")):  # whatever the colour
+    for name, dash in (("full update", "solid"), ("linear expansion", "dot")):  # in any color
         figure.add_scatter(x=[None], y=[None], mode="lines+markers", name=name, **_drawn(Look(INK, "circle"), dash))
     figure.add_vline(x=0, line={"color": "#4a5568", "width": 1})
     figure = styled(
         figure,
-        "What a word adds to the reading, and what the linear expansion says it adds",
+        "What a word adds to the reading, by the full update and by the linear expansion",
         "effect on the reading (logit)",
         "",
         f"Agreement 1 − Σ|linear − full| / Σ|full|: <b>{result['agreement']:.3f}</b> (1 is exact). "
@@ -63,7 +63,7 @@ def linear_quality(result: Mapping[str, Any]) -> Figure:
 
 
 def _stems(figure: Figure, effects: list[float], at: list[float], look: Look, dash: str, hover: list[str]) -> None:
-    """Lines from 0 to each effect, with a mark at its end."""
+    """Draw a line from 0 to each effect, with a mark at its end."""
     drawn = _drawn(look, dash)
     figure.add_scatter(
         x=[x for effect in effects for x in (0, effect, None)],
@@ -98,6 +98,6 @@ def _drawn(look: Look, dash: str) -> dict[str, Any]:
 
 
 def _look(result: Mapping[str, Any], context: str) -> Look:
-    """That of the modifier the context starts with; the empty one is on the line."""
+    """The look of the modifier that the context starts with; the empty context has the plain look."""
     modifiers = list(dict.fromkeys(c.split()[0] for c in result["contexts"] if c))
     return look_of(context.split()[0], modifiers.index(context.split()[0])) if context else PLAIN

@@ -1,4 +1,4 @@
-"""What is left of a modifier when linear modes are removed (Supp. A.4)."""
+"""Supp. A.4: how much of a modifier's effect remains when linear modes are removed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-FEW = 0.2  # with no more than this left, four fifths of an effect are destroyed
+FEW = 0.2  # of an effect: a guide is drawn where only this share remains
 
 
 def mode_removal(result: Mapping[str, Any], what: str = "state", kind: str = "orthogonal") -> Figure:
-    """What is left of a modifier's effect as modes are removed (Supp. A.4, §4), from a run's `toy.mode_removal`.
+    """How much of a modifier's effect remains as modes are removed (Supp. A.4, §4), from a run's `toy.mode_removal`.
 
-    what, kind: the stored variant: modes taken out of the state or of the word's input, biorthogonally or orthogonally.
-    In colour the paper's order (solid) and the greedy one (dashed); the controls are random units (grey, with the
-    middle half of the draws) and the modes of rotated copies of the network, chosen greedily too (black, dotted).
+    what: where modes are removed, `state` or `input` (of the valence word). kind: `orthogonal` or `biorthogonal`.
+    Colored: the paper's order (solid) and the greedy order (dashed). Controls: random units (gray, with the middle half
+    of the draws) and modes of rotated copies of the network in greedy order (black, dotted).
     """
-    figure = panels([_phrase(word, found) for word, found in result.items()])
+    figure = panels([_phrase(word, removals) for word, removals in result.items()])
     top = 1.12
-    for column, (word, found) in enumerate(result.items(), start=1):
-        single, greedy = (_variant(found, what, kind, order) for order in ("single", "greedy"))
+    for column, (word, removals) in enumerate(result.items(), start=1):
+        single, greedy = (_variant(removals, what, kind, order) for order in ("single", "greedy"))
         top = max(top, *(1.05 * left for removal in (single, greedy) for left in removal["remaining"]))
         top = max(top, *(1.05 * left for left in _quartile(single["random_remaining"], 3)))
         guide(figure, (0, len(single["units"])), (FEW, FEW), column, _LEGEND[_DESTROYED]["line"])
@@ -56,9 +56,9 @@ def mode_removal(result: Mapping[str, Any], what: str = "state", kind: str = "or
         figure,
         "How many modes carry a modifier",
         "units removed",
-        "share of its effect that is left",
-        f"Modes are taken out of {_WHAT.get(what, what)} ({kind} removal); a unit is a real mode or a conjugate pair. "
-        "1: the modifier<br>acts as ever, 0: the words act as if it had not been there.",
+        "share of its effect that remains",
+        f"Modes are removed from {_WHAT.get(what, what)} ({kind} removal); a unit is a real mode or a conjugate pair. "
+        "1: the modifier<br>acts as without removal, 0: the words act as if there were no modifier.",
         height=560,
     )
     return room(figure).update_layout(legend={"entrywidth": 340}, margin={"b": 125})
@@ -69,11 +69,11 @@ _DESTROYED = f"{100 * (1 - FEW):.0f} % of the effect destroyed"
 _BAND = "rgba(113,128,150,0.25)"
 
 
-_LEGEND: dict[str, dict[str, Any]] = {  # colours are the modifiers', so that the legend has none
-    "units that alone change most, first (the paper's order)": {
+_LEGEND: dict[str, dict[str, Any]] = {  # without colors, which stand for the modifiers
+    "first the units that change most when removed alone (the paper's order)": {
         "mode": "lines+markers", "line": {"color": INK, "width": 2.5}, "marker": {"symbol": "circle", "size": 9},
     },
-    "each next the unit that leaves least (greedy)": {
+    "each time the unit whose removal leaves least (greedy)": {
         "mode": "lines+markers", "line": {"color": INK, "width": 2.5, "dash": "dash"},
         "marker": {"symbol": "diamond", "size": 9},
     },
@@ -88,14 +88,14 @@ _LEGEND: dict[str, dict[str, Any]] = {  # colours are the modifiers', so that th
 }  # fmt: skip
 
 
-def _phrase(word: str, found: Mapping[str, Any]) -> str:
-    neutral = found["neutral"]
+def _phrase(word: str, removals: Mapping[str, Any]) -> str:
+    neutral = removals["neutral"]
     between = f" {neutral} neutral word{'s' if neutral > 1 else ''}," if neutral else ""
     return f"“{shown(word)}”,{between} then a valence word"
 
 
 def _control(figure: Figure, units: Sequence[Sequence[float]], rotated: Sequence[Sequence[float]], column: int) -> None:
-    """Medians of what random removals leave, and the middle half of the random units."""
+    """Draw the medians of both controls, and the middle half of the random units."""
     steps = list(range(len(units[0])))
     band = [_quartile(units, 1), _quartile(units, 3)]
     figure.add_scatter(
@@ -136,16 +136,16 @@ def _quartile(draws: Sequence[Sequence[float]], which: int) -> list[float]:
     ]
 
 
-def _variant(found: Mapping[str, Any], what: str, kind: str, order: str) -> Mapping[str, Any]:
+def _variant(removals: Mapping[str, Any], what: str, kind: str, order: str) -> Mapping[str, Any]:
     name = f"{what}_{kind}_{order}"
-    if name not in found:
-        stored = ", ".join(key for key, value in found.items() if isinstance(value, Mapping))
+    if name not in removals:
+        stored = ", ".join(key for key, value in removals.items() if isinstance(value, Mapping))
         raise RnnlensError(f"no mode removal {quoted(name)} is stored: expected one of {stored}")
-    return found[name]
+    return removals[name]
 
 
 def _removed(removal: Mapping[str, Any]) -> list[str]:
-    """What is said of each step: which unit went last, and what is left."""
+    """The hover text of each step: the unit removed last, and the share of the effect that remains."""
     last = ["nothing removed"]
     for k, (unit, value) in enumerate(zip(removal["units"], removal["eigenvalues"], strict=True), start=1):
         last.append(f"{k} removed, last {unit_name(unit)}<br>λ = {value_text(value, len(unit) > 1, 3)}")

@@ -1,4 +1,4 @@
-"""Fig. 3: how much words change what other words do."""
+"""Fig. 3: how much words change the effect of other words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 MARKED = ("not", "never", "hardly", "very", "extremely", "definitely", "the", "movie")
-STRONGEST = 3  # so many of the strongest are named too
-WIDTH = 790.0  # of the panel, in pixels, near enough to place words
+STRONGEST = 3  # number of strongest words that are also named
+WIDTH = 790.0  # of the panel in pixels, approximately, for placing words
 STEP = 0.065  # from one level of words to the next, as a share of the histogram's height
 _MEASURES = {
     "norm": "change of the input Jacobian by the word, ‖J<sub>inp</sub>(h<sub>mod</sub>) − J<sub>inp</sub>(h*)‖"
@@ -28,38 +28,40 @@ _BY = {
     "strength": "strength",
 }
 _NOTES = {
-    "norm": "Words with a valence of their own can change much too: they move the state along the line.",
-    "strength": "At 1 the next word counts twice, or not at all. Strongest: those whose strength is most certain.",
+    "norm": "Valence words can have large norms too: they move the state along the line.",
+    "strength": "At 1 the next word counts twice, or not at all. "
+    "Strongest: those whose strength ± 2 errors stays furthest from 0.",
 }
 
 
 def modifiers(results: Any, measure: str = "norm") -> Figure:
-    """Fig. 3, from `modifiers`: how many words change the input Jacobian by how much, with some words marked.
+    """Fig. 3, from `modifiers`: a histogram of how much words change the input Jacobian, with well-known and the
+    strongest words named.
 
     measure: norm (the paper's), or strength, by which modifiers are chosen.
     """
     import plotly.graph_objects as go
 
-    found = part(results, "modifiers")
-    stored = part(results, "modifiers", "histograms")
-    if measure not in stored:
-        raise RnnlensError(f"measure is {quoted(measure)}: expected one of {', '.join(stored)}")
-    edges, counts = _cropped(stored[measure]["edges"], stored[measure]["counts"])
+    stored = part(results, "modifiers")
+    histograms = part(results, "modifiers", "histograms")
+    if measure not in histograms:
+        raise RnnlensError(f"measure is {quoted(measure)}: expected one of {', '.join(histograms)}")
+    edges, counts = _cropped(histograms[measure]["edges"], histograms[measure]["counts"])
     figure = go.Figure()
     _histogram(figure, edges, counts)
     low, high = math.log10(edges[0]), math.log10(edges[-1])
     view = [low - 0.02 * (high - low), high + 0.12 * (high - low)]
     top = max(counts) or 1.0
     if measure == "norm":
-        _threshold(figure, found, 1.02 * top)
-    top *= 1.06 + STEP * _words(figure, found, measure, view, top)
-    strongest = ", ".join(f"“{shown(word)}”" for word in _strongest(found, measure))
+        _threshold(figure, stored, 1.02 * top)
+    top *= 1.06 + STEP * _words(figure, stored, measure, view, top)
+    strongest = ", ".join(f"“{shown(word)}”" for word in _strongest(stored, measure))
     figure = styled(
         figure,
-        f"How much each of {found['of']:,} words changes what other words do, by {_BY.get(measure, measure)}",
+        f"How much each of {stored['of']:,} words changes the effect of other words, by {_BY.get(measure, measure)}",
         _MEASURES.get(measure, shown(measure)),
         "number of words",
-        f"Grey: how many words change it by how much; some well-known words by name. Strongest: {strongest}.<br>"
+        f"Gray: the number of words in each bin. Well-known words are named. Strongest: {strongest}.<br>"
         f"{_NOTES.get(measure, '')}",
         height=580,
     )
@@ -84,7 +86,7 @@ def _cropped(edges: Sequence[float], counts: Sequence[float]) -> tuple[list[floa
 
 
 def _histogram(figure: Figure, edges: Sequence[float], counts: Sequence[float]) -> None:
-    """A stepped outline, since bars have no width of their own on a logarithmic axis."""
+    """Draw the histogram as an outline, since Plotly's bars have the wrong widths on a logarithmic axis."""
     figure.add_scatter(
         x=[edges[0], *edges],
         y=[0, *counts, 0],
@@ -96,7 +98,7 @@ def _histogram(figure: Figure, edges: Sequence[float], counts: Sequence[float]) 
         hoverinfo="skip",
     )
     middles = [math.sqrt(a * b) for a, b in pairwise(edges)]
-    figure.add_scatter(  # nothing to see, something to hover
+    figure.add_scatter(  # invisible marks that carry the hover texts
         x=middles,
         y=list(counts),
         mode="markers",
@@ -111,15 +113,15 @@ def _histogram(figure: Figure, edges: Sequence[float], counts: Sequence[float]) 
     )
 
 
-def _words(figure: Figure, found: Mapping[str, Any], measure: str, view: Sequence[float], top: float) -> int:
-    """Some words above the histogram, in as many levels as keep them apart; returns how many. From right to left, each
-    word is above all whose stems would cross it."""
-    rows = {row["word"]: row for row in found["words"]}
+def _words(figure: Figure, stored: Mapping[str, Any], measure: str, view: Sequence[float], top: float) -> int:
+    """Write the named words above the histogram, in levels that keep them apart. Returns the number of levels. From
+    right to left, each word is placed above all words whose stems would cross it."""
+    rows = {row["word"]: row for row in stored["words"]}
     named = [
-        word for word in dict.fromkeys([*MARKED, *_strongest(found, measure)]) if word in rows and rows[word][measure]
+        word for word in dict.fromkeys([*MARKED, *_strongest(stored, measure)]) if word in rows and rows[word][measure]
     ]
     named.sort(key=lambda word: -abs(rows[word][measure]))
-    levels: dict[float, int] = {}  # by place in pixels
+    levels: dict[float, int] = {}  # by position in pixels
     for word in named:
         x = WIDTH * (math.log10(abs(rows[word][measure])) - view[0]) / (view[1] - view[0])
         levels[x] = max((level + 1 for other, level in levels.items() if other < x + 20 + 7.5 * len(word)), default=0)
@@ -136,11 +138,11 @@ def _words(figure: Figure, found: Mapping[str, Any], measure: str, view: Sequenc
     return 1 + max(levels.values(), default=0)
 
 
-def _strongest(found: Mapping[str, Any], measure: str) -> list[str]:
-    """The strongest words; by a norm they need not be among the words that have a row."""
+def _strongest(stored: Mapping[str, Any], measure: str) -> list[str]:
+    """The strongest words. The strongest by norm need not be among the words that have a row."""
     if measure == "strength":
-        return [row["word"] for row in found["words"]][:STRONGEST]
-    return [word for word, _ in found["strongest_by_norm"][:STRONGEST]]
+        return [row["word"] for row in stored["words"]][:STRONGEST]
+    return [word for word, _ in stored["strongest_by_norm"][:STRONGEST]]
 
 
 _NAMES = {kind: f"{kind} in this network" for kind in KINDS} | {"none": "none of these"}
@@ -177,8 +179,8 @@ def _word(figure: Figure, row: Mapping[str, Any], measure: str, y: float) -> Non
     )
 
 
-def _threshold(figure: Figure, found: Mapping[str, Any], top: float) -> None:
-    at = found["threshold"]
+def _threshold(figure: Figure, stored: Mapping[str, Any], top: float) -> None:
+    at = stored["threshold"]
     figure.add_scatter(
         x=[at, at],
         y=[0, top],
@@ -190,6 +192,6 @@ def _threshold(figure: Figure, found: Mapping[str, Any], top: float) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Few enough to be read: 1, 2, 5 within two decades, 1 alone beyond."""
+    """Tick values: 1, 2 and 5 of each decade within two decades, only 1 of each decade beyond."""
     first = (1, 2, 5) if high - low < 2.2 else (1,)
     return [m * 10.0**k for k in range(math.floor(low), math.ceil(high) + 1) for m in first]

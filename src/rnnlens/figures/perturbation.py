@@ -1,4 +1,4 @@
-"""Supp. F c: the accuracy that hangs on word order and on the modifier subspace."""
+"""Supp. F c: how much accuracy depends on word order and on the modifier subspace."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 NEEDS = "they need a corpus; run `rnnlens analyze RUN --corpus CORPUS`"
-_PLAIN, _RECENTRED = "threshold at 0, as trained", "threshold with as many positive as there are"
+_PLAIN, _RECENTRED = "threshold at 0, as trained", "threshold at the true share of positives"
 
 
 def perturbation(results: Any) -> Figure:
-    """Supp. F c, from `accuracy`: accuracy as it is, with the words of each review shuffled, and with the state kept
-    out of the first components of the modifier subspace, of the subspaces of other common words, or of random ones.
+    """Supp. F c, from `accuracy`: accuracy of the unchanged network, with the words of each review shuffled, and with
+    the first components of the modifier subspace, of subspaces of other common words or of random ones removed.
 
-    On the right, if stored, with the threshold that calls as many reviews positive as there are: there a perturbation
-    that only shifts all logits alike costs nothing.
+    On the right, if stored, with a threshold at which the share of positive predictions is the true one: there a
+    perturbation that shifts all logits by the same amount costs nothing.
     """
     accuracy = part(results, "accuracy", needs=f"accuracy experiments are missing, {NEEDS}")
     split = next((name for name in ("test", "validation") if f"{name}_subspace_removed" in accuracy), None)
@@ -31,29 +31,29 @@ def perturbation(results: Any) -> Figure:
     removed, random = accuracy[f"{split}_subspace_removed"], accuracy.get(f"{split}_random_removed", {})
     words = accuracy.get(f"{split}_words_removed", {})
     shuffled = accuracy.get(f"{split}_shuffled")
-    draws = [one for control in (random, words) for some in control.values() for one in some]
+    draws = [draw for control in (random, words) for of_rank in control.values() for draw in of_rank]
     every = [*removed.values(), *draws, *([shuffled] if shuffled else [])]
-    views = [_PLAIN, *([_RECENTRED] if all("recentred" in one for one in every) else [])]
-    titles = [f"{view}: {100 * _seen(view)(every[0])['before']:.2f} % as it is" for view in views]
+    views = [_PLAIN, *([_RECENTRED] if all("recentred" in measured for measured in every) else [])]
+    titles = [f"{view}: {100 * _reader(view)(every[0])['before']:.2f} % unchanged" for view in views]
     figure = panels(titles, shared_yaxes=True, horizontal_spacing=0.04)
     ranks = sorted(map(int, removed))
     ends = (-0.6 if shuffled else ranks[0] - 0.6, ranks[-1] + 0.6)
     for column, view in enumerate(views, start=1):
-        seen = _seen(view)
-        _as_it_is(figure, seen(every[0])["before"], ends, column)
+        at_threshold = _reader(view)
+        _unchanged(figure, at_threshold(every[0])["before"], ends, column)
         for control, name, symbol, place in (
             (random, "random subspace removed", "circle-open", 0.2),
             (words, "subspace of other common words removed", "x-thin-open", -0.32),
         ):
-            found = {rank: [seen(one) for one in control.get(str(rank), [])] for rank in ranks}
-            if any(found.values()):
-                _control(figure, found, name, symbol, place, column)
+            draws_by_rank = {rank: [at_threshold(draw) for draw in control.get(str(rank), [])] for rank in ranks}
+            if any(draws_by_rank.values()):
+                _control(figure, draws_by_rank, name, symbol, place, column)
         if shuffled:
-            _measured(figure, [0], [seen(shuffled)], "words shuffled", INK, "square-open", column)
+            _measured(figure, [0], [at_threshold(shuffled)], "words shuffled", INK, "square-open", column)
         _measured(
             figure,
             ranks,
-            [seen(removed[str(rank)]) for rank in ranks],
+            [at_threshold(removed[str(rank)]) for rank in ranks],
             "modifier subspace removed",
             COMPONENTS[0].colour,
             "diamond",
@@ -72,29 +72,30 @@ def perturbation(results: Any) -> Figure:
     n = next(iter(removed.values()))["n"]
     figure = styled(
         figure,
-        "What accuracy hangs on: word order, and the modifier subspace",
+        "Which perturbations cost accuracy: word order and the modifier subspace",
         "dimensions removed from the state",
         f"accuracy on {n:,} {split} reviews (%)",
-        "Whiskers: 95 % intervals of the difference from the network as it is (the dashed line), over the same "
-        "reviews. Circles and<br>crosses: one control each, of the same rank. The axis does not start at 0.",
+        "Whiskers: 95 % intervals of the difference from the unchanged network (dashed line), over the same reviews. "
+        "Each circle and<br>cross is one control of the same rank. The axis does not start at 0.",
         height=540,
     )
     figure.update_yaxes(zeroline=False, gridcolor="#edf2f7")
     return legend_below(figure, -0.26, 270, 120)
 
 
-def _seen(view: str) -> Any:
-    return (lambda one: one) if view == _PLAIN else (lambda one: one["recentred"])
+def _reader(view: str) -> Any:
+    """A function that takes a measurement and returns its values at the threshold of the view."""
+    return (lambda measured: measured) if view == _PLAIN else (lambda measured: measured["recentred"])
 
 
-def _as_it_is(figure: Figure, before: float, ends: tuple[float, float], column: int) -> None:
+def _unchanged(figure: Figure, before: float, ends: tuple[float, float], column: int) -> None:
     guide(figure, ends, (100 * before, 100 * before), column, {"color": GREY, "width": 2, "dash": "dash"})
     if column == 1:
         figure.add_scatter(
             x=[None],
             y=[None],
             mode="lines",
-            name="the network as it is",
+            name="the unchanged network",
             line={"color": GREY, "width": 2, "dash": "dash"},
             row=1,
             col=1,
@@ -104,16 +105,16 @@ def _as_it_is(figure: Figure, before: float, ends: tuple[float, float], column: 
 def _measured(
     figure: Figure,
     at: Sequence[float],
-    found: Sequence[Mapping[str, Any]],
+    measured: Sequence[Mapping[str, Any]],
     name: str,
     colour: str,
     symbol: str,
     column: int,
 ) -> None:
-    """Accuracies with the intervals of their differences."""
+    """Draw accuracies with the intervals of their differences."""
     figure.add_scatter(
         x=[x - 0.1 if x else x for x in at],
-        y=[100 * one["accuracy"] for one in found],
+        y=[100 * m["accuracy"] for m in measured],
         mode="markers",
         name=name,
         legendgroup=name,
@@ -125,10 +126,10 @@ def _measured(
             "thickness": 1.5,
             "width": 5,
             "color": colour,
-            "array": [100 * (one["interval"][1] - one["difference"]) for one in found],
-            "arrayminus": [100 * (one["difference"] - one["interval"][0]) for one in found],
+            "array": [100 * (m["interval"][1] - m["difference"]) for m in measured],
+            "arrayminus": [100 * (m["difference"] - m["interval"][0]) for m in measured],
         },
-        hovertext=[f"{name}{f', rank {x}' if x else ''}<br>{_said(one)}" for x, one in zip(at, found, strict=True)],
+        hovertext=[f"{name}{f', rank {x}' if x else ''}<br>{_hover(m)}" for x, m in zip(at, measured, strict=True)],
         hoverinfo="text",
         row=1,
         col=column,
@@ -136,15 +137,20 @@ def _measured(
 
 
 def _control(
-    figure: Figure, found: Mapping[int, Sequence[Mapping[str, Any]]], name: str, symbol: str, place: float, column: int
+    figure: Figure,
+    draws_by_rank: Mapping[int, Sequence[Mapping[str, Any]]],
+    name: str,
+    symbol: str,
+    place: float,
+    column: int,
 ) -> None:
-    """A mark for each draw, side by side around a place beside the rank."""
+    """Draw a mark for each random draw, side by side, shifted from the rank by `place`."""
     x, y, hover = [], [], []
-    for rank, draws in found.items():
-        for k, one in enumerate(draws):
+    for rank, draws in draws_by_rank.items():
+        for k, draw in enumerate(draws):
             x.append(rank + place + 0.28 * ((k + 0.5) / len(draws) - 0.5))
-            y.append(100 * one["accuracy"])
-            hover.append(f"{name}, rank {rank}<br>{_said(one)}")
+            y.append(100 * draw["accuracy"])
+            hover.append(f"{name}, rank {rank}<br>{_hover(draw)}")
     figure.add_scatter(
         x=x,
         y=y,
@@ -160,9 +166,10 @@ def _control(
     )
 
 
-def _said(one: Mapping[str, Any]) -> str:
-    low, high = (signed(100 * edge) for edge in one["interval"])
+def _hover(measured: Mapping[str, Any]) -> str:
+    low, high = (signed(100 * edge) for edge in measured["interval"])
     return (
-        f"accuracy {100 * one['accuracy']:.2f} %<br>{signed(100 * one['difference'])} (95 %: {low} … {high})<br>"
-        f"p {one['p']:.2g}: {one['lost']} reviews lost, {one['won']} won"
+        f"accuracy {100 * measured['accuracy']:.2f} %<br>"
+        f"{signed(100 * measured['difference'])} (95 %: {low} … {high})<br>"
+        f"p {measured['p']:.2g}: {measured['lost']} reviews lost, {measured['won']} won"
     )

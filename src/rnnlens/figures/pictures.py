@@ -1,4 +1,4 @@
-"""Figures as svg, pdf and png: drawn by kaleido in a local browser that fetches no script."""
+"""Figures as svg, pdf and png: drawn by kaleido in a local browser, without network requests."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def offline_page() -> Any:
-    """The page that kaleido draws in: plotly.js from the installed package. (By default kaleido adds MathJax, from a
-    host on the net; our figures have no formulas.)"""
+    """The page in which kaleido draws, with plotly.js from the installed package and without MathJax. (By default
+    kaleido loads MathJax from the network; these figures have no formulas.)"""
     import kaleido
     import plotly
 
@@ -28,7 +28,7 @@ def picture(figure: Figure, kind: str) -> bytes:
 
     size = {"width": figure.layout.width or 900, "height": figure.layout.height or 480}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The kopts argument is ignored")  # by the shared browser
+        warnings.filterwarnings("ignore", message="The kopts argument is ignored")  # when a shared browser runs
         return kaleido.calc_fig_sync(
             figure.to_dict(), opts={"format": kind, "scale": 2, **size}, kopts={"page_generator": offline_page()}
         )
@@ -36,9 +36,9 @@ def picture(figure: Figure, kind: str) -> bytes:
 
 @contextmanager
 def shared_browser() -> Iterator[None]:
-    """One browser for all pictures, if one can be started; if none can, the first picture says what is missing."""
+    """Use one browser for all pictures. If it cannot start, the first call of `write_figure` raises the error."""
     server = None
-    with suppress(Exception):  # not installed, or without a browser: `write_figure` says which
+    with suppress(Exception):  # kaleido or a browser is missing
         import kaleido
 
         kaleido.start_sync_server(silence_warnings=True, page_generator=offline_page())

@@ -1,4 +1,4 @@
-"""Fig. 1b, Supp. F a-b and Fig. 10b: what a network makes of the probe reviews and phrases."""
+"""Fig. 1b, Supp. F a-b and Fig. 10b: the output of a network on the probe reviews and phrases."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _REVIEWS = {
     "intensified": (Look(BLUE, "square"), "dash"),
     "negated": (Look(ORANGE, "diamond"), "dot"),
 }
-_NETWORKS = {  # where it is stored, and what it is
-    "": "the network as it is",
+_NETWORKS = {  # by the key of its results in `probes`
+    "": "the unchanged network",
     "without_subspace": "without the modifier subspace",
     "without_random": "without a random subspace",
 }
@@ -44,7 +44,7 @@ def look_of_review(name: str) -> tuple[Look, str]:
 
 
 def sentence(words: Sequence[str]) -> str:
-    """Words as Plotly must be given them, without blank inputs."""
+    """Words as Plotly markup, without blank inputs."""
     return " ".join(shown(word) for word in words if word != PAD_WORD)
 
 
@@ -53,9 +53,9 @@ def sentence(words: Sequence[str]) -> str:
 
 def probe_reviews(results: Any) -> Figure:
     """Fig. 1b and Supp. F a-b, from `probes`: the logit after every word of one review, plain, intensified and
-    negated, for the network as it is, without its modifier subspace and without a random one."""
+    negated, for the unchanged network, without its modifier subspace and without a random subspace."""
     probes = part(results, "probes")
-    read = {said: _in(probes, where)["reviews"] for where, said in _NETWORKS.items() if _in(probes, where)}
+    read = {network: _in(probes, where)["reviews"] for where, network in _NETWORKS.items() if _in(probes, where)}
     if not read:
         part(results, "probes", "reviews")
     figure = panels(list(read), shared_yaxes=True, horizontal_spacing=0.03)
@@ -79,11 +79,11 @@ def probe_reviews(results: Any) -> Figure:
     figure.update_yaxes(zeroline=False)
     figure = styled(
         figure,
-        "One review, plain, intensified and negated: does the network tell them apart?",
+        "One review, plain, intensified and negated: does the network distinguish them?",
         "words, in the order read",
         "logit after the word (positive above 0)",
         "A network that uses context ends higher after “extremely” and “definitely”, lower after “not” and “don't”. "
-        "Without its modifier<br>subspace the three lines should come together; without a random one of the same "
+        "Without its modifier<br>subspace the three lines should meet; without a random subspace of the same "
         "size they should not. Words that differ are stacked.",
         height=560,
     )
@@ -91,9 +91,9 @@ def probe_reviews(results: Any) -> Figure:
 
 
 def _in(probes: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """What is stored of one of the networks, if anything."""
-    found = probes.get(where, {}) if where else probes
-    return found if found.get("reviews") else {}
+    """The stored results of one of the networks, or an empty mapping."""
+    record = probes.get(where, {}) if where else probes
+    return record if record.get("reviews") else {}
 
 
 def _read(figure: Figure, name: str, words: Sequence[Sequence[Any]], column: int) -> None:
@@ -119,7 +119,7 @@ def _read(figure: Figure, name: str, words: Sequence[Sequence[Any]], column: int
 
 
 def _ticks(reviews: Mapping[str, Sequence[Sequence[Any]]]) -> list[str]:
-    """The word at every place; where reviews differ, each one's in its colour, one above the other."""
+    """The word at every position; where reviews differ, the words of all reviews, stacked, each in its color."""
     ticks = []
     for i in range(max(len(words) for words in reviews.values())):
         at = {name: words[i][0] for name, words in reviews.items() if i < len(words)}
@@ -141,15 +141,15 @@ def _ticks(reviews: Mapping[str, Sequence[Sequence[Any]]]) -> list[str]:
 
 
 def probe_phrases(results: Any) -> Figure:
-    """Fig. 10b for this network, from `probes`: what each phrase adds to the logit, by the network as it is (filled)
-    and, where stored, without its modifier subspace (hollow)."""
+    """Fig. 10b for this network, from `probes`: what each phrase adds to the logit of the unchanged network (filled)
+    and, if stored, of the network without its modifier subspace (hollow)."""
     import plotly.graph_objects as go
 
     phrases, probes = part(results, "probes", "phrases"), part(results, "probes")
     without = probes.get("without_subspace", {}).get("phrases", {})
     figure, rows = go.Figure(), _rows(list(phrases))
-    for found, offset, hollow in ((phrases, -0.13, False), (without, 0.17, True)):
-        for phrase, value in found.items():
+    for effects, offset, hollow in ((phrases, -0.13, False), (without, 0.17, True)):
+        for phrase, value in effects.items():
             _stem(figure, phrase, value, rows[phrase] + offset, hollow, list(phrases))
     for modifier in dict.fromkeys(" ".join(phrase.split()[:-1]) for phrase in phrases):
         look = _look(f"{modifier} word".strip(), list(phrases))
@@ -165,11 +165,11 @@ def probe_phrases(results: Any) -> Figure:
     figure.add_vline(x=0, line={"color": "#4a5568", "width": 1})
     figure = styled(
         figure,
-        "What a modifier does to the word after it",
-        "logit after the phrase, less that of the empty review",
+        "How a modifier changes the word after it",
+        "logit after the phrase minus that of the empty review",
         "",
         "The further a modifier moves a phrase from the plain word, the more the network uses it: away from 0 it "
-        "stresses the word, towards 0<br>it weakens it, across 0 it flips it.",
+        "strengthens the word, toward 0<br>it weakens it, across 0 it reverses it.",
         height=230 + round(32 * (max(rows.values()) + 1)),
     )
     figure.update_yaxes(
@@ -189,7 +189,7 @@ def probe_phrases(results: Any) -> Figure:
 
 
 def _rows(phrases: Sequence[str]) -> dict[str, float]:
-    """A row for each phrase, with a gap where the last word changes."""
+    """The row of each phrase, with a gap where the last word changes."""
     rows: dict[str, float] = {}
     at, last = -1.0, None
     for phrase in phrases:
@@ -200,28 +200,28 @@ def _rows(phrases: Sequence[str]) -> dict[str, float]:
 
 
 def _stem(figure: Figure, phrase: str, value: float, row: float, hollow: bool, phrases: Sequence[str]) -> None:
-    said = _NETWORKS["without_subspace" if hollow else ""]
+    network = _NETWORKS["without_subspace" if hollow else ""]
     figure.add_scatter(
         x=[0, value],
         y=[row, row],
         mode="lines+markers",
         showlegend=False,
         name=shown(phrase),
-        hovertext=["", f"“{shown(phrase)}”<br>{signed(value)}<br>{said}"],
+        hovertext=["", f"“{shown(phrase)}”<br>{signed(value)}<br>{network}"],
         hoverinfo="text",
         **_drawn(_look(phrase, phrases), hollow, first=False),
     )
 
 
 def _look(phrase: str, phrases: Sequence[str]) -> Look:
-    """That of the modifier a phrase starts with, if any."""
+    """The look of the modifier that a phrase starts with; the plain look if there is none."""
     first = list(dict.fromkeys(other.split()[0] for other in phrases if len(other.split()) > 1))
     words = phrase.split()
     return look_of(words[0], first.index(words[0])) if len(words) > 1 else PLAIN
 
 
 def _drawn(look: Look, hollow: bool, first: bool = True) -> dict[str, Any]:
-    """A line with a mark at its end, or also at its beginning."""
+    """Line and marker settings. first: a mark at the beginning of the line too."""
     return {
         "line": {"color": look.colour, "width": 2 if hollow else 3.5, "dash": "dot" if hollow else "solid"},
         "marker": {

@@ -12,19 +12,17 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def reading(
-    sentences: Mapping[str, Sequence[tuple[str, float]]], title: str = "What the network makes of each word"
-) -> Figure:
-    """Sentences by name, each as `network.read` gives it: (word, logit after it). A `<pad>` has no label.
+def reading(sentences: Mapping[str, Sequence[tuple[str, float]]], title: str = "The reading after each word") -> Figure:
+    """Draw the logit after each word. sentences: by name, each as `network.read` returns it: (word, logit after it).
 
-    Lines differ in colour, dash and marker; hovering names the word.
+    Lines differ in color, dash and marker. A `<pad>` has no label.
     """
     import plotly.graph_objects as go
 
     figure = go.Figure()
     for i, (name, words) in enumerate(sentences.items()):
         look = i % len(COLOURS)
-        # Words are data: Plotly reads <b> and its like as markup, so they are escaped.
+        # Words are escaped, since Plotly interprets <b> and the like as markup.
         labels = [shown(word) if word != PAD_WORD else "" for word, _ in words]
         figure.add_scatter(
             x=list(range(1, len(words) + 1)),

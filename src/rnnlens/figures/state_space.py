@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.figures.axes import padded
 from rnnlens.figures.curve import curve
-from rnnlens.figures.labels import Pixel, along, box, clearest, covered
+from rnnlens.figures.labels import Pixel, along, box, clearest, covered, pixel
 from rnnlens.figures.style import INK, PLAIN, Look, look_of, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-PANEL = (740.0, 305.0)  # its size in pixels, near enough to place names
-REACH = 3  # readings beyond are coloured alike
+PANEL = (740.0, 305.0)  # approximate size in pixels, for placing the names
+REACH = 3  # larger readings get the same color
 
 
 def state_space(result: Mapping[str, Any]) -> Figure:
-    """Fig. 2, from a run's `toy.state_space`: PC2 and, below it, PC3 against PC1, zoomed to where the phrases go.
+    """Fig. 2, from a run's `toy.state_space`: PC2 and, below it, PC3 against PC1, zoomed to the phrases.
 
-    Trajectories are told apart by colour (modifier) and by triangle (valence word); they go on, dotted, under blank
+    The color of a trajectory shows the modifier, its triangle the valence word; dotted lines continue it under blank
     inputs.
     """
     names = [f"PC{i + 1} ({100 * share:.0f} % of the variance)" for i, share in enumerate(result["variance"])]
@@ -29,7 +30,8 @@ def state_space(result: Mapping[str, Any]) -> Figure:
     for component in (1, 2):  # which is also the panel's row
         _line(figure, result, component)
         _slow_points(figure, result, component)
-        _phrases(figure, result, component)
+        for name, phrase in result["phrases"].items():
+            _phrase(figure, result, name, phrase, component)
         _h_pre(figure, result, component)
         _names(figure, result, component)
         figure.update_xaxes(range=_view(result, 0), zeroline=False, row=component, col=1)
@@ -38,11 +40,11 @@ def state_space(result: Mapping[str, Any]) -> Figure:
         )
     figure = styled(
         figure,
-        "Where words take the state: along the line attractor, or off it",
+        "Where words move the state: along the line attractor, or off it",
         "",
         names[1],
-        "Six phrases, all read from h<sup>pre</sup>, in principal components (PC) of the states visited. A triangle is "
-        "where the phrase's last word took<br>the state, a dotted line what follows under blank inputs; bold numbers "
+        "Six phrases, all read from h<sup>pre</sup>, in principal components (PC) of the visited states. A triangle is "
+        "the state after the phrase's<br>last word, a dotted line the path under blank inputs; bold numbers "
         "are readings on the line, relative to h<sup>pre</sup>. Each axis has its own scale.",
         height=860,
     )
@@ -83,68 +85,67 @@ def _slow_points(figure: Figure, result: Mapping[str, Any], component: int) -> N
     )
 
 
-def _phrases(figure: Figure, result: Mapping[str, Any], component: int) -> None:
-    """Solid to where the last word landed, dotted from there on."""
-    for name, phrase in result["phrases"].items():
-        words, look, hover = _words(phrase), _look(result, phrase), _hover(name, phrase)
-        x, y = [at[0] for at in phrase["path"]], [at[component] for at in phrase["path"]]
-        rises = _rises(result, words[-1])
-        triangle = "triangle-up" if rises else "triangle-down"
-        read, then = slice(0, len(words) + 1), slice(len(words), None)
-        common: dict[str, Any] = {
-            "name": f"“{shown(name)}”",
-            "legendgroup": name,
-            "legendrank": 1 if rises else 2,
-            "row": component,
-            "col": 1,
-        }
+def _phrase(figure: Figure, result: Mapping[str, Any], name: str, phrase: Mapping[str, Any], component: int) -> None:
+    """Draw one phrase: solid up to the state after its last word, dotted under blank inputs."""
+    words, look, hover = _words(phrase), _look(result, phrase), _hover(name, phrase)
+    x, y = [at[0] for at in phrase["path"]], [at[component] for at in phrase["path"]]
+    rises = _rises(result, words[-1])
+    triangle = "triangle-up" if rises else "triangle-down"
+    read, blank = slice(0, len(words) + 1), slice(len(words), None)
+    common: dict[str, Any] = {
+        "name": f"“{shown(name)}”",
+        "legendgroup": name,
+        "legendrank": 1 if rises else 2,
+        "row": component,
+        "col": 1,
+    }
+    figure.add_scatter(
+        x=x[blank],
+        y=y[blank],
+        mode="lines+markers",
+        hovertext=hover[blank],
+        hoverinfo="text",
+        showlegend=False,
+        line={"color": look.colour, "width": 1.2, "dash": "dot"},
+        marker={"size": 4, "color": look.colour},
+        **common,
+    )
+    figure.add_scatter(  # a white rim, visible where the path runs along the line
+        x=x[read],
+        y=y[read],
+        mode="lines",
+        line={"color": "white", "width": 4.5},
+        hoverinfo="skip",
+        showlegend=False,
+        **common,
+    )
+    figure.add_scatter(
+        x=x[read],
+        y=y[read],
+        mode="lines+markers",
+        hovertext=hover[read],
+        hoverinfo="text",
+        showlegend=False,
+        line={"color": look.colour, "width": 2.5},
+        marker={
+            "symbol": ["circle", *[look.symbol] * (len(words) - 1), triangle],
+            "color": look.colour,
+            "opacity": 1,
+            "size": [1, *[9] * (len(words) - 1), 14],
+            "line": {"width": 1, "color": "white"},
+        },
+        customdata=["", *words],
+        **common,
+    )
+    if component == 1:  # an entry of its own, since the legend shows the first mark, not the triangle
         figure.add_scatter(
-            x=x[then],
-            y=y[then],
+            x=[None],
+            y=[None],
             mode="lines+markers",
-            hovertext=hover[then],
-            hoverinfo="text",
-            showlegend=False,
-            line={"color": look.colour, "width": 1.2, "dash": "dot"},
-            marker={"size": 4, "color": look.colour},
-            **common,
-        )
-        figure.add_scatter(  # a white rim, so that it is seen where it runs along the line
-            x=x[read],
-            y=y[read],
-            mode="lines",
-            line={"color": "white", "width": 4.5},
-            hoverinfo="skip",
-            showlegend=False,
-            **common,
-        )
-        figure.add_scatter(
-            x=x[read],
-            y=y[read],
-            mode="lines+markers",
-            hovertext=hover[read],
-            hoverinfo="text",
-            showlegend=False,
             line={"color": look.colour, "width": 2.5},
-            marker={
-                "symbol": ["circle", *[look.symbol] * (len(words) - 1), triangle],
-                "color": look.colour,
-                "opacity": 1,
-                "size": [1, *[9] * (len(words) - 1), 14],
-                "line": {"width": 1, "color": "white"},
-            },
-            customdata=["", *words],
+            marker={"symbol": triangle, "size": 12, "color": look.colour},
             **common,
         )
-        if component == 1:  # the legend would show the first mark, not the triangle
-            figure.add_scatter(
-                x=[None],
-                y=[None],
-                mode="lines+markers",
-                line={"color": look.colour, "width": 2.5},
-                marker={"symbol": triangle, "size": 12, "color": look.colour},
-                **common,
-            )
 
 
 def _h_pre(figure: Figure, result: Mapping[str, Any], component: int) -> None:
@@ -166,32 +167,31 @@ def _h_pre(figure: Figure, result: Mapping[str, Any], component: int) -> None:
 
 
 def _names(figure: Figure, result: Mapping[str, Any], component: int) -> None:
-    """What is written into a panel: readings along the line, then the names of the states after a modifier."""
+    """Write readings along the line, then the names of the states after a modifier."""
     views = (_view(result, 0), _view(result, component))
 
-    def pixel(at: Sequence[float]) -> Pixel:
-        x, y = ((value - low) / (high - low) for value, (low, high) in zip((at[0], at[component]), views, strict=True))
-        return x * PANEL[0], y * PANEL[1]
+    def place(at: Sequence[float]) -> Pixel:
+        return pixel((at[0], at[component]), views, PANEL)
 
     taken: list[Pixel] = []
     for phrase in result["phrases"].values():
-        path = [pixel(at) for at in phrase["path"]]
+        path = [place(at) for at in phrase["path"]]
         landed = path[len(_words(phrase))]
         taken += along(path) + [landed] * 30  # triangles matter most
-    taken += _ticks(figure, result, component, [pixel(at) for at in result["ticks"]["at"]], taken)
-    taken += along([pixel(at) for at in result["line"]["path"]])
+    taken += _ticks(figure, result, component, [place(at) for at in result["ticks"]["at"]], taken)
+    taken += along([place(at) for at in result["line"]["path"]])
     after = {_words(p)[0]: (p["path"][1], _look(result, p)) for p in result["phrases"].values() if len(_words(p)) > 1}
     for word, (at, look) in after.items():
         size = (20.0 + 8 * len(word), 24.0)
-        shift = clearest(pixel(at), size, taken, PANEL)
+        shift = clearest(place(at), size, taken, PANEL)
         _write(figure, at, component, f"<b>h<sup>{shown(word)}</sup></b>", shift, {"size": 15, "color": look.colour})
-        taken += box(_moved(pixel(at), shift), size)
+        taken += box(_moved(place(at), shift), size)
 
 
 def _ticks(
     figure: Figure, result: Mapping[str, Any], component: int, at: Sequence[Pixel], taken: Sequence[Pixel]
 ) -> list[Pixel]:
-    """Bold numbers along the line, and the points they take; too close to one another, all are said in one."""
+    """Write the readings along the line and return the points they cover. If they are too close, write their range."""
     ticks = result["ticks"]
     wide, high = (max(part) - min(part) for part in zip(*at, strict=True))
     upright = high >= wide
@@ -258,20 +258,20 @@ def _words(phrase: Mapping[str, Any]) -> list[str]:
 
 
 def _look(result: Mapping[str, Any], phrase: Mapping[str, Any]) -> Look:
-    """That of the modifier it starts with, if any."""
+    """The look of the modifier that the phrase starts with; the plain look if there is none."""
     modifiers = list(dict.fromkeys(_words(p)[0] for p in result["phrases"].values() if len(_words(p)) > 1))
     words = _words(phrase)
     return look_of(words[0], modifiers.index(words[0])) if len(words) > 1 else PLAIN
 
 
 def _rises(result: Mapping[str, Any], word: str) -> bool:
-    """Does the word alone raise the reading?"""
+    """Whether the word alone raises the reading."""
     alone = result["phrases"].get(word)
     return alone is None or alone["logits"][1] >= alone["logits"][0]
 
 
 def _hover(name: str, phrase: Mapping[str, Any]) -> list[str]:
-    """What is said of each state of a phrase's path."""
+    """The hover text of each state of a phrase's path."""
     after = ["h<sup>pre</sup>, before it", *(f"after word {i}, “{shown(w)}”" for i, w in enumerate(phrase["words"], 1))]
     return [
         f"“{shown(name)}”<br>{state}<br>reading {signed(value)}"
@@ -280,9 +280,7 @@ def _hover(name: str, phrase: Mapping[str, Any]) -> list[str]:
 
 
 def _view(result: Mapping[str, Any], component: int) -> list[float]:
-    """The range of a component that holds the phrases, the ticks and h_pre."""
+    """The range of a component that includes the phrases, the ticks and h_pre."""
     points = [result["h_pre"]["at"], *result["ticks"]["at"]]
     points += [at for phrase in result["phrases"].values() for at in phrase["path"]]
-    low, high = (edge(point[component] for point in points) for edge in (min, max))
-    room = 0.12 * ((high - low) or 1.0)
-    return [low - room, high + room]
+    return padded([point[component] for point in points], 0.12)

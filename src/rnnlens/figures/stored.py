@@ -1,4 +1,4 @@
-"""What figures are drawn from: stored results, or an error that says what is not stored."""
+"""Access to parts of stored results, with an error that names a missing part."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from rnnlens.common.errors import RnnlensError, quoted
 
 
 def part(results: Any, *names: str, needs: str = "`rnnlens analyze` stores it") -> Any:
-    """What is stored under names, one within the other: in the content of results.json, or in the `.results` of an
-    analysis or a run."""
-    found = getattr(results, "results", results)
+    """The part of the results under nested names. results: the content of results.json, or an analysis or a run, which
+    have it in `.results`. needs: what to do if the part is missing, for the error message."""
+    record = getattr(results, "results", results)
     for depth, name in enumerate(names, start=1):
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(record, Mapping) or name not in record:
             raise RnnlensError(f"these results have no {quoted('.'.join(names[:depth]))}: {needs}")
-        found = found[name]
-    return found
+        record = record[name]
+    return record
 
 
 def perhaps(results: Any, name: str) -> Mapping[str, Any]:
-    """What is stored under a name, or nothing."""
+    """The part of the results under a name, or an empty mapping."""
     return getattr(results, "results", results).get(name) or {}
 
 
 def among(stored: Mapping[str, Any], words: str | Sequence[str], usual: Sequence[str], what: str) -> list[str]:
-    """The words asked for, which must be stored; of the usual ones those that are, or if none is, the first that are
-    (a network need not know English)."""
-    asked = [words] if isinstance(words, str) else list(words)
-    missing = [word for word in asked if word not in stored]
-    if missing and (tuple(asked) != tuple(usual) or not stored):
+    """The words to show. Words that the caller chose must be stored. Of the default words (`usual`) those that are
+    stored are shown or, if none is (the network may not know English), the first stored ones."""
+    chosen = [words] if isinstance(words, str) else list(words)
+    missing = [word for word in chosen if word not in stored]
+    if missing and (tuple(chosen) != tuple(usual) or not stored):
         raise RnnlensError(
-            f"no {what} of {quoted(missing[0])} is stored: expected some of {quoted(', '.join(stored), 300)}"
+            f"no {what} of {quoted(missing[0])} is stored: expected words among {quoted(', '.join(stored), 300)}"
         )
-    if not asked:
-        raise RnnlensError(f"no words to show the {what} of: expected some of {quoted(', '.join(stored), 300)}")
-    return [word for word in asked if word in stored] or list(stored)[: len(asked)]
+    if not chosen:
+        raise RnnlensError(f"no words to show the {what} of: expected words among {quoted(', '.join(stored), 300)}")
+    return [word for word in chosen if word in stored] or list(stored)[: len(chosen)]
 
 
 def two_coordinates(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:

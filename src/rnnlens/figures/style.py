@@ -15,13 +15,13 @@ from rnnlens.figures.pictures import picture
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-# The paper's colours: grey for plain words, blue for intensifiers, orange for negators; then others that the
-# colour-blind can tell apart (Okabe and Ito).
+# The paper's colors: gray for plain words, blue for intensifiers, orange for negators; then others that colorblind
+# readers can distinguish (Okabe and Ito).
 GREY, BLUE, ORANGE = "#718096", "#2b6cb0", "#c05621"
 COLOURS = (GREY, BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 SYMBOLS = ("circle", "triangle-up", "triangle-down", "square", "diamond", "x", "cross", "star")
-INK, FAINT = "#1a202c", "#cbd5e0"  # for text and for lines that only help the eye
+INK, FAINT = "#1a202c", "#cbd5e0"  # for text and for guides to the eye
 
 
 class Look(NamedTuple):
@@ -33,7 +33,7 @@ class Look(NamedTuple):
 
 PLAIN = Look(GREY, "circle")  # no modifier
 _LOOKS = {"extremely": Look(BLUE, "square"), "not": Look(ORANGE, "diamond")}
-KINDS = {  # what a word turned out to be in this network
+KINDS = {  # kinds of words in a network
     "negator": Look(ORANGE, "diamond"),
     "intensifier": Look(BLUE, "square"),
     "diminisher": Look("#009e73", "triangle-down"),
@@ -42,28 +42,28 @@ KINDS = {  # what a word turned out to be in this network
     "unclear": Look(GREY, "circle-open"),
 }
 MODIFIERS = ("negator", "intensifier", "diminisher")
-# Of the modifier subspace: purple and pink as in the paper, and so on.
+# Components of the modifier subspace: purple and pink, as in the paper, then dark gray.
 COMPONENTS = (Look("#762a83", "circle"), Look("#cc79a7", "triangle-up"), Look("#4a5568", "star"))
 
 
 def look_of(word: str, place: int = 0) -> Look:
-    """The look of a modifier: intensifiers blue, negators orange; of words unknown here, that of their place."""
+    """The look of a modifier: “extremely” is blue, “not” orange; other words get a look by their place."""
     others = tuple(zip(COLOURS[3:], SYMBOLS[3:], strict=True))
     return _LOOKS.get(word) or Look(*others[place % len(others)])
 
 
 def look_of_kind(kind: str) -> Look:
-    """The look of a kind of modifier; a kind unknown here looks like no modifier."""
+    """The look of a kind of word; an unknown kind has the look of `none`."""
     return KINDS.get(kind, PLAIN)
 
 
-def told_apart(looks: Sequence[Look]) -> list[tuple[Look, str]]:
-    """Looks with a dash for each; of those that are alike, the second and later have hollow marks."""
-    found: list[tuple[Look, str]] = []
+def distinct_looks(looks: Sequence[Look]) -> list[tuple[Look, str]]:
+    """The looks with a dash for each. If looks repeat, the second and later ones have hollow marks."""
+    distinct: list[tuple[Look, str]] = []
     for place, look in enumerate(looks):
         seen = look in looks[:place]
-        found.append((Look(look.colour, f"{look.symbol}-open") if seen else look, DASHES[place % len(DASHES)]))
-    return found
+        distinct.append((Look(look.colour, f"{look.symbol}-open") if seen else look, DASHES[place % len(DASHES)]))
+    return distinct
 
 
 def look_of_component(place: int) -> tuple[Look, str]:
@@ -72,14 +72,14 @@ def look_of_component(place: int) -> tuple[Look, str]:
 
 
 def shown(word: str) -> str:
-    """A word as Plotly must be given it: it reads <b> and its like as markup, but knows no entity for quotes."""
+    """A word escaped for Plotly, which interprets <b> and the like as markup but has no entity for quotes."""
     return escape(word, quote=False)
 
 
 def panels(titles: Sequence[str], stacked: bool = False, **how: Any) -> Figure:
     """An empty figure with panels side by side, or stacked and sharing their x axis; titles are markup.
 
-    how: what `make_subplots` is to be told otherwise: rows and cols for a grid, shared_yaxes, spacings …
+    how: further arguments of `make_subplots`: rows and cols for a grid, shared_yaxes, spacings …
     """
     from plotly.subplots import make_subplots
 
@@ -97,7 +97,7 @@ def panels(titles: Sequence[str], stacked: bool = False, **how: Any) -> Figure:
 def guide(
     figure: Figure, x: Sequence[float], y: Sequence[float], column: int, line: dict[str, Any], row: int = 1
 ) -> None:
-    """A line that only helps the eye. It is a trace, since shapes lie over all traces or under the grid."""
+    """Draw a guide to the eye. It is a trace, since shapes lie over all traces or under the grid."""
     figure.add_scatter(
         x=list(x),
         y=list(y),
@@ -112,10 +112,10 @@ def guide(
 
 
 def styled(figure: Figure, title: str, x: str, y: str, subtitle: str = "", height: int | None = None) -> Figure:
-    """Title, axis names (of the first panel), a quiet background; a subtitle says how to read the figure.
+    """Set title, axis names (of the first panel) and template. The subtitle explains how to read the figure.
 
-    What was written above the panels is kept in the layout's `meta`: a page may write it itself."""
-    told = {"title": title, "subtitle": subtitle, "top": 94 + 17 * subtitle.count("<br>") if subtitle else 60}
+    The layout's `meta` keeps title and subtitle, since the page shows them outside the figure."""
+    heading = {"title": title, "subtitle": subtitle, "top": 94 + 17 * subtitle.count("<br>") if subtitle else 60}
     if subtitle:
         title += f'<br><span style="font-size:13px;color:#4a5568">{subtitle}</span>'
     figure.update_layout(
@@ -128,12 +128,12 @@ def styled(figure: Figure, title: str, x: str, y: str, subtitle: str = "", heigh
         legend={"orientation": "h", "y": -0.2},
         hovermode="closest",
         height=height,
-        meta=told,
+        meta=heading,
     )
     if subtitle:
         figure.update_layout(
             title={"yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 32}, "font": {"size": 18}},
-            margin={"t": told["top"]},
+            margin={"t": heading["top"]},
         )
     figure.update_xaxes(title_font={"size": 14})
     return figure.update_yaxes(title_font={"size": 14})
@@ -142,9 +142,10 @@ def styled(figure: Figure, title: str, x: str, y: str, subtitle: str = "", heigh
 def legend_below(
     figure: Figure, y: float, width: int, bottom: int, top: int = 22, sizes: Literal["trace", "constant"] = "trace"
 ) -> Figure:
-    """A legend below the panels, entries so many pixels wide, and room for it and (top) for the panels' titles.
+    """Put the legend below the panels. width: of an entry, in pixels. bottom, top: room for the legend and the panels'
+    titles, in pixels.
 
-    sizes: of marks in the legend, as they are drawn or all the same (for small ones).
+    sizes: of marks in the legend, `trace` as drawn, `constant` all the same.
     """
     return figure.update_layout(
         margin={"t": figure.layout.margin.t + top, "b": bottom},
@@ -153,12 +154,12 @@ def legend_below(
     )
 
 
-PICTURES = ("html", "svg", "pdf", "png")  # what a figure is saved as
+PICTURES = ("html", "svg", "pdf", "png")  # file formats of a figure
 
 
 def write_figure(figure: Figure, path: Path | str) -> Path:
-    """Save a figure by its suffix: .html stands alone; .svg, .pdf and .png need the extra `rnnlens[images]`. A file of
-    another kind is never replaced."""
+    """Save a figure in the format of the suffix: .html is self-contained; .svg, .pdf and .png need the extra
+    `rnnlens[images]`. A file of another kind is never replaced."""
     path = check_output(path, "a figure", *PICTURES)
     kind = path.suffix.lower().lstrip(".")
     with atomic_file(path) as temporary:
@@ -167,7 +168,7 @@ def write_figure(figure: Figure, path: Path | str) -> Path:
         else:
             try:
                 temporary.write_bytes(picture(figure, kind))
-            except Exception as error:  # what draws has errors of its own kind, and so has its browser
+            except Exception as error:  # kaleido and the browser raise errors of many types
                 raise RnnlensError(
                     f"cannot draw {quoted(str(path))}: {(str(error).strip().splitlines() or [repr(error)])[0]:.160} "
                     "(pictures need `pip install rnnlens[images]` and a Chrome or Chromium; .html needs neither)"

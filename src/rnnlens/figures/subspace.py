@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
-from rnnlens.figures.labels import Pixel, spread
+from rnnlens.figures.labels import pixel, spread
 from rnnlens.figures.stored import part, two_coordinates
 from rnnlens.figures.style import FAINT, INK, MODIFIERS, legend_below, look_of_kind, shown, styled
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 EXAMPLES = ("not", "never", "no", "hardly", "very", "extremely", "definitely", "absolutely")
 NAMED = 25
-PANEL = (810.0, 420.0)  # its size in pixels, near enough to place names
+PANEL = (810.0, 420.0)  # approximate size in pixels, for placing the names
 
 
 def subspace(results: Any) -> Figure:
-    """Fig. 6, from `subspace`: where each modifier takes the state, in the first two components of the modifier
-    subspace; kinds by colour and mark, the strongest by name."""
+    """Fig. 6, from `subspace`: where each modifier moves the state, in the first two components of the modifier
+    subspace. Color and mark show the kind; the strongest modifiers are named."""
     import plotly.graph_objects as go
 
-    found = part(results, "subspace")
-    at = two_coordinates(found["coordinates"])
+    stored = part(results, "subspace")
+    at = two_coordinates(stored["coordinates"])
     figure = go.Figure()
-    kinds = [kind if kind in MODIFIERS else "none" for kind in found["kinds"]]
+    kinds = [kind if kind in MODIFIERS else "none" for kind in stored["kinds"]]
     for kind in (*MODIFIERS, "none"):
-        rows = [i for i, one in enumerate(kinds) if one == kind]
+        rows = [i for i, k in enumerate(kinds) if k == kind]
         look = look_of_kind(kind)
         if rows:
             figure.add_scatter(
@@ -38,12 +38,12 @@ def subspace(results: Any) -> Figure:
                 name=f"{'others' if kind == 'none' else kind + 's'} ({len(rows)})",
                 marker={"symbol": look.symbol, "color": look.colour, "size": 6, "opacity": 0.55},
                 hovertext=[
-                    f"“{shown(found['words'][i])}” ({kind})<br>component 1: {signed(at[i][0])}<br>component 2: "
+                    f"“{shown(stored['words'][i])}” ({kind})<br>component 1: {signed(at[i][0])}<br>component 2: "
                     f"{signed(at[i][1])}"
                     for i in rows
                 ],
                 hoverinfo="text",
-                customdata=[found["words"][i] for i in rows],
+                customdata=[stored["words"][i] for i in rows],
             )
     figure.add_scatter(
         x=[0],
@@ -55,20 +55,20 @@ def subspace(results: Any) -> Figure:
         marker={"symbol": "cross-thin", "size": 16, "line": {"width": 2.5, "color": "black"}},
     )
     view = _view(at)
-    _name(figure, found["words"], kinds, at, view)
-    shares = [100 * share for share in found["explained_variance"][:2]]
+    _name(figure, stored["words"], kinds, at, view)
+    shares = [100 * share for share in stored["explained_variance"][:2]]
     axes = [f"modifier component {i} ({share:.1f} % of variance)" for i, share in enumerate(shares, start=1)]
     by_norm = ""
-    if found.get("by_norm"):  # the paper's choice of words
-        by_norm = f", of words of largest ‖ΔJ<sub>inp</sub>‖ {100 * sum(found['by_norm'][:2]):.1f} %"
+    if stored.get("by_norm"):  # the paper's choice of words
+        by_norm = f", of words of largest ‖ΔJ<sub>inp</sub>‖ {100 * sum(stored['by_norm'][:2]):.1f} %"
     figure = styled(
         figure,
-        "Where modifiers take the state: the modifier subspace",
+        "Where modifiers move the state: the modifier subspace",
         axes[0],
         axes[1],
-        f"{found['n']:,} words, read at h*: where they deflect the state off the line. The two components hold "
-        f"{sum(shares):.1f} % of the variance{by_norm}<br>(96.2 % in the paper's network). Named are well-known "
-        "modifiers and the strongest of each kind, as far as there is room.",
+        f"{stored['n']:,} words, read at h*: where they deflect the state off the line. The two components explain "
+        f"{sum(shares):.1f} % of the variance{by_norm}<br>(96.2 % in the paper's network). Well-known modifiers "
+        "and the strongest of each kind are named where they fit.",
         height=640,
     )
     figure.update_xaxes(range=view[0], zerolinecolor=FAINT, gridcolor="#edf2f7")
@@ -83,11 +83,7 @@ def _name(
     at: Sequence[tuple[float, float]],
     view: Sequence[Sequence[float]],
 ) -> None:
-    def pixel(point: Sequence[float]) -> Pixel:
-        x, y = ((point[i] - view[i][0]) / (view[i][1] - view[i][0]) * PANEL[i] for i in (0, 1))
-        return x, y
-
-    pixels = [pixel(point) for point in at]
+    pixels = [pixel(point, view, PANEL) for point in at]
     order = _order(words, kinds)
     sizes = [(6.0 + 7 * len(words[i]), 15.0) for i in order]
     for k, shift in spread([pixels[i] for i in order], sizes, pixels, PANEL, most=NAMED).items():
@@ -121,7 +117,8 @@ def _name(
 
 
 def _order(words: Sequence[str], kinds: Sequence[str]) -> list[int]:
-    """Well-known modifiers, then the strongest of every kind in turn (words come strongest first)."""
+    """The order in which words are named: well-known modifiers, then the strongest of each kind in turn. (`words` are
+    in order of strength.)"""
     known = [words.index(word) for word in EXAMPLES if word in words]
     by_kind = [[i for i, one in enumerate(kinds) if one == kind][:NAMED] for kind in MODIFIERS]
     turns = [rows[k] for k in range(NAMED) for rows in by_kind if k < len(rows)]
@@ -129,7 +126,7 @@ def _order(words: Sequence[str], kinds: Sequence[str]) -> list[int]:
 
 
 def _view(at: Sequence[tuple[float, float]]) -> list[list[float]]:
-    """Ranges of both components that hold all and h*, with units of one length."""
+    """Ranges of both components that include all points and h*, with the same scale for both."""
     middles, spans = [], []
     for i in (0, 1):
         values = [0.0, *(point[i] for point in at)]

@@ -1,4 +1,4 @@
-"""Table 1 as a picture, and Fig. 10: architectures side by side."""
+"""Table 1 as a figure, and Fig. 10: architectures side by side."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def table(results: Any) -> Figure:
         name="ours, mean over seeds with its 95 % interval",
         marker={"symbol": "diamond", "size": 12, "color": COLOURS[1]},
         error_x={"type": "data", "array": half, "thickness": 1.5, "width": 5, "color": COLOURS[1]},
-        hovertext=[f"{shown(row['title'])}<br>{_said(row)}" for row in rows],
+        hovertext=[f"{shown(row['title'])}<br>{_row_text(row)}" for row in rows],
         hoverinfo="text",
     )
     if stored["column"]:
@@ -74,7 +74,7 @@ def table(results: Any) -> Figure:
     return legend_below(figure, -0.18, 330, 90, top=0)
 
 
-def _said(row: dict[str, Any]) -> str:
+def _row_text(row: dict[str, Any]) -> str:
     seeds = (
         ""
         if row["interval"] is None
@@ -86,7 +86,7 @@ def _said(row: dict[str, Any]) -> str:
 
 def architectures(results: Any) -> Figure:
     """Fig. 10, from `architectures`: (a) accuracy with the words of each review in order and shuffled, (b) what phrases
-    add to the logit; means over seeds, one mark a seed in (a)."""
+    add to the logit. In (a) one mark for each seed, in (b) means over seeds."""
     stored = part(results, "architectures", needs=NEEDS)
     models = [model for model in NAMES if model in stored]
     figure = panels(["accuracy, words in order and shuffled", "what a phrase adds to the logit"])
@@ -111,6 +111,30 @@ def architectures(results: Any) -> Figure:
             row=1,
             col=1,
         )
+    _phrase_effects(figure, stored, models)
+    figure = styled(
+        figure,
+        "Architectures side by side",
+        "",
+        "test accuracy (%)",
+        "If shuffling costs accuracy, the model uses word order; if “not” and “extremely” move a phrase away from the "
+        "plain word, it uses modifiers.",
+        height=555,
+    )
+    figure.update_xaxes(
+        tickvals=list(range(len(models))),
+        ticktext=[NAMES[model] for model in models],
+        showgrid=False,
+        zeroline=False,
+        row=1,
+        col=1,
+    )
+    figure.update_yaxes(zeroline=False, row=1, col=1)
+    figure.update_yaxes(title_text="logit minus that of the empty review", row=1, col=2)
+    return legend_below(figure, -0.34, 150, 165)
+
+
+def _phrase_effects(figure: Figure, stored: Any, models: list[str]) -> None:
     phrases = list(stored[models[0]]["phrases"][0]) if models else []
     for k, model in enumerate(models):
         values = [mean(one[phrase] for one in stored[model]["phrases"]) for phrase in phrases]
@@ -129,23 +153,3 @@ def architectures(results: Any) -> Figure:
             row=1,
             col=2,
         )
-    figure = styled(
-        figure,
-        "Architectures side by side",
-        "",
-        "test accuracy (%)",
-        "Where shuffling costs accuracy, word order is used; where “not” and “extremely” move a phrase from the plain "
-        "word, modifiers are.",
-        height=555,
-    )
-    figure.update_xaxes(
-        tickvals=list(range(len(models))),
-        ticktext=[NAMES[model] for model in models],
-        showgrid=False,
-        zeroline=False,
-        row=1,
-        col=1,
-    )
-    figure.update_yaxes(zeroline=False, row=1, col=1)
-    figure.update_yaxes(title_text="logit, less that of the empty review", row=1, col=2)
-    return legend_below(figure, -0.34, 150, 165)
