@@ -387,7 +387,7 @@ def test_what_is_read_is_checked() -> None:
             lambda: jacobians(network, torch.zeros(4), torch.zeros(3)),
             "e has shape (3,): expected inputs, a tensor (..., 2)",
         ),
-        (lambda: fit_line_attractor(network, torch.full((9, 4), torch.nan)), "some of the points are not finite"),
+        (lambda: fit_line_attractor(network, torch.full((9, 4), torch.nan)), "some points are NaN or infinite"),
         (lambda: network.read(None), "of type NoneType: expected text"),
         (lambda: network.read(5), "of type int: expected text"),
         (lambda: network.read(b"not bad"), "of type bytes: expected text"),
@@ -540,7 +540,7 @@ def test_a_run_whose_words_all_end_at_zero_is_not_finished(tmp_path) -> None:
     network = Network(corpus.vocab, hidden=4, embedding=2)
     told(
         lambda: train(network, corpus, config, tmp_path / "run", progress=False),
-        "every embedded word ended at zero",
+        "all word embeddings became zero",
         "a sparsity below 5000",
     )
     told(lambda: rnnlens.load(tmp_path / "run"), "not finished")

@@ -248,12 +248,12 @@ def test_solvers_solve():
     ("wrong", "told"),
     [
         (lambda n: find_fixed_points(n, torch.zeros(3, 5)), "expected (K, 4)"),
-        (lambda n: find_fixed_points(n, torch.full((3, 4), torch.nan)), "not finite"),
-        (lambda n: find_fixed_points(n, torch.zeros(0, 4)), "no states to start from"),
+        (lambda n: find_fixed_points(n, torch.full((3, 4), torch.nan)), "some states are NaN or infinite"),
+        (lambda n: find_fixed_points(n, torch.zeros(0, 4)), "states has no rows"),
         (lambda n: find_fixed_points(n, torch.zeros(3, 4), tolerance=math.nan), "tolerance is nan"),
         (lambda n: find_fixed_points(n, torch.zeros(3, 4), mode="quick"), "mode is 'quick'"),
         (lambda n: find_fixed_points(n, torch.zeros(3, 4), tolerance=0), "tolerance is 0"),
-        (lambda n: find_fixed_points(n, torch.zeros(3, 4), inputs="zebra"), "'zebra' is no word"),
+        (lambda n: find_fixed_points(n, torch.zeros(3, 4), inputs="zebra"), "'zebra' is not in the vocabulary"),
         (lambda n: find_fixed_points(n, torch.zeros(3, 4), inputs=torch.zeros(7)), "inputs have shape (7,)"),
     ],
 )

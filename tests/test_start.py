@@ -299,7 +299,7 @@ def test_ids_of_other_words_are_never_read(first, mine):
         (["--hidden", 16], "hidden is 16, but"),
         (["--embedding", 8], "embedding is 8, but"),
         (["--memory", 100], "memory is 100.0, but"),
-        (["--tuned"], "fresh networks"),
+        (["--tuned"], "new networks"),
     ],
 )
 def test_another_shape_is_refused_in_one_line_and_nothing_is_written(folder, tmp_path, capsys, flags, said):

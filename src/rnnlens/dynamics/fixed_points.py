@@ -1,8 +1,8 @@
-"""Fixed and slow points: where the network, left alone, stays (Supplement B).
+"""Fixed and slow points: states that a constant input does not move, or hardly moves (Supplement B).
 
-Fixed points solve h = F(h); Newton's method finds them, sliding along a line attractor to its few true ones. Slow
-points are wherever the state hardly moves, "regardless of whether they are local minima"; the network's own transients
-lead to them. They are two questions, hence two modes.
+Fixed points solve h = F(h). Newton's method finds them; on a line attractor it slides along the line to its few fixed
+points. Slow points are all states that hardly move, "regardless of whether they are local minima"; running the network
+until its transients have decayed leads to them. `find_fixed_points` has a mode for each.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newt
 from rnnlens.networks import Cell, Network
 
 Mode = Literal["fixed", "slow"]
-SLOW = 0.1  # a point is slow if it moves in a step by less than this share of what a typical deflection does
+SLOW = 0.1  # a point is slow if a step moves it by less than this share of ‖J_rec Δh‖ for typical deflections Δh
 
 
 @dataclass(frozen=True, eq=False)
 class FixedPoints(Shown):
-    """Where each of K starts led.
+    """The points that were reached from K starts.
 
-    states      (K, N)  the points, never worse than their starts
-    q           (K,)    ½‖h − F(h)‖² at these very states, in float64
-    converged   (K,)    mode fixed: q ≤ tolerance; mode slow: that, or `slowness` below a tenth
+    states      (K, N)  the points; q is never larger than at the start
+    q           (K,)    ½‖h − F(h)‖² at these states, in float64
+    converged   (K,)    mode fixed: q ≤ tolerance; mode slow: q ≤ tolerance or `slowness` below 0.1
     iterations  (K,)    steps taken, of all kinds
-    starts      (K, N)  where they began
-    inputs      (D,) or (K, D)  the input that is held; zero unless given
-    labels      (K,)    which row of `unique` each start led to, −1 for none
-    multiplicity (K,)   of `unique`: how many starts led to each point; else ones
-    deflections (M, N)  a few typical ones of the starts from where they led, which `slowness` is measured by
+    starts      (K, N)  the states that the search started from
+    inputs      (D,) or (K, D)  the constant input; zero unless given
+    labels      (K,)    the row of `unique` that each start led to, −1 if it did not converge
+    multiplicity (K,)   how many starts led to each point of `unique`; ones otherwise
+    deflections (M, N)  a few typical differences between a start and its point, used by `slowness`
     """
 
     network: Network = field(repr=False)
@@ -65,7 +65,7 @@ class FixedPoints(Shown):
         return (2 * self.q).sqrt()
 
     def take(self, rows: Tensor | int) -> FixedPoints:
-        """Some of the points, with their inputs; a number takes one."""
+        """The points with the given rows (indices or a mask), with their inputs; an int selects one point."""
         rows = torch.tensor([rows], device=self.q.device) if isinstance(rows, int) else rows
         names = ("states", "q", "converged", "iterations", "starts", "multiplicity")
         chosen = {name: getattr(self, name)[rows] for name in names}
@@ -73,15 +73,16 @@ class FixedPoints(Shown):
 
     @cached_property
     def _merged(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows of the representatives, the label of each point, how many points each representative stands for."""
+        """Rows of the distinct points, the label of each point, and the multiplicity of each distinct point."""
         return _merge(self)
 
     @property
     def unique(self) -> FixedPoints:
-        """The distinct converged points, the one with the smallest q of each; `multiplicity` says how many led there.
+        """The distinct converged points, each with its smallest q; `multiplicity` is the number of starts that led
+        there.
 
-        Two points are one if the tolerance cannot tell them apart: ‖(I − J)(h₁ − h₂)‖ ≤ 2·√(2·tolerance), a distance
-        of up to 2·√(2·tolerance)/σ_min(I − J), but no more than a hundredth of their size.
+        Two points are the same if they differ by less than the tolerance: ‖(I − J)(h₁ − h₂)‖ ≤ 2·√(2·tolerance), that
+        is a distance of up to 2·√(2·tolerance)/σ_min(I − J), but at most a hundredth of their norm.
         """
         rows, _, counts = self._merged
         return replace(self.take(rows), multiplicity=counts)
@@ -92,7 +93,8 @@ class FixedPoints(Shown):
 
     @cached_property
     def stability(self) -> Tensor:
-        """Unstable directions of each point, (K,): eigenvalues of J_rec outside the unit circle. 0 is stable."""
+        """Number of unstable directions of each point, (K,): eigenvalues of J_rec outside the unit circle. 0 is
+        stable."""
         counts = []
         for k in range(len(self)):
             e = self.inputs if self.inputs.ndim == 1 else self.inputs[k]
@@ -102,8 +104,8 @@ class FixedPoints(Shown):
 
     @cached_property
     def slowness(self) -> Tensor:
-        """‖h − F(h)‖ / ‖J_rec Δh‖, (K,), with Δh the typical deflection of the starts from the points they led to: how
-        far a point is from being a good place to linearise at. 0 for an exact fixed point."""
+        """‖h − F(h)‖ / ‖J_rec Δh‖, (K,), with Δh the typical deflection of a start from its point. A linear expansion
+        at the point is good if this is small; it is 0 for an exact fixed point."""
         return _slowness(self.network, self.states, self.q, self.inputs, self.deflections)
 
     def _facts(self) -> Facts:
@@ -133,10 +135,10 @@ def find_fixed_points(
 ) -> FixedPoints:
     """Fixed or slow points of a network from the given states (K, N), usually visited ones.
 
-    inputs: the input held all along, embedded (D,) or one for each start (K, D), or a word; None is the blank input.
-    mode: "fixed" solves h = F(h) to q ≤ tolerance; "slow" lets transients die out and keeps what is slow.
-    Starts that do not converge are returned as the best state met, and `converged` says so. What is computed depends on
-    the arguments alone; the caller's tensors are left as they are.
+    inputs: the constant input, embedded (D,) or one for each start (K, D), or a word; None is the blank input.
+    mode: "fixed" solves h = F(h) to q ≤ tolerance; "slow" runs the network until transients have decayed.
+    For a start that does not converge, the state with the smallest q is returned and `converged` is False. The result
+    depends on the arguments alone; the caller's tensors are not changed.
     """
     if mode not in ("fixed", "slow"):
         raise RnnlensError(f"mode is {quoted(mode)}: expected fixed or slow")
@@ -151,16 +153,16 @@ def find_fixed_points(
     with progress_bar(f"{mode} points", len(starts), progress) as advance:
 
         def solve(rows: Tensor) -> tuple[Tensor, Tensor]:
-            held = e if e.ndim == 1 else e[rows]
-            found = _solve_chunk(network, double, starts[rows], held, mode, tolerance)
+            inputs_of_rows = e if e.ndim == 1 else e[rows]
+            solved = _solve_chunk(network, double, starts[rows], inputs_of_rows, mode, tolerance)
             advance(len(rows))
-            return found
+            return solved
 
         parts = _in_parallel(solve, chunks, network)
     h, iterations = (torch.cat(part) for part in zip(*parts, strict=True))
     exact, dtype = _problem(double, e), double.h0.dtype
     q = torch.cat([energy(exact.take(rows).residual(h[rows].to(dtype)).double()) for rows in chunks])
-    inside = _problem(network, e).inside(h)  # where the network cannot be is never an answer
+    inside = _problem(network, e).inside(h)  # states that the network cannot reach do not count as converged
     points = FixedPoints(
         network,
         h,
@@ -182,53 +184,53 @@ def find_fixed_points(
 def _solve_chunk(
     network: Network, double: Network, starts: Tensor, e: Tensor, mode: Mode, tolerance: float
 ) -> tuple[Tensor, Tensor]:
-    """States and iterations of some starts: as far as the network's own precision goes, then in float64."""
+    """States and iterations for a chunk of starts: first in the network's own precision, then in float64."""
     problem = _problem(network, e)
     search = Search.begin(problem, starts.clone())
     if mode == "slow":
         relax(problem, search, tolerance, steps=36, rest=0.8)
-        gauss_newton(problem, search, _restless(problem, search, starts, tolerance))
+        gauss_newton(problem, search, _moving(problem, search, starts, tolerance))
         return search.h, search.iterations
-    for steps in (36, 48):  # from where Newton's method got stuck, the network itself may lead on
+    for steps in (36, 48):  # where Newton's method is stuck, running the network may help
         relax(problem, search, tolerance, steps)
         newton_krylov(problem, search, tolerance)
     exact, dtype = _problem(double, e), double.h0.dtype
     fine = Search.begin(exact, search.h.to(dtype))
     fine.iterations = search.iterations
-    if dtype != starts.dtype:  # what single precision brought close, but not close enough
+    if dtype != starts.dtype:  # refine the states that single precision brought close to a fixed point
         newton_krylov(exact, fine, tolerance, steps=4, below=1e-7)
-    # What is slow by now and yet no fixed point sits at a minimum of q along a slow manifold; the whole matrix would
-    # not move it. What is not even slow (an unstable, a chaotic network) is taken up again from its start.
-    rows = _restless(exact, fine, starts.to(dtype), tolerance)
+    # A state that is slow but not fixed is at a minimum of q along a slow manifold, where dense Newton would not help.
+    # A state that is not even slow (in an unstable or chaotic network) is solved for again, from its start.
+    rows = _moving(exact, fine, starts.to(dtype), tolerance)
     if len(rows):
-        anew = Search.begin(exact.take(rows), starts[rows].to(dtype))
-        newton_dense(exact.take(rows).unbounded(), anew, tolerance)
-        fine.iterations[rows] += anew.iterations
-        found = (anew.q <= tolerance) & exact.inside(anew.h)
-        fine.put(rows[found], anew.h[found], anew.g[found], anew.q[found])
+        retry = Search.begin(exact.take(rows), starts[rows].to(dtype))
+        newton_dense(exact.take(rows).unbounded(), retry, tolerance)
+        fine.iterations[rows] += retry.iterations
+        solved = (retry.q <= tolerance) & exact.inside(retry.h)
+        fine.put(rows[solved], retry.h[solved], retry.g[solved], retry.q[solved])
     return fine.h.to(starts.dtype), fine.iterations
 
 
-def _restless(problem: Problem, search: Search, starts: Tensor, tolerance: float) -> Tensor:
-    """Rows of the states that are neither fixed nor slow."""
+def _moving(problem: Problem, search: Search, starts: Tensor, tolerance: float) -> Tensor:
+    """Rows of the states that are neither fixed nor slow, (R,)."""
     rows = torch.nonzero(search.q > tolerance).squeeze(1)
     if not len(rows):
         return rows
-    there = problem.take(rows)
-    pace = _slowness(there.network, search.h[rows], search.q[rows], there.e, _typical(starts - search.h))
-    return rows[pace >= SLOW]
+    e = problem.take(rows).e
+    slowness = _slowness(problem.network, search.h[rows], search.q[rows], e, _typical(starts - search.h))
+    return rows[slowness >= SLOW]
 
 
 def _chunk(starts: Tensor, mode: Mode) -> int:
-    """States to solve for at a time: in fixed mode many, which then share few inverses; in slow mode, on a CPU, few,
-    so that there is a chunk for every core."""
+    """Number of states to solve for at a time: large in fixed mode, where a chunk shares a few inverses; small in slow
+    mode on a CPU, so that every core gets a chunk."""
     return max(64, (2**23 if starts.is_cuda else 2**19 if mode == "fixed" else 2**17) // starts.shape[1])
 
 
 def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], network: Network) -> list[Any]:
-    """On a CPU, a chunk a core: the cores then never wait for each other, as they would, at every product, if two
-    shared one chunk. On a busy machine such waiting can cost ten times the work. (A user's own step function, and
-    torch's forward-mode derivatives of it, are not known to be safe in threads.)"""
+    """Solve chunks in parallel, on a CPU one for each core. If cores shared a chunk, they would wait for each other at
+    every product, which on a busy machine can take ten times as long. A user's own step function runs in one thread:
+    neither it nor torch's forward-mode derivatives are known to be thread-safe."""
     threads = torch.get_num_threads()
     if threads == 1 or network.h0.is_cuda or not isinstance(network.cell, Cell):
         return [solve(rows) for rows in chunks]
@@ -240,7 +242,7 @@ def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], netwo
 
 
 def _doubled(network: Network) -> Network:
-    """The network in float64; as it is, where a user's step function holds tensors that cannot follow."""
+    """The network in float64; unchanged if a user's step function holds tensors of another precision."""
     if network.h0.dtype == torch.float64:
         return network
     double = copy.deepcopy(network).double()
@@ -272,43 +274,43 @@ def _starts(network: Network, states: Tensor) -> Tensor:
         )
     starts = states.detach().reshape(-1, network.size).to(network.h0, copy=True)
     if not len(starts):
-        raise RnnlensError("there are no states to start from: expected at least one")
+        raise RnnlensError("states has no rows: expected at least one state to start from")
     if not torch.isfinite(starts).all():
-        raise RnnlensError("some of the states are not finite: expected numbers")
+        raise RnnlensError("some states are NaN or infinite: expected finite numbers")
     return starts
 
 
 def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
-    """Leaders, best first: each takes all points that it cannot be told from. One pass over the points for each."""
+    """Group converged points: the one with the smallest q takes all points that are the same, then the next, and so
+    on."""
     labels = torch.full((len(points),), -1, device=points.q.device)
     rows: list[int] = []
     counts: list[int] = []
     left = torch.nonzero(points.converged).squeeze(1)
     left = left[torch.argsort(points.q[left], stable=True)]
-    # Each point is only known to within its residual, or the tolerance where that is larger.
+    # A point is known only to within its residual or the tolerance, whichever is larger.
     slack = (2 * points.q.clamp(min=points.tolerance)).sqrt()
     while len(left):
         leader = int(left[0])
-        held = points.inputs if points.inputs.ndim == 1 else points.inputs[leader]
-        apart = points.states[left] - points.states[leader]
-        J = linearise(points.network, points.states[leader].expand_as(apart), held)
-        near = (apart - J.rec(apart)).norm(dim=1) <= slack[left] + slack[leader]
-        near &= apart.norm(dim=1) <= 1e-2 * max(1.0, float(points.states[leader].norm()))
+        e = points.inputs if points.inputs.ndim == 1 else points.inputs[leader]
+        difference = points.states[left] - points.states[leader]
+        J = linearise(points.network, points.states[leader].expand_as(difference), e)
+        near = (difference - J.rec(difference)).norm(dim=1) <= slack[left] + slack[leader]
+        near &= difference.norm(dim=1) <= 1e-2 * max(1.0, float(points.states[leader].norm()))
         if points.inputs.ndim == 2:
-            near &= (points.inputs[left] == held).all(1)
+            near &= (points.inputs[left] == e).all(1)
         near[0] = True
         labels[left[near]] = len(rows)
         rows.append(leader)
         counts.append(int(points.multiplicity[left[near]].sum()))
         left = left[~near]
-    found = (torch.tensor(part, dtype=torch.long, device=points.q.device) for part in (rows, counts))
-    chosen, multiplicity = found
+    chosen, multiplicity = (torch.tensor(part, dtype=torch.long, device=points.q.device) for part in (rows, counts))
     return chosen, labels, multiplicity
 
 
 def _typical(deflections: Tensor, sample: int = 4) -> Tensor:
-    """A few deflections (M, N) between the middle and the nine tenths of all in length: starts that were at rest say
-    nothing about what is typical, and outliers say too much."""
+    """A few deflections (M, N) whose lengths lie between the median and the 90th percentile: starts that were at rest
+    have lengths near 0, and outliers are not typical either."""
     lengths = deflections.norm(dim=1)
     order = torch.argsort(lengths.nan_to_num(torch.inf, torch.inf))[: max(1, int(torch.isfinite(lengths).sum()))]
     at = torch.linspace(0.5, 0.9, min(sample, len(order)), device=deflections.device) * (len(order) - 1)

@@ -20,7 +20,7 @@ def held_input(network: Network, inputs: Inputs, count: int | None = None) -> Te
         return network.h0.new_zeros(network.inputs).detach()
     if isinstance(inputs, str):
         if network.vocab is None or inputs not in network.vocab:
-            raise RnnlensError(f"{quoted(inputs)} is no word of this network: expected a word of its vocabulary")
+            raise RnnlensError(f"{quoted(inputs)} is not in the vocabulary of this network: expected one of its words")
         inputs = network.embed(torch.tensor(network.vocab.index[inputs], device=network.h0.device))
     expected = f"({network.inputs},)" + ("" if count is None else f" or ({count}, {network.inputs})")
     if not isinstance(inputs, Tensor):
@@ -29,19 +29,19 @@ def held_input(network: Network, inputs: Inputs, count: int | None = None) -> Te
     if e.shape not in ((network.inputs,), (count, network.inputs)):
         raise RnnlensError(f"inputs have shape {tuple(e.shape)}: expected {expected}")
     if not bool(e.isfinite().all()):
-        raise RnnlensError("inputs are not finite: expected numbers")
+        raise RnnlensError("inputs are NaN or infinite: expected finite numbers")
     return e
 
 
-def same_input(network: Network, own: Tensor, asked: Inputs) -> Tensor:
-    """The one input (D,) of points that were found at `own`, (D,) or (K, D). If `asked` is another input, an error."""
+def same_input(network: Network, own: Tensor, expected: Inputs) -> Tensor:
+    """The one input (D,) of points that were found at `own`, (D,) or (K, D); an error if `expected` is another one."""
     if own.ndim == 2:
         if not len(own) or not bool((own == own[0]).all()):
             raise RnnlensError(
                 "the points were found at several inputs: expected points of one input; choose some with points.take"
             )
         own = own[0]
-    if asked is not None and not torch.equal(held_input(network, asked), own.to(network.h0)):
+    if expected is not None and not torch.equal(held_input(network, expected), own.to(network.h0)):
         raise RnnlensError(
             "the points were found at another input than inputs=: leave inputs out, or find points at that input with "
             "find_fixed_points(network, states, inputs)"

@@ -4,8 +4,8 @@ For the four cells h' = φ(h, d, u) the derivatives of φ are elementwise, so wi
 
     J_rec = diag(p_h) + Σ_g diag(p_u^g) U_g        J_inp = Σ_g diag(p_d^g) W_g
 
-and a product with a vector costs one matrix product, whatever the batch. Adapted networks go through `torch.func`.
-The paper's x is a one-hot word, e = E x; its input Jacobian J_inp E, N × W, is never formed: see the contractions.
+and a batch of products with vectors costs one matrix product. Adapted networks are differentiated by torch.
+The paper's x is a one-hot word, e = E x. Its input Jacobian J_inp E, N × W, is never formed: see `input_features`.
 
 Shapes: N flat state, H units, D embedding, W words, G gates, S blocks of the state.
 """
@@ -32,7 +32,7 @@ def jacobians(network: Network, h: Tensor, e: Tensor | None = None) -> tuple[Ten
 
 
 class Linearisation(Protocol):
-    """F around (h, e), over leading dimensions: the two Jacobians, and products that never form them."""
+    """The Jacobians of F at (h, e), over leading dimensions, and products with them that do not form them."""
 
     def J_rec(self) -> Tensor:
         """∂F/∂h, (..., N, N)."""
@@ -54,13 +54,13 @@ class Linearisation(Protocol):
 
 
 def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisation:
-    """The linearisation of a network's step at h (..., N) and e (..., D)."""
-    for name, value, what, size in (("h", h, "states", network.size), ("e", e, "inputs", network.inputs)):
+    """The linearization of a network's step at h (..., N) and e (..., D)."""
+    for name, value, kind, size in (("h", h, "states", network.size), ("e", e, "inputs", network.inputs)):
         if value is not None and (not isinstance(value, Tensor) or value.shape[-1:] != (size,)):
             got = (
                 f"has shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"is {quoted(type(value).__name__)}"
             )
-            raise RnnlensError(f"{name} {got}: expected {what}, a tensor (..., {size})")
+            raise RnnlensError(f"{name} {got}: expected {kind}, a tensor (..., {size})")
     with torch.no_grad():
         if e is None:
             e = h.new_zeros(network.inputs)
@@ -74,7 +74,8 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisa
 
 @dataclass(frozen=True)
 class CellLinearisation:
-    """In closed form. p_h (..., S, S, H), p_d and p_u (..., S, G, H): the cell's `partials` at the point."""
+    """Jacobians of a cell in closed form. p_h (..., S, S, H), p_d and p_u (..., S, G, H): the cell's `partials` at the
+    point."""
 
     cell: Cell
     p_h: Tensor
@@ -84,10 +85,10 @@ class CellLinearisation:
     @torch.no_grad()
     def J_rec(self) -> Tensor:
         S, H = self.cell.blocks, self.cell.hidden
-        J = _rows(self.p_u, self.cell.U).unsqueeze(-2)  # (..., S, H, 1, H): the past enters through the first block
+        J = _rows(self.p_u, self.cell.U).unsqueeze(-2)  # (..., S, H, 1, H): the recurrent input is the first block
         if S > 1:
             J = torch.cat([J, J.new_zeros(*J.shape[:-2], S - 1, H)], -2)
-        J.diagonal(dim1=-3, dim2=-1).add_(self.p_h)  # (..., S, S, H): the units on the diagonal of every block
+        J.diagonal(dim1=-3, dim2=-1).add_(self.p_h)  # (..., S, S, H): the diagonal of every block
         return J.reshape(*J.shape[:-4], S * H, S * H)
 
     @torch.no_grad()
@@ -123,13 +124,13 @@ def _rows(p: Tensor, weight: Tensor) -> Tensor:
     G, H = p.shape[-2:]
     gates, flat = weight.unflatten(0, (G, H)), p.reshape(-1, G, H)
     rows = p.new_empty(len(flat), H, weight.shape[1])
-    # On a CPU a few points at a time, so that what the gates are added into is still in its cache.
+    # On a CPU, take a few points at a time, so that the sum over gates stays in its cache.
     block = max(1, len(flat) if p.is_cuda else 2**18 // max(1, rows[:1].numel()))
     for start in range(0, len(flat), block):
-        some, part = rows[start : start + block], flat[start : start + block]
-        torch.mul(part[:, 0, :, None], gates[0], out=some)
+        target, part = rows[start : start + block], flat[start : start + block]
+        torch.mul(part[:, 0, :, None], gates[0], out=target)
         for g in range(1, G):
-            some.addcmul_(part[:, g, :, None], gates[g])
+            target.addcmul_(part[:, g, :, None], gates[g])
     return rows.view(*p.shape[:-2], H, weight.shape[1])
 
 
@@ -151,21 +152,21 @@ def _backward(p: Tensor, blocks: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class StepLinearisation:
-    """By `torch.func`, for any step function. h (..., N) and e (..., D) have the same leading dimensions."""
+    """Jacobians of any step function, by torch. h (..., N) and e (..., D) have the same leading dimensions."""
 
     network: Network
     h: Tensor
     e: Tensor
 
     def J_rec(self) -> Tensor:
-        return self._jacobian(0, self.h)
+        return self._jacobian(0)
 
     def J_inp(self) -> Tensor:
-        return self._jacobian(1, self.e)
+        return self._jacobian(1)
 
-    def _jacobian(self, argument: int, at: Tensor) -> Tensor:
-        # One vector-Jacobian product a row, for all points together: a batched step keeps its points apart, so no
-        # vmap over the user's own code is needed.
+    def _jacobian(self, argument: int) -> Tensor:
+        # One vector-Jacobian product per row, for all points together: a batched step treats each point separately, so
+        # the sum over points has the right gradient, and the user's code need not support vmap.
         points = [self.h.detach(), self.e.detach()]
         points[argument] = points[argument].clone().requires_grad_()
         with torch.enable_grad(), _differentiated():
@@ -183,7 +184,7 @@ class StepLinearisation:
         return self._forward(torch.zeros_like(self.h), v)
 
     def _forward(self, v_h: Tensor, v_e: Tensor) -> Tensor:
-        # (Forward mode refuses expanded tensors.)
+        # Forward mode does not accept expanded tensors.
         points = self.h.contiguous(), self.e.contiguous()
         tangents = v_h.expand_as(self.h).contiguous(), v_e.expand_as(self.e).contiguous()
         with _differentiated():
@@ -193,12 +194,13 @@ class StepLinearisation:
             return moved
 
     def _check_attached(self) -> None:
-        """Refuse a step whose states follow h, but by ways that torch does not see: forward mode takes them for 0."""
+        """Raise an error if the step depends on h through operations that torch cannot differentiate: forward mode then
+        returns 0."""
         h = self.h.detach().clone().requires_grad_()
         with torch.enable_grad():
             new = self.network.step(h, self.e.detach())
-            seen = new.requires_grad and torch.autograd.grad(new.sum(), h, allow_unused=True)[0] is not None
-        if not seen and not torch.equal(self.network.step(h.detach() + 1, self.e), new):
+            attached = new.requires_grad and torch.autograd.grad(new.sum(), h, allow_unused=True)[0] is not None
+        if not attached and not torch.equal(self.network.step(h.detach() + 1, self.e), new):
             raise RuntimeError("its result is detached from h")
 
     def rec_T(self, v: Tensor) -> Tensor:
@@ -215,7 +217,7 @@ class StepLinearisation:
 
 @contextmanager
 def _differentiated() -> Iterator[None]:
-    """What torch says where a user's step function has no derivative, in one line."""
+    """Turn torch's errors about a step function without derivative into one line."""
     try:
         yield
     except RuntimeError as error:
@@ -232,7 +234,7 @@ def _differentiated() -> Iterator[None]:
 
 @torch.no_grad()
 def word_effects(network: Network, h: Tensor, e: Tensor | None = None) -> Tensor:
-    """wᵀ J_inp E, (..., W): what each word, as the next input, adds to the logit to first order."""
+    """wᵀ J_inp E, (..., W): the effect of each word as the next input on the logit, to first order."""
     embedding = _embedding(network)
     here = linearise(network, h, e)
     return here.inp_T(network.w.expand(*h.shape[:-1], -1)) @ embedding.t()
@@ -242,10 +244,11 @@ def word_effects(network: Network, h: Tensor, e: Tensor | None = None) -> Tensor
 def input_features(network: Network, h: Tensor) -> Tensor:
     """J_inp(h) E, the paper's N × W input Jacobian, as a much shorter vector (..., K) with the same inner products.
 
-    Differences of these vectors have the norm ‖(J_inp(h) − J_inp(h')) E‖_F, and a linear regression of them is one of
-    the input Jacobians themselves. With C = EᵀE the inner product is tr(J C J'ᵀ), so W drops out; for a cell,
-    J_inp = Σ_g diag(p^g) W_g, so unit h contributes Σ_{g,g'} p^g p'^g' (W_g C W_g'ᵀ)_hh: D drops out too, and with the
-    G × G matrix factored as RᵀR, unit h becomes the G numbers R p: K = S·H·G. For any other step K = N·D.
+    Differences of these vectors have the norm ‖(J_inp(h) − J_inp(h')) E‖_F, and regressing them is equivalent to
+    regressing the input Jacobians. With C = EᵀE the inner product is tr(J C J'ᵀ), which does not depend on W.
+    For a cell, J_inp = Σ_g diag(p^g) W_g, so unit h contributes Σ_{g,g'} p^g p'^g' (W_g C W_g'ᵀ)_hh, which does not
+    depend on D either. With the G × G matrix factored as RᵀR, unit h has the G features R p: K = S·H·G. For any other
+    step K = N·D.
     """
     gram = _gram(network)
     if not isinstance(network.cell, Cell):
@@ -265,9 +268,10 @@ def input_features(network: Network, h: Tensor) -> Tensor:
 
 @torch.no_grad()
 def input_change(network: Network, h: Tensor, reference: Tensor, chunk: int = 4096) -> Tensor:
-    """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how much a state changes the network's processing of words (eq. 4).
+    """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how far the input Jacobian at a state differs from that at
+    `reference` (eq. 4).
 
-    reference (..., N) broadcasts against h. Nothing of size W or, for a cell, D is formed: see `input_features`.
+    reference (..., N) broadcasts against h. No array of size W (or D, for a cell) is formed: see `input_features`.
     """
     shape = torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1])
     if reference.ndim == 1:
@@ -284,7 +288,7 @@ def input_change(network: Network, h: Tensor, reference: Tensor, chunk: int = 40
 
 @torch.no_grad()
 def input_size(network: Network, h: Tensor) -> Tensor:
-    """‖J_inp(h) E‖_F, (...): the scale that changes are measured against."""
+    """‖J_inp(h) E‖_F, (...): the norm of the input Jacobian, to which changes are compared."""
     return input_features(network, h).norm(dim=-1)
 
 
@@ -295,5 +299,5 @@ def _gram(network: Network) -> Tensor:
 
 def _embedding(network: Network) -> Tensor:
     if network.E is None:
-        raise RnnlensError("this network has no words: expected one with an embedding")
+        raise RnnlensError("this network has no words: expected a network with word embeddings")
     return network.E.detach()

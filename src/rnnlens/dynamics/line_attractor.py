@@ -1,7 +1,7 @@
-"""The line attractor: a curve through the slow points, parametrised by the readout (§2, Fig. 1a).
+"""The line attractor: a curve through the slow points, parametrized by the logit (§2, Fig. 1a).
 
-In real networks it is curved and thick, so it is not a line fitted by PCA but a smooth curve h(s) over the logit s,
-with its tangent at every place. Where the slow points do not lie along such a curve, `is_line` says so.
+In real networks it is curved and thick, so PCA's straight line does not fit. It is a smooth curve h(s) over the logit
+s, with a tangent at every point. If the slow points do not lie along such a curve, `is_line` is False.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class LineAttractor(Shown):
     knots      (M, N)  points of the curve
     logits     (M,)    their logits, rising
     tangents   (M, N)  unit directions of the curve, towards larger logits
-    h_star     (N,)    the slow point with logit 0, where the paper expands; the nearest to it if the line ends before
-    explained          share of the slow points' variance that the curve explains
+    h_star     (N,)    the slow point with logit 0, where the paper expands; the nearest one if the line does not reach
+    0 explained          share of the slow points' variance that the curve explains
     pc1_variance       share that the best straight line explains
-    bend               how far, at most, the curve leaves its chord, as a share of the chord's length
-    readout_alignment  |cos| between the slow points' first principal component and the readout w, over what it sees
+    bend               largest distance of the curve from its chord, as a share of the chord's length
+    readout_alignment  |cos| of the slow points' first principal component with the readout w, on the units that w reads
     thickness          root mean square distance of the slow points from the curve
     inputs     (D,)    the input that the slow points were found at; None is zero
     """
@@ -52,11 +52,11 @@ class LineAttractor(Shown):
     inputs: Tensor | None = None
 
     def check_blank(self) -> None:
-        """Refuse a line at another input than the blank one, around which the effects of words are measured."""
+        """Raise an error if the line is at another input than the blank one, at which effects of words are measured."""
         if self.inputs is not None and bool(self.inputs.any()):
             raise RnnlensError(
-                "this line was fitted to slow points at an input that is not blank: the effects of words are measured "
-                "on a line at the blank input; leave out inputs= where the points are found"
+                "this line was fitted to points at an input that is not blank: expected a line at the blank input, "
+                "where the effects of words are measured; find the points without inputs="
             )
 
     @property
@@ -77,11 +77,6 @@ class LineAttractor(Shown):
         """Distance of states from the curve, (..., N) → (...)."""
         return (h - self.nearest(h)).norm(dim=-1)
 
-    def interpolate(self, values: Tensor, h: Tensor) -> Tensor:
-        """What is known at the knots, values (M,), at the points of the curve nearest to states (..., N) → (...)."""
-        _, left, along = _nearest(self.knots, h)
-        return torch.lerp(values[left], values[left + 1], along)
-
     def tangent(self, h: Tensor) -> Tensor:
         """The unit direction of the curve at the point nearest to each state, (..., N) → (..., N)."""
         _, left, along = _nearest(self.knots, h)
@@ -97,8 +92,8 @@ class LineAttractor(Shown):
 
     @cached_property
     def span(self) -> Tensor:
-        """Orthonormal directions (k, N) that hold 99.9 % of the curve's own variance: one for a straight line, more for
-        a bent one. What is orthogonal to them is off the line everywhere, not only at h_star."""
+        """Orthonormal directions (k, N) that explain 99.9 % of the curve's own variance: one for a straight line, more
+        for a bent one. Directions orthogonal to them leave the line everywhere, not only at h_star."""
         knots = self.knots.double() - self.knots.double().mean(0)
         _, size, axes = torch.linalg.svd(knots, full_matrices=False)
         share = size.square().cumsum(0) / size.square().sum()
@@ -106,9 +101,9 @@ class LineAttractor(Shown):
 
     @cached_property
     def valence(self) -> Tensor:
-        """Orthonormal directions (k, N) along which valence is kept and read: the curve's own, the readout, and the
-        left eigenvector of the integration mode at h_star. Taking anything orthogonal to them out of a state changes
-        neither what is read nor, to first order, what is summed up."""
+        """Orthonormal directions (k, N) in which valence is stored and read out: those of the curve, the readout, and
+        the left eigenvector of the integration mode at h_star. Removing a component orthogonal to them changes neither
+        the logit nor, to first order, the integrated sum."""
         left = self.modes.left[self.modes.integration].real.to(self.knots.dtype)
         rows = torch.cat([self.span, torch.stack([self.network.w.detach(), left]).to(self.knots)]).double()
         rows = rows / rows.norm(dim=1, keepdim=True)
@@ -122,7 +117,8 @@ class LineAttractor(Shown):
 
     @property
     def integration_eigenvalue(self) -> complex:
-        """The eigenvalue of J_rec nearest to 1, at h_star and the line's own input: of the mode that keeps the sum."""
+        """The eigenvalue of J_rec nearest to 1, at h_star and the line's own input: that of the mode that
+        integrates."""
         return complex(self.modes.eigenvalues[self.modes.integration])
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,9 +149,9 @@ class LineAttractor(Shown):
 
     def __repr__(self) -> str:
         low, high = self.range
-        what = "LineAttractor" if self.is_line else "LineAttractor(not one-dimensional!)"
+        name = "LineAttractor" if self.is_line else "LineAttractor(not one-dimensional!)"
         shares = f"explains {100 * self.explained:.1f} %, a straight line {100 * self.pc1_variance:.1f} %"
-        return f"{what}: logits {low:.1f} … {high:.1f}, {shares}"
+        return f"{name}: logits {low:.1f} … {high:.1f}, {shares}"
 
 
 @torch.no_grad()
@@ -170,17 +166,17 @@ def fit_line_attractor(
 ) -> LineAttractor:
     """Fit the curve h(s) to slow points by local linear regression on the logit s.
 
-    points: what `find_fixed_points(…, mode="slow")` gave (only converged ones count), or states (K, N).
+    points: the result of `find_fixed_points(…, mode="slow")`, of which the converged ones are used, or states (K, N).
     trim: share of the points left out at each end of the range. smooth: kernel width, in spacings between knots.
-    inputs: the input that states (K, N) were held at, embedded (D,) or a word; None is zero. Points have their own.
+    inputs: the input of states (K, N), embedded (D,) or a word; None is zero. Fixed points have their own.
     """
     if isinstance(points, FixedPoints):
         points = points.take(points.converged)
         states = points.states
     else:
         if not isinstance(points, Tensor) or points.shape[-1:] != (network.size,):
-            what = tuple(points.shape) if isinstance(points, Tensor) else type(points).__name__
-            raise RnnlensError(f"points are {quoted(what)}: expected fixed points or states (K, {network.size})")
+            given = tuple(points.shape) if isinstance(points, Tensor) else type(points).__name__
+            raise RnnlensError(f"points are {quoted(given)}: expected fixed points or states (K, {network.size})")
         states = points.reshape(-1, network.size)
     if knots < 2:
         raise RnnlensError(f"knots is {knots}: expected at least 2")
@@ -188,7 +184,7 @@ def fit_line_attractor(
         raise RnnlensError(f"{len(states)} slow points: expected at least 3 to fit a line attractor to")
     e = same_input(network, points.inputs, inputs) if isinstance(points, FixedPoints) else held_input(network, inputs)
     if not bool(states.isfinite().all()):
-        raise RnnlensError("some of the points are not finite: expected numbers")
+        raise RnnlensError("some points are NaN or infinite: expected finite numbers")
     dtype = states.dtype
     h, s = states.double(), network.logit(states).double()
     low, high = s.quantile(torch.tensor([trim, 1 - trim], dtype=s.dtype, device=s.device)).tolist()
@@ -201,31 +197,31 @@ def fit_line_attractor(
     spread = (h - centre).square().sum()
     first = torch.linalg.svd(h - centre, full_matrices=False)[2][0]
     chord = curve[-1] - curve[0]
-    off = curve - curve[0]
-    off = off - (off @ chord).unsqueeze(1) * chord / chord.square().sum()
-    apart = (h - _nearest(curve, h)[0]).norm(dim=1)
+    offset = curve - curve[0]
+    offset = offset - (offset @ chord).unsqueeze(1) * chord / chord.square().sum()
+    distance = (h - _nearest(curve, h)[0]).norm(dim=1)
     return LineAttractor(
         network,
         curve.to(dtype),
         at.to(dtype),
         (slope / slope.norm(dim=1, keepdim=True)).to(dtype),
-        _resting(network, states[s.abs().argmin()], at, slope, e).to(dtype),
-        explained=float(1 - apart.square().sum() / spread),
+        _neutral_point(network, states[s.abs().argmin()], at, slope, e).to(dtype),
+        explained=float(1 - distance.square().sum() / spread),
         pc1_variance=float(((h - centre) @ first).square().sum() / spread),
-        bend=float(off.norm(dim=1).max() / chord.norm()),
+        bend=float(offset.norm(dim=1).max() / chord.norm()),
         readout_alignment=_alignment(network, first),
-        thickness=float(apart.square().mean().sqrt()),
+        thickness=float(distance.square().mean().sqrt()),
         inputs=e,
     )
 
 
-def _resting(network: Network, sample: Tensor, at: Tensor, slope: Tensor, e: Tensor | None, turns: int = 5) -> Tensor:
-    """The slow point with logit 0. From the sample nearest to it, two moves alternate: ten steps at the input, which
-    remove fast parts, and a shift along the curve to logit 0. The result is the sample itself where the curve does not
-    reach 0, or where the shift makes the state less slow."""
+def _neutral_point(network: Network, sample: Tensor, at: Tensor, slope: Tensor, e: Tensor, turns: int = 5) -> Tensor:
+    """The slow point with logit 0. From the nearest sample, two moves alternate: ten steps at the input, which remove
+    fast components, and a shift along the curve to logit 0. The result is the sample itself if the curve does not reach
+    0, or if the shift makes the state less slow."""
     if not float(at[0]) <= 0 <= float(at[-1]):
         return sample.clone()
-    along = slope[int(at.abs().argmin())].to(sample)  # its logit rises by 1 with every unit of the curve's logit
+    along = slope[int(at.abs().argmin())].to(sample)  # moving by this vector raises the logit by 1
 
     def to_zero(h: Tensor) -> Tensor:
         return h - network.logit(h) * along
@@ -243,21 +239,21 @@ def _resting(network: Network, sample: Tensor, at: Tensor, slope: Tensor, e: Ten
 
 
 def _alignment(network: Network, direction: Tensor) -> float:
-    """|cos| with w over the part of the state that the readout sees (of an LSTM, h and not c)."""
-    seen, w = direction[network.cell.output], network.readout_w.detach().double()
-    return float((seen @ w).abs() / (seen.norm() * w.norm()).clamp(min=1e-300))
+    """|cos| with w on the part of the state that w reads (of an LSTM, h and not c)."""
+    read, w = direction[network.cell.output], network.readout_w.detach().double()
+    return float((read @ w).abs() / (read.norm() * w.norm()).clamp(min=1e-300))
 
 
 def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """For states h (..., N): the nearest point of the polygon through the knots (..., N), the segment it is on (...),
-    and where on it, 0 … 1 (...)."""
+    """For states h (..., N): the nearest point of the polygon through the knots (..., N), the index of its segment
+    (...), and its position on the segment, 0 … 1 (...)."""
     flat, start, edge = h.reshape(-1, h.shape[-1]), knots[:-1], knots[1:] - knots[:-1]
     length = edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
-    # Of every state on every segment: where it projects to, and how far that is.
+    # For every state and segment: the position of its projection, and the squared distance to it.
     reach = flat @ edge.t() - (start * edge).sum(1)
     along = (reach / length).clamp(0, 1)
-    apart = torch.cdist(flat, start).square() - 2 * along * reach + along.square() * length
-    left = apart.argmin(1)
+    distance = torch.cdist(flat, start).square() - 2 * along * reach + along.square() * length
+    left = distance.argmin(1)
     along = along.gather(1, left.unsqueeze(1)).squeeze(1)
     point = start[left] + along.unsqueeze(1) * edge[left]
     return point.reshape(h.shape), left.reshape(h.shape[:-1]), along.reshape(h.shape[:-1])
@@ -266,11 +262,11 @@ def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
     """Weighted linear regressions of h (K, N) on s (K,), one around each of `at` (M,): values (M, N), slopes (M, N).
 
-    A kernel that meets too few points is widened until it holds some on both sides of its middle."""
-    nearest = (s.unsqueeze(0) - at.unsqueeze(1)).abs()
-    enough = nearest.kthvalue(min(len(s), 6), dim=1).values
-    scale = torch.maximum(torch.full_like(at, width), enough).unsqueeze(1)
-    weight = torch.exp(-0.5 * (nearest / scale) ** 2)
+    Each kernel is at least as wide as the distance to its sixth nearest point."""
+    distance = (s.unsqueeze(0) - at.unsqueeze(1)).abs()
+    sixth = distance.kthvalue(min(len(s), 6), dim=1).values
+    scale = torch.maximum(torch.full_like(at, width), sixth).unsqueeze(1)
+    weight = torch.exp(-0.5 * (distance / scale) ** 2)
     weight = weight / weight.sum(1, keepdim=True)
     mean_s, mean_h = weight @ s, weight @ h
     centred = s.unsqueeze(0) - mean_s.unsqueeze(1)

@@ -1,4 +1,5 @@
-"""Linear modes: the eigenvectors of J_rec at a point, their timescales, and what a deflection is made of (Supp. A)."""
+"""Linear modes: the eigenvectors of J_rec at a point, their timescales, and the modes that a deflection excites (Supp.
+A)."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ from rnnlens.networks import Network
 
 @dataclass(frozen=True, eq=False)
 class Modes(Shown):
-    """Eigendecomposition J_rec = R diag(λ) L with L R = I, slowest mode first; conjugate pairs stand together.
+    """Eigendecomposition J_rec = R diag(λ) L with L R = I, slowest mode first; conjugate pairs are adjacent.
 
     eigenvalues  (N,)    λ_a, complex
-    right        (N, N)  columns r_a: where mode a moves the state
-    left         (N, N)  rows ℓ_a: what a deflection must overlap with to excite mode a
+    right        (N, N)  columns r_a: the direction in which mode a moves the state
+    left         (N, N)  rows ℓ_a: a deflection excites mode a by its overlap with ℓ_a
     J            (N, N)  the matrix itself
-    units                modes that only make sense together: (a,) for a real one, (a, a+1) for a conjugate pair
-    inputs       (D,)    the input that J_rec was taken at; None for a matrix of its own
+    units                modes that belong together: (a,) for a real one, (a, a+1) for a conjugate pair
+    inputs       (D,)    the input that J_rec was taken at; None for any other matrix
     """
 
     eigenvalues: Tensor
@@ -73,20 +74,20 @@ class Modes(Shown):
         return deflection.to(self.left.dtype) @ self.left.t()
 
     def angles(self, deflection: Tensor) -> Tensor:
-        """Angle in degrees between Δh (N,) and each unit's left eigenvector, a conjugate pair's being the plane of its
-        real and imaginary part, (units,) (Supp. A.4)."""
+        """Angle in degrees, (units,), between Δh (N,) and each unit's left eigenvector or, for a conjugate pair, the
+        plane of its real and imaginary parts (Supp. A.4)."""
         direction = deflection.to(self.J.dtype) / deflection.norm()
-        inside = torch.stack([(span.t() @ direction).norm() for span in self.spans])
-        return torch.rad2deg(torch.acos(inside.clamp(max=1)))
+        cosines = torch.stack([(span.t() @ direction).norm() for span in self.spans])
+        return torch.rad2deg(torch.acos(cosines.clamp(max=1)))
 
     @cached_property
     def spans(self) -> list[Tensor]:
-        """Of each unit, an orthonormal basis (N, 1 or 2) of the real span of its left eigenvectors."""
+        """For each unit, an orthonormal basis (N, 1 or 2) of the real span of its left eigenvectors."""
         return [self._span(unit) for unit in self.units]
 
     def _span(self, unit: Iterable[int]) -> Tensor:
         """An orthonormal basis (N, k) of the real span of some left eigenvectors."""
-        # (Of a real mode the imaginary part is rounding: normalised, it would be a direction of its own.)
+        # The imaginary part of a real mode is rounding error, which normalization would turn into a direction.
         rows, complex_ = self.left[list(unit)], self.eigenvalues[list(unit)].imag != 0
         real = torch.cat([rows.real, rows.imag[complex_]])
         real = real / real.norm(dim=1, keepdim=True)
@@ -98,7 +99,7 @@ class Modes(Shown):
 def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = None) -> Modes:
     """The modes of J_rec at a state h (N,), decomposed in float64.
 
-    h: a state, or one point (`points.take(0)`), whose own input is then used. inputs: the input that is held at a
+    h: a state, or one fixed point (`points.take(0)`), whose own input is then used. inputs: the constant input at a
     state, embedded (D,) or a word; None is the blank input.
     """
     if isinstance(h, FixedPoints):
@@ -118,10 +119,10 @@ def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = Non
 def decompose(J: Tensor) -> Modes:
     """Modes of any real matrix (N, N)."""
     if not bool(J.isfinite().all()):
-        raise RnnlensError("J_rec is not finite at this point: expected a state and weights that are numbers")
+        raise RnnlensError("J_rec is NaN or infinite at this point: expected a state and weights of finite numbers")
     values, right = (part.to(J.device) for part in torch.linalg.eig(J.cpu()))
-    # LAPACK puts a conjugate pair side by side, the one with positive imaginary part first: pairs are read off before
-    # anything is sorted, since two pairs may be equally slow.
+    # LAPACK returns a conjugate pair side by side, the one with positive imaginary part first. Pairs are identified
+    # before sorting, because two pairs may be equally slow.
     pairs: list[tuple[int, ...]] = []
     a = 0
     while a < len(values):
@@ -150,10 +151,10 @@ def remove_modes(
     which: Iterable[int],
     kind: Literal["biorthogonal", "orthogonal"] = "biorthogonal",
 ) -> Tensor:
-    """Take some modes out of a state's deflection from h_star, (..., N) → (..., N); conjugates go together.
+    """Remove modes from a state's deflection from h_star, (..., N) → (..., N), always with their conjugates.
 
-    biorthogonal: Δh − Σ_a r_a (ℓ_a · Δh), after which these modes are not excited and all others are as before.
-    orthogonal: Δh minus its projection on the span of the ℓ_a, the smallest change after which they are not excited.
+    biorthogonal: Δh − Σ_a r_a (ℓ_a · Δh), which sets these amplitudes to 0 and keeps all others.
+    orthogonal: Δh minus its projection on the span of the ℓ_a, the smallest change that sets these amplitudes to 0.
     """
     chosen = set(which)
     unknown = chosen - set(range(len(modes)))

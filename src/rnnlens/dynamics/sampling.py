@@ -1,4 +1,4 @@
-"""States that a network visits, drawn evenly from all of them without holding them."""
+"""A random sample of the states that a network visits, drawn without storing all of them."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ def visited_states(
 ) -> Tensor:
     """n states (n, N) after words of a corpus's reviews; without a corpus, after random words of the vocabulary.
 
-    corpus: a split, or a corpus (its test split if it has one, else its training split). Places (review, word) are
-    drawn first, evenly over all words and each at most once; then only those reviews are read, a batch at a time.
-    Random words: sequences of `length`, drawn by their counts where the vocabulary has them.
+    corpus: a split, or a corpus (its test split if it has one, else its training split). Pairs (review, word) are drawn
+    first, uniformly over all words without replacement; then only those reviews are read, a batch at a time.
+    Random words: sequences of `length`, drawn in proportion to their counts if the vocabulary has counts.
     """
     check_words(network, corpus)
     generator = np.random.default_rng(seed)
     if corpus is None:
         length = min(length, max_words or length)
-        split: Documents = _random_reviews(network, max(1, -(-n // length)), length, generator)
+        split: Documents = _RandomReviews(network, max(1, -(-n // length)), length, generator)
     else:
         test = getattr(corpus, "test", None)
         split = getattr(corpus, "train", corpus) if test is None else test  # type: ignore[arg-type]
     lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
     total = int(lengths.sum())
     if total == 0:
-        raise RnnlensError("the reviews have no words: expected some to visit states with")
+        raise RnnlensError("the reviews have no words: expected at least one word to sample a state after")
     picked = np.sort(generator.choice(total, min(n, total), replace=False))
     ends = np.cumsum(lengths)
     review = np.searchsorted(ends, picked, side="right")
     word = picked - (ends - lengths)[review]
-    found = network.h0.new_empty(len(picked), network.size)
-    wanted, first = np.unique(review, return_index=True)
+    sample = network.h0.new_empty(len(picked), network.size)
+    reviews, first = np.unique(review, return_index=True)
     count = np.diff(np.append(first, len(picked)))
-    for batch in token_batches(lengths[wanted], tokens, 256):
-        ids, _ = split.batch(wanted[batch], max_words)
+    for batch in token_batches(lengths[reviews], tokens, 256):
+        ids, _ = split.batch(reviews[batch], max_words)
         states = network.states(torch.from_numpy(ids).to(network.h0.device))
         rows = np.repeat(np.arange(len(batch)), count[batch])
         slots = np.concatenate([np.arange(first[b], first[b] + count[b]) for b in batch])
-        found[torch.from_numpy(slots)] = states[torch.from_numpy(rows), torch.from_numpy(word[slots] + 1)]
-    return found
+        sample[torch.from_numpy(slots)] = states[torch.from_numpy(rows), torch.from_numpy(word[slots] + 1)]
+    return sample
 
 
-class _random_reviews:
-    """Random words in the shape of a split."""
+class _RandomReviews:
+    """Sequences of random words, with the interface of a split."""
 
     def __init__(self, network: Network, n: int, length: int, generator: np.random.Generator):
         if network.vocab is None:
-            raise RnnlensError("this network has no words: pass the states you want, or a corpus")
+            raise RnnlensError("this network has no words to draw at random: pass a corpus")
         counts = network.vocab.counts
-        odds = None if counts is None or counts.sum() == 0 else counts / counts.sum()
-        self.ids = generator.choice(len(network.vocab), size=(n, length), p=odds)
+        shares = None if counts is None or counts.sum() == 0 else counts / counts.sum()
+        self.ids = generator.choice(len(network.vocab), size=(n, length), p=shares)
         self.lengths = np.full(n, length)
 
     def batch(self, rows: np.ndarray, max_words: int | None = None) -> tuple[np.ndarray, np.ndarray]:

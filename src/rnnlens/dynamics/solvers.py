@@ -1,7 +1,7 @@
 """Root finding for h = F(h) from many starts at once: relaxation, Newton with matrix-free GMRES, damped dense Newton.
 
-Every solver takes states (K, N) and works on all of them in step; a state that is done is set aside and costs nothing
-more. q is ½‖h − F(h)‖². None returns a state with a larger q than it was given.
+Every solver takes states (K, N) and iterates all of them together; a state that has converged drops out of the
+iteration. q is ½‖h − F(h)‖². No solver returns a state with a larger q than at its start.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Problem:
     high: Tensor
 
     def take(self, rows: Tensor) -> Problem:
-        """The problem of some of the states."""
+        """The problem for the states with the given rows."""
         return self if self.e.ndim == 1 else replace(self, e=self.e[rows])
 
     @cached_property
     def _drive(self) -> Tensor:
-        """The input never changes, so its product with the weights is taken once."""
+        """The product of the constant input with the weights, computed once."""
         return self.network.cell.drive(self.e).detach()
 
     @torch.no_grad()
@@ -49,7 +49,7 @@ class Problem:
         return linearise(self.network, h, self.e)
 
     def unbounded(self) -> Problem:
-        """The same, free to pass through states that the network cannot be in."""
+        """The same problem without bounds, so that iterations may pass through states that the network cannot reach."""
         return replace(self, low=torch.full_like(self.low, -torch.inf), high=torch.full_like(self.high, torch.inf))
 
     def inside(self, h: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ def energy(g: Tensor) -> Tensor:
 
 @dataclass
 class Search:
-    """States so far and what is known of them: h (K, N), residual g (K, N), q (K,), iterations (K,)."""
+    """The current states h (K, N) with their residual g (K, N), q (K,) and number of iterations (K,)."""
 
     h: Tensor
     g: Tensor
@@ -80,15 +80,15 @@ class Search:
         return cls(h, g, energy(g), torch.zeros(len(h), dtype=torch.long, device=h.device))
 
     def put(self, rows: Tensor, h: Tensor, g: Tensor, q: Tensor) -> None:
-        """Take over better states; the others stay."""
+        """Replace states by new ones that have a smaller q."""
         better = q < self.q[rows]
         rows = rows[better]
         self.h[rows], self.g[rows], self.q[rows] = h[better], g[better], q[better]
 
 
 def relax(problem: Problem, search: Search, tolerance: float, steps: int, window: int = 6, rest: float = 0.9) -> None:
-    """Run the network itself, h ← F(h), until its transients are over: the residual falls by less than 1 − `rest` in
-    `window` steps. What is left then is slow drift, which running on would not end."""
+    """Run the network itself, h ← F(h), until its transients have decayed: the residual falls by less than a share of
+    1 − `rest` in `window` steps. The rest is slow drift, which more steps would not remove."""
     rows = torch.nonzero(search.q > tolerance).squeeze(1)
     h, g, here = search.h[rows], search.g[rows], problem.take(rows)
     before = search.q[rows]
@@ -110,9 +110,9 @@ def relax(problem: Problem, search: Search, tolerance: float, steps: int, window
 def newton_krylov(
     problem: Problem, search: Search, tolerance: float, steps: int = 30, inner: int = 8, below: float = torch.inf
 ) -> None:
-    """Newton's method: (I − J) δ = g by GMRES through products J v alone, with neighbours' inverses to precondition.
-    A step that does not reduce q is halved; a state that no step improves, or whose q has not halved in five, is left:
-    it has met a minimum of q that is no fixed point. States with q ≥ `below` are not taken up at all."""
+    """Newton's method: (I − J) δ = g is solved by GMRES from products J v alone, preconditioned with inverses at nearby
+    states. A step that does not reduce q is halved. A state that no step improves, or whose q has not halved in five
+    steps, is dropped: it is at a minimum of q that is not a fixed point. States with q ≥ `below` are skipped."""
     rows = torch.nonzero((search.q > tolerance) & (search.q < below)).squeeze(1)
     if not len(rows):
         return
@@ -130,7 +130,7 @@ def newton_krylov(
 
         delta = precondition(gmres(product, g, inner, 0.1))
         taken = _line_search(here, search, rows, h, delta, q, lengths[rows])
-        lengths[rows] = (4 * taken).clamp(max=1)  # where a step had to be short, the next is not tried at full length
+        lengths[rows] = (4 * taken).clamp(max=1)  # after a short step, the next one starts short too
         go_on = (taken > 0) & (search.q[rows] > tolerance)
         search.iterations[rows] += 1
         if step % 5 == 0:
@@ -143,8 +143,8 @@ def newton_krylov(
 
 @dataclass(frozen=True)
 class Neighbours:
-    """(I − J)⁻¹ at a few of the states, (C, N) and (C, N, N): states nearby have nearly the same Jacobian, so that
-    a handful of inverses serves thousands of starts, and GMRES needs a few products instead of dozens."""
+    """A few states (C, N) and (I − J)⁻¹ there (C, N, N). Nearby states have nearly the same Jacobian, so a few inverses
+    precondition thousands of states, and GMRES needs a few products instead of dozens."""
 
     centres: Tensor
     inverses: Tensor
@@ -154,8 +154,8 @@ class Neighbours:
         count = max(1, min(most, len(h) // share))
         order = torch.argsort(problem.network.logit(h).detach())
         picked = order[torch.linspace(0, len(h) - 1, count, device=h.device).long()]
-        there, centres = problem.take(picked), h[picked]
-        A = -there.linearise(centres).J_rec()
+        centres = h[picked]
+        A = -problem.take(picked).linearise(centres).J_rec()
         A.diagonal(dim1=1, dim2=2).add_(1 + 1e-6)  # an exact line attractor's I − J has no inverse
         inverses = one_by_one(lambda a: torch.linalg.inv_ex(a)[0], A)
         broken = ~torch.isfinite(inverses).flatten(1).all(1)
@@ -163,7 +163,7 @@ class Neighbours:
         return cls(centres, inverses)
 
     def arrange(self, h: Tensor) -> tuple[Tensor, Product]:
-        """An order of the states in which those of one centre stand together, and the product with their inverses."""
+        """An order of the states that groups them by nearest center, and the product with the centers' inverses."""
         nearest = torch.cdist(h, self.centres).argmin(1)
         order = torch.argsort(nearest, stable=True)
         counts = torch.bincount(nearest, minlength=len(self.centres)).tolist()
@@ -176,26 +176,26 @@ class Neighbours:
 
 
 def newton_dense(problem: Problem, search: Search, tolerance: float, steps: int = 100, memory: int = 2**28) -> None:
-    """Newton's method with the whole matrix I − J, and Levenberg's damping where Newton's own step does not help.
-    A state whose q has not halved in ten steps is given up: it has met a minimum of q that is no fixed point."""
+    """Newton's method with the whole matrix I − J, and Levenberg's damping if Newton's step does not reduce q. A state
+    whose q has not halved in ten steps is dropped: it is at a minimum of q that is not a fixed point."""
     N = search.h.shape[1]
-    for some in torch.nonzero(search.q > tolerance).squeeze(1).split(max(1, memory // (8 * N * N))):
-        damping, landmark = torch.zeros_like(search.q[some]), search.q[some]
+    for rows in torch.nonzero(search.q > tolerance).squeeze(1).split(max(1, memory // (8 * N * N))):
+        damping, landmark = torch.zeros_like(search.q[rows]), search.q[rows]
         for step in range(1, steps + 1):
-            if not len(some):
+            if not len(rows):
                 break
-            h, g, q, here = search.h[some], search.g[some], search.q[some], problem.take(some)
+            h, g, q, here = search.h[rows], search.g[rows], search.q[rows], problem.take(rows)
             A = -here.linearise(h).J_rec()
             A.diagonal(dim1=1, dim2=2).add_(1)
-            moved = _line_search(here, search, some, h, _solve(A, g, damping), q, torch.ones_like(q), halvings=10) > 0
-            search.iterations[some] += 1
-            # A state that did not move is damped more, up to plain descent; one that did is damped less.
+            moved = _line_search(here, search, rows, h, _solve(A, g, damping), q, torch.ones_like(q), halvings=10) > 0
+            search.iterations[rows] += 1
+            # Damp states that did not move more, up to gradient descent, and the others less.
             damping = torch.where(moved, damping * 0.1 * (damping > 1e-8), (damping * 10).clamp(min=1e-6))
-            go_on = search.q[some] > tolerance
+            go_on = search.q[rows] > tolerance
             if step % 10 == 0:
-                go_on &= search.q[some] < 0.5 * landmark
-                landmark = search.q[some]
-            some, damping, landmark = some[go_on], damping[go_on], landmark[go_on]
+                go_on &= search.q[rows] < 0.5 * landmark
+                landmark = search.q[rows]
+            rows, damping, landmark = rows[go_on], damping[go_on], landmark[go_on]
 
 
 def _solve(A: Tensor, g: Tensor, damping: Tensor) -> Tensor:
@@ -211,8 +211,9 @@ def _solve(A: Tensor, g: Tensor, damping: Tensor) -> Tensor:
 
 
 def one_by_one(function: Callable[..., Tensor], *batches: Tensor) -> Tensor:
-    """A function of matrices over batches of them: together on a GPU, one after another on the CPU, where torch's
-    batched LU hangs with several threads (oneMKL: "Parameter 6 was incorrect on entry to SLASWP") and is no faster."""
+    """Apply a function of matrices to batches of them: all at once on a GPU, one after another on the CPU, where
+    torch's batched LU hangs with several threads (oneMKL: "Parameter 6 was incorrect on entry to SLASWP") and is no
+    faster."""
     if batches[0].is_cuda or len(batches[0]) == 0:
         return function(*batches)
     return torch.stack([function(*items) for items in zip(*batches, strict=True)])
@@ -228,27 +229,28 @@ def _line_search(
     lengths: Tensor,
     halvings: int = 8,
 ) -> Tensor:
-    """Try h + ℓδ from the given lengths ℓ (K,) on, halved until q falls; returns the length taken, 0 for none, (K,)."""
+    """Try h + ℓδ, starting from the given lengths ℓ (K,) and halving until q falls; returns the ℓ taken, 0 if none,
+    (K,)."""
     taken = torch.zeros_like(q)
-    todo = torch.arange(len(rows), device=h.device)
+    pending = torch.arange(len(rows), device=h.device)
     for _ in range(halvings):
-        here, length = problem.take(todo), lengths[todo]
-        trial = here.clip(torch.addcmul(h[todo], length.unsqueeze(1), delta[todo]))
+        here, length = problem.take(pending), lengths[pending]
+        trial = here.clip(torch.addcmul(h[pending], length.unsqueeze(1), delta[pending]))
         g = here.residual(trial)
         new = energy(g)
-        good = new < q[todo] * (1 - 1e-4 * length)  # false for NaN
-        search.put(rows[todo[good]], trial[good], g[good], new[good])
-        taken[todo[good]] = length[good]
-        todo = todo[~good]
-        if not len(todo):
+        good = new < q[pending] * (1 - 1e-4 * length)  # false for NaN
+        search.put(rows[pending[good]], trial[good], g[good], new[good])
+        taken[pending[good]] = length[good]
+        pending = pending[~good]
+        if not len(pending):
             break
         lengths = lengths / 2
     return taken
 
 
 def gmres(product: Product, b: Tensor, inner: int, tolerance: float) -> Tensor:
-    """x (K, N) of A x = b for K systems at once, from products A v alone: one cycle of GMRES, at most `inner` products,
-    ended when nearly all residuals are below `tolerance` times their b."""
+    """Solve A x = b for K systems (K, N) at once from products A v alone: one cycle of GMRES with at most `inner`
+    products, which ends when 95 % of the residuals are below `tolerance`·‖b‖."""
     K, N = b.shape
     V = b.new_empty(K, inner + 1, N)
     R, y = b.new_zeros(inner, inner, K), b.new_zeros(inner + 1, K)  # H made triangular by rotations; right-hand side
@@ -278,7 +280,7 @@ def gmres(product: Product, b: Tensor, inner: int, tolerance: float) -> Tensor:
         R[j, j] = whole
         y[j], y[j + 1] = cos[j] * y[j], -sin[j] * y[j]
         used = j + 1
-        # A few hard systems among many easy ones are not waited for: their steps are checked like all others.
+        # Do not wait for the hardest 5 %: the line search checks their steps like all others.
         if float((y[used].abs() <= tolerance * norm).float().mean()) >= 0.95:
             break
     x = y[:used].clone()
@@ -288,21 +290,20 @@ def gmres(product: Product, b: Tensor, inner: int, tolerance: float) -> Tensor:
 
 
 def gauss_newton(problem: Problem, search: Search, rows: Tensor, steps: int = 20, inner: int = 6) -> None:
-    """Reduce q without sliding along slow directions: Gauss-Newton steps, cut short after a few conjugate gradients,
-    which see the fast directions first. For states that running the network does not bring to rest."""
+    """Reduce q without sliding along slow directions: Gauss-Newton steps, truncated after a few conjugate gradient
+    iterations, which reduce the fast directions first. For states that are not slow after running the network."""
     for _ in range(steps):
         if not len(rows):
             return
         h, g, q, here = search.h[rows], search.g[rows], search.q[rows], problem.take(rows)
-        there = here.linearise(h)
-        delta = least_squares(there, g, inner)
+        delta = least_squares(here.linearise(h), g, inner)
         _line_search(here, search, rows, h, delta, q, torch.ones_like(q))
         search.iterations[rows] += 1
         rows = rows[search.q[rows] < 0.5 * q]
 
 
 def least_squares(J: Linearisation, b: Tensor, steps: int) -> Tensor:
-    """x (K, N) that reduces ‖(I − J) x − b‖ for K systems at once: some conjugate gradients on the normal equations."""
+    """x (K, N) that reduces ‖(I − J) x − b‖ for K systems at once: a few conjugate gradient steps (CGLS)."""
     tiny = torch.finfo(b.dtype).tiny
     x, r = torch.zeros_like(b), b
     s = r - J.rec_T(r)

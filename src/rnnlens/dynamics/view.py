@@ -1,4 +1,4 @@
-"""Three directions to look at states from: their first principal components."""
+"""Coordinates for plots of states: their first three principal components."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """centre (N,), axes (3, N) orthonormal (zero beyond the network's own dimensions), variance (3,): shares of all."""
+    """centre (N,): the mean; axes (3, N): orthonormal, zero if the states have fewer dimensions; variance (3,):
+    shares."""
 
     centre: Tensor
     axes: Tensor
@@ -22,7 +23,8 @@ class View:
 
 
 def principal_view(states: Tensor, towards: Tensor) -> View:
-    """The first principal components of states (K, N), each pointing to where `towards` (N,) points."""
+    """The first three principal components of states (K, N), with signs such that `towards` (N,) projects
+    positively."""
     states = states.double()
     centre = states.mean(0)
     _, size, axes = torch.linalg.svd(states - centre, full_matrices=False)

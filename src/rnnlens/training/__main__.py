@@ -1,5 +1,5 @@
-"""`python -m rnnlens.training CORPUS --out RUN`: training where the command line's own parts are not installed, and
-under `accelerate launch -m rnnlens.training`. Flags are TrainConfig's fields."""
+"""`python -m rnnlens.training CORPUS --out RUN`: training without the packages that `rnnlens train` needs (cyclopts,
+rich), and under `accelerate launch -m rnnlens.training`. Each field of TrainConfig is a flag."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True, help="the run folder to write")
     arch = "architecture (default: gru, or that of --start)"
     parser.add_argument("--arch", choices=["gru", "lstm", "ugrnn", "vanilla"], help=arch)
-    parser.add_argument("--start", help="a run folder or zoo:NAME: go on from its network, with the corpus's new words")
+    parser.add_argument("--start", help="a run folder or zoo:NAME: fine-tune its network, with the corpus's new words")
     shape = parser.add_argument_group("shape", argument_default=argparse.SUPPRESS)
     shape.add_argument("--hidden", type=int, help="units of the network (default: 256)")
     shape.add_argument("--embedding", type=int, help="length of a word's embedding (default: 128)")
-    shape.add_argument("--scale", type=float, help="size of the untrained embeddings (default: 1)")
-    shape.add_argument("--memory", type=float, help="words that untrained units keep, at most (default: 0, none)")
+    shape.add_argument("--scale", type=float, help="standard deviation of the initial embeddings (default: 1)")
+    memory = "initial time constants of the units, from 1 to this many words (default: 0, torch's own)"
+    shape.add_argument("--memory", type=float, help=memory)
     parser.add_argument("--refit", action="store_true", help="train on the validation reviews too, to the last epoch")
-    parser.add_argument("--tuned", action="store_true", help="with the bundled settings of this architecture")
-    parser.add_argument("--settings", type=Path, help="a sweep's settings.json; flags that are given win")
-    parser.add_argument("--sources", help="train on these sources of the corpus only, with commas")
-    parser.add_argument("--resume", action="store_true", help="go on where a killed run stopped")
+    parser.add_argument("--tuned", action="store_true", help="use the bundled settings of this architecture")
+    parser.add_argument("--settings", type=Path, help="a sweep's settings.json; flags take precedence over it")
+    parser.add_argument("--sources", help="train on these sources of the corpus only, separated by commas")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted run")
     parser.add_argument("--test", action="store_true", help="evaluate on the test split at the end")
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--threads", type=int)
@@ -39,23 +40,23 @@ def parser() -> argparse.ArgumentParser:
 
 
 def config_flags(parser: argparse.ArgumentParser) -> None:
-    """A flag for every field of TrainConfig; what is not given is not among the parsed ones."""
+    """Add a flag for every field of TrainConfig. A flag that is not given is absent from the parsed options."""
     hints = get_type_hints(TrainConfig)
     for field in dataclasses.fields(TrainConfig):
-        kinds = [kind for kind in (get_args(hints[field.name]) or (hints[field.name],)) if kind is not type(None)]
-        flag, usual = f"--{field.name.replace('_', '-')}", argparse.SUPPRESS
-        if kinds == [bool]:
-            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=usual)
-        elif isinstance(kinds[0], str):
-            parser.add_argument(flag, choices=kinds, default=usual)
+        types = [part for part in (get_args(hints[field.name]) or (hints[field.name],)) if part is not type(None)]
+        flag = f"--{field.name.replace('_', '-')}"
+        if types == [bool]:
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS)
+        elif isinstance(types[0], str):
+            parser.add_argument(flag, choices=types, default=argparse.SUPPRESS)
         else:
-            parser.add_argument(flag, type=kinds[0], default=usual)
+            parser.add_argument(flag, type=types[0], default=argparse.SUPPRESS)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    asked = vars(parser().parse_args(arguments))
-    given = given_fields(asked, SHAPE)
-    rest = {name: value for name, value in asked.items() if name not in given}
+    options = vars(parser().parse_args(arguments))
+    given = given_fields(options, SHAPE)
+    rest = {name: value for name, value in options.items() if name not in given}
     return exit_code_of(lambda: train_command(given=given, **rest))
 
 

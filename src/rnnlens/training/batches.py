@@ -1,14 +1,14 @@
-"""Which reviews make up each batch: a pure function of the seed and the epoch, so a killed run finds its place."""
+"""Which reviews make up each batch: a function of the seed and the epoch alone, so a run can resume in mid-epoch."""
 
 from __future__ import annotations
 
 import numpy as np
 
-POOL = 50  # batches that are sorted by length together: long enough to save padding, short enough to keep chance
+POOL = 50  # batches whose reviews are sorted by length together: enough to save padding, few enough to stay random
 
 
 def epoch_batches(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """Indices of each batch of one epoch, every review once, reviews of like length together, in random order."""
+    """Indices of each batch of one epoch: every review once, similar lengths together, batches in random order."""
     generator = np.random.default_rng([seed, epoch])
     order = generator.permutation(len(lengths))
     pools = [order[i : i + batch * POOL] for i in range(0, len(order), batch * POOL)]
@@ -20,7 +20,7 @@ def epoch_batches(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> lis
 
 
 def token_batches(lengths: np.ndarray, tokens: int, most: int) -> list[np.ndarray]:
-    """Indices of batches for evaluation: like lengths together, at most `tokens` padded words and `most` reviews."""
+    """Indices of batches for evaluation: similar lengths together, at most `tokens` padded words and `most` reviews."""
     order = np.argsort(lengths, kind="stable")
     widths, batches, start = np.maximum(1, lengths[order]), [], 0
     while start < len(order):

@@ -1,4 +1,4 @@
-"""One file that holds all a killed run needs: weights, the optimiser's moments, and a few counters. No pickle."""
+"""The checkpoint of a run: weights, Adam's moments and a few counters in one safetensors file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Weights = dict[str, Tensor]
 
 @dataclass
 class Counters:
-    """Where a run stands: steps done, sums of this epoch so far, and what early stopping remembers."""
+    """Progress of a run: steps done; loss, correct and seen reviews of this epoch, summed; the best score so far and
+    the epochs since then, for early stopping; seconds trained."""
 
     step: int = 0
     loss: float = 0.0
@@ -44,7 +45,7 @@ def write_checkpoint(
     best: Weights | None,
     run: str,
 ) -> None:
-    """Replace the checkpoint by the state now, in one rename. run: the fingerprint of the run it belongs to."""
+    """Write the current state over the last checkpoint, in one rename. run: the fingerprint of the run."""
     tensors: Weights = {f"weights/{name}": p for name, p in network.named_parameters()}
     for name, parameter in network.named_parameters():
         for key, value in optimiser.state[parameter].items():
@@ -57,8 +58,8 @@ def write_checkpoint(
 def read_checkpoint(
     out: Path, network: Network, optimiser: torch.optim.Optimizer, average: Weights | None, run: str
 ) -> tuple[Counters, Weights | None]:
-    """Put network, optimiser and average back where the checkpoint stands; returns the counters and best weights.
-    run: the fingerprint of the run it must belong to."""
+    """Load network, optimizer and average from the checkpoint, in place; returns the counters and the best weights.
+    run: the fingerprint of the run that the checkpoint must belong to."""
     path = checkpoint_path(out)
     try:
         arrays, about = read_tensors(path)
@@ -66,7 +67,7 @@ def read_checkpoint(
         raise RnnlensError(f"{error}, or delete it to train from the start") from error
     advice = "it is of another run or an older version; restore the run's own, or delete it to train from the start"
     check_named(path, names_in(about), "run", out / "run.json", run, advice)
-    # Copied into memory that torch allocated: results must not depend on how a file's bytes happen to be aligned.
+    # Copy into memory that torch allocates: results must not depend on the alignment of the file's bytes.
     tensors = {name: torch.tensor(array) for name, array in arrays.items()}
     device = network.h0.device
     try:
@@ -75,16 +76,14 @@ def read_checkpoint(
         with torch.no_grad():
             for name, parameter in network.named_parameters():
                 parameter.copy_(tensors[f"weights/{name}"])
-                state = {}
-                for key in ("step", "exp_avg", "exp_avg_sq"):
-                    value = tensors[f"optimiser/{key}/{name}"]
-                    state[key] = value.to(device)
-                optimiser.state[parameter] = state
+                optimiser.state[parameter] = {
+                    key: tensors[f"optimiser/{key}/{name}"].to(device) for key in ("step", "exp_avg", "exp_avg_sq")
+                }
                 if average is not None:
                     average[name].copy_(tensors[f"average/{name}"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise RnnlensError(
-            f"{quoted(str(path))} does not fit this network: {error}; delete the folder to start anew"
+            f"{quoted(str(path))} does not fit this network: {error}; delete the run folder to train from the start"
         ) from error
     best = {n.removeprefix("best/"): t.to(device) for n, t in tensors.items() if n.startswith("best/")}
     return counters, best or None

@@ -1,4 +1,4 @@
-"""What `rnnlens train` and `python -m rnnlens.training` both do: open the corpus, train a network, say how well."""
+"""`rnnlens train` and `python -m rnnlens.training`: open the corpus, train a network, print its accuracy."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from rnnlens.runs import Run
 
 
-SHAPE = ("hidden", "embedding", "scale", "memory")  # what Network takes; the rest is TrainConfig's
+SHAPE = ("hidden", "embedding", "scale", "memory")  # options of Network; all others are TrainConfig's
 NAMES = tuple(field.name for field in fields(TrainConfig))
 
 
 def given_fields(flags: Mapping[str, Any], more: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Those of parsed flags that are fields of TrainConfig, or named in `more`."""
+    """The flags that are fields of TrainConfig or named in `more`."""
     return {name: flags[name] for name in (*more, *NAMES) if name in flags}
 
 
 def resolve(given: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], TrainConfig]:
-    """The shape of a network and how to train it: what was given, even where it equals a default; else what a search
-    chose; else the default. A search judges the last weights, so with its choice these are kept."""
+    """The shape of a network and its training settings: `given` first, then `chosen` by a search, then the defaults.
+    A search scores the last weights, so its settings keep the last weights too."""
     merged = {**({"keep": "last", **chosen} if chosen is not None else {}), **given}
     shape = {name: merged.pop(name) for name in SHAPE if name in merged}
     fields = given_fields(merged)
@@ -59,12 +59,12 @@ def train_command(
 ) -> Run:
     """Train a network on a corpus (a source, a prepared folder, or `toy`).
 
-    given      the flags that were given, by name: the network's shape and fields of TrainConfig; they win over
-    settings   what a sweep chose, by its settings.json, and
+    given      options by name: the network's shape and fields of TrainConfig; they take precedence over
+    settings   the settings.json of a sweep, and
     tuned      the bundled settings
-    arch       of a fresh network, by default a GRU
-    start      a run folder or `zoo:NAME`: go on from its network, with the corpus's new words added
-    sources    train on these sources of the corpus only, with commas between them
+    arch       of a new network, by default a GRU
+    start      a run folder or `zoo:NAME`: fine-tune its network, with the corpus's new words added
+    sources    train on these sources of the corpus only, separated by commas
     refit      train on training and validation reviews together
     """
     from rnnlens.corpora import load_corpus, toy_corpus
@@ -74,16 +74,16 @@ def train_command(
     if settings is not None and tuned:
         raise RnnlensError(f"got both --tuned and --settings {quoted(str(settings))}: expected one of the two")
     if sources is not None and corpus == "toy":
-        raise RnnlensError(f"sources are {quoted(sources)}: the toy language has no sources, expected none")
+        raise RnnlensError(f"--sources is {quoted(sources)}: the toy language has no sources; leave --sources out")
     if refit and corpus == "toy":
-        raise RnnlensError("the toy language has no end of reviews: there is nothing to refit on")
-    begun = None if start is None else _open_start(start, arch, given, corpus, tuned or settings is not None)
-    # The corpus first: a missing source is reported before torch is imported.
+        raise RnnlensError("got --refit with the toy language, whose reviews are generated: leave --refit out")
+    start_run = None if start is None else _open_start(start, arch, given, corpus, tuned or settings is not None)
+    # Open the corpus first, so that a missing source is reported before torch is imported.
     data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
-    if begun is not None:
+    if start_run is not None:
         from rnnlens.networks import extend
 
-        network = extend(begun.network, data.vocab, seed=config.seed)
+        network = extend(start_run.network, data.vocab, seed=config.seed)
         data = data.with_vocab(network.vocab)
     if sources is not None:
         data = data.only([name.strip() for name in sources.split(",")])
@@ -91,29 +91,28 @@ def train_command(
     if settings is not None or tuned:
         from rnnlens.training.settings import TUNED, read_choice
 
-        known = None if corpus == "toy" else data
-        chosen = read_choice(settings or TUNED, arch or "gru", known)["parameters"]
+        chosen = read_choice(settings or TUNED, arch or "gru", None if corpus == "toy" else data)["parameters"]
     shape, config = resolve(given, chosen)
     data = data.refit() if refit else data
 
     from rnnlens.training.loop import train
 
-    if begun is None:
+    if start_run is None:
         from rnnlens.networks import Network
 
         network = Network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
     else:
         from rnnlens.training.fine_tuning import start_config
 
-        config = start_config(begun, **given_fields(given))
-    run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads, start=begun)
+        config = start_config(start_run, **given_fields(given))
+    run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads, start=start_run)
     if int(os.environ.get("RANK", 0)) == 0:
         _report(run, data)
     return run
 
 
 def _report(run: Run, corpus: Any) -> None:
-    """Print every epoch, the run's accuracy, by source too, and what to try if it is low."""
+    """Print every epoch, the accuracy of the run and of each source, and a hint if it is low."""
     for record in run.history:
         say("  ".join(f"{key} {value:.4g}" for key, value in record.items()))
     say(repr(run))
@@ -127,19 +126,19 @@ def accuracy_by_source(accuracy: Mapping[str, Any]) -> list[str]:
     """A line for each split with the accuracy on each of several sources."""
     return [
         f"{split} accuracy by source: "
-        + ", ".join(f"{name} {100 * part['accuracy']:.2f} %" for name, part in found.items())
+        + ", ".join(f"{name} {100 * part['accuracy']:.2f} %" for name, part in parts.items())
         for split in ("validation", "test")
-        if (found := accuracy.get(f"{split}_sources"))
+        if (parts := accuracy.get(f"{split}_sources"))
     ]
 
 
 def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: str, settings: bool) -> Run:
-    """The run to start from; refused with options that are for fresh networks."""
+    """The run to start from; an error with options that only apply to new networks."""
     from rnnlens.training.fine_tuning import open_start
 
     if settings:
         raise RnnlensError(
-            f"start is {quoted(start)}, but --tuned and --settings are for fresh networks: leave them out, or leave "
+            f"start is {quoted(start)}, but --tuned and --settings are for new networks: leave them out, or leave "
             "--start out"
         )
     if corpus == "toy":
@@ -150,15 +149,15 @@ def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: 
 
 
 def _hint(run: Run, corpus: CorpusLike) -> str | None:
-    """What to try where a network has learnt hardly anything: few reviews are few steps."""
+    """A hint if validation accuracy is near that of a constant answer; small corpora train for few steps."""
     accuracy, split = run.accuracy.get("validation"), corpus.validation
     if accuracy is None or split is None or np.ndim(split.labels) != 1:
         return None
     positive = float(np.mean(split.labels))
-    same = max(positive, 1 - positive)
-    if accuracy > same + 0.1 * (1 - same):
+    constant = max(positive, 1 - positive)  # accuracy of always answering the larger class
+    if accuracy > constant + 0.1 * (1 - constant):
         return None
-    hint = f"hint: {100 * accuracy:.1f} % is hardly better than a constant answer ({100 * same:.1f} %). Try "
+    hint = f"hint: {100 * accuracy:.1f} % is hardly better than a constant answer ({100 * constant:.1f} %). Try "
     if "start" in run.about:
         return hint + "more epochs or a higher learning rate"
     return hint + (

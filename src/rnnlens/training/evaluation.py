@@ -1,4 +1,4 @@
-"""How well a network does on a split, whole and batched by length."""
+"""Accuracy and loss of a network on a split, read in batches of similar length."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def read_out(network: Network, e: Tensor, lengths: Tensor, per_word: bool) -> Tensor:
-    """The logits that the loss looks at, of embedded reviews e (B, T, D): after every word, or the last of each."""
+    """The logits that enter the loss, for embedded reviews e (B, T, D): after every word (B, T), or the last (B,)."""
     logits = network.logits_of(e)
     return logits[:, 1:] if per_word else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
 
@@ -52,7 +52,7 @@ def evaluate(
 ) -> Evaluation:
     """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words at a time."""
     if not len(split):
-        raise RnnlensError("there are no reviews to evaluate on: expected at least one")
+        raise RnnlensError("the split has no reviews: expected at least one to evaluate on")
     correct, loss, logits = _read(network, split, np.arange(len(split)), max_words, tokens, most)
     return Evaluation(float(correct.sum()) / len(split), float(loss.sum()) / len(split), logits)
 
@@ -60,28 +60,28 @@ def evaluate(
 def evaluate_together(
     accelerator: Accelerator, network: Network, split: SplitLike, max_words: int | None, sources: Sequence[str] = ()
 ) -> tuple[float, float, dict[str, dict[str, float]]]:
-    """Accuracy and loss on a split, of which every process reads its share, and both for each of several sources. All
-    processes must call it."""
+    """Accuracy and loss on a split, and both for each of several sources. Every process reads its share of the split,
+    so all processes must call this."""
     mine = np.arange(accelerator.process_index, len(split), accelerator.num_processes)
     correct, loss, _ = _read(network, split, mine, max_words)
     numbers = source_numbers(split, sources)
     rows = [np.bincount(numbers[mine], x[mine], max(1, len(sources))) for x in (correct, loss)]
     sums = accelerator.reduce(torch.tensor(np.stack(rows), dtype=torch.float64, device=accelerator.device))
     n = np.bincount(numbers, minlength=max(1, len(sources)))
-    found = {
+    by_source = {
         name: {"accuracy": float(sums[0, i] / n[i]), "loss": float(sums[1, i] / n[i]), "n": int(n[i])}
         for i, name in enumerate(sources)
         if n[i]
     }
-    accuracy, mean = (sums.sum(1) / len(split)).tolist()
-    return accuracy, mean, found
+    accuracy, mean_loss = (sums.sum(1) / len(split)).tolist()
+    return accuracy, mean_loss, by_source
 
 
 @torch.no_grad()
 def _read(
     network: Network, split: SplitLike, chosen: np.ndarray, max_words: int | None, tokens: int = 2**16, most: int = 512
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each of the chosen reviews whether it is right and its loss (n,), and its logits (of the others, 0)."""
+    """Correctness (n,), loss (n,) and logits of the chosen reviews; 0 for the others."""
     device, labels = network.h0.device, np.asarray(split.labels)
     lengths = split.lengths[chosen] if max_words is None else np.minimum(split.lengths[chosen], max_words)
     logits = np.zeros(labels.shape, dtype=np.float32)
@@ -91,7 +91,7 @@ def _read(
         ids, n = (torch.from_numpy(part).to(device) for part in split.batch(rows, max_words))
         target = torch.from_numpy(labels[rows].astype(np.float32)).to(device)
         out = read_out(network, network.embed(ids), n, per_word=labels.ndim == 2).float()
-        losses_, correct_ = losses(out, target)
+        batch_loss, batch_correct = losses(out, target)
         logits[rows] = out.cpu().numpy()
-        loss[rows], correct[rows] = losses_.cpu().numpy(), correct_.cpu().numpy()
+        loss[rows], correct[rows] = batch_loss.cpu().numpy(), batch_correct.cpu().numpy()
     return correct, loss, logits

@@ -1,8 +1,8 @@
 """The training loop, from the first batch to the finished run folder.
 
-Nothing in it draws from a hidden stream of chance: the order of reviews follows from (seed, epoch), dropped words from
-(seed, step), the learning rate from the step. So a checkpoint is the weights, the optimiser's moments and a few
-counters, a resumed run goes on bit for bit, and several processes that share a batch do what one would.
+All randomness is a function of the seed: (seed, epoch) gives the order of the reviews, (seed, step) the dropped words.
+A checkpoint therefore needs only the weights, Adam's moments and a few counters. A resumed run ends with the same
+weights, bit for bit, and several processes that share a batch compute what one process would.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from rnnlens.training.optimiser import make_optimiser, shrink_words
 from rnnlens.training.resuming import about_run, check_writable, provenance_of
 from rnnlens.training.weighting import document_weights, sources_of
 
-BLANKS_EVERY = 5  # steps: often enough to learn to hold a reading, and the others read reviews as they are
+BLANKS_EVERY = 5  # steps: often enough to learn to keep a reading; the other steps see reviews without added blanks
 
 
 def train(
@@ -58,14 +58,14 @@ def train(
 ) -> Run:
     """Train a network in place on a corpus and write its run folder.
 
-    The module that is passed is itself trained: afterwards it has the weights of the run, is in evaluation mode, and is
-    on the device where it was. To keep an untrained one, pass `copy.deepcopy(network)`. The run that is returned has a
-    network of its own with the same weights, read back from the folder.
+    The network that you pass is trained itself: afterwards it has the weights of the run, is in evaluation mode, and is
+    on its original device. To keep an untrained copy, pass `copy.deepcopy(network)`. The returned run has its own
+    network with the same weights, read back from the folder.
 
-    Reviews with labels (n,) are learnt by cross-entropy of the final logit, targets at every word (n, T), as the toy
-    language has, by squared error. With `resume`, a run that was killed continues exactly where its last checkpoint
-    stands, and a finished one is only opened. With `test`, the finished network is evaluated, once, on the test split.
-    start: the run whose network was given more words (`rnnlens.extend`) to make this one; run.json names it.
+    The loss is the cross-entropy of the final logit for labels (n,), and the squared error for targets at every word
+    (n, T), as in the toy language. With `resume`, an interrupted run continues from its last checkpoint, and a finished
+    run is only opened. With `test`, the finished network is evaluated, once, on the test split.
+    start: the run whose network was extended by new words (`rnnlens.extend`) to make this one; run.json names it.
     """
     check_options("train", threads=threads)
     config, out = config or TrainConfig(), Path(out).absolute()
@@ -82,7 +82,7 @@ def train(
         check_writable(out, about, resume)
     with exclusive(out) if main else nullcontext(), threads_for(network, threads):
         if main:
-            check_writable(out, about, resume)  # again: another process may have written here before we had the lock
+            check_writable(out, about, resume)  # again: the folder may have changed before this process had the lock
             finished = (out / "run.json").exists() and read_about(out)["status"] == "finished"
             if not finished:
                 about[KEY] = provenance_of(out, about, network, write_vocab(out / "vocab.json", corpus.vocab))
@@ -95,17 +95,17 @@ def train(
             trainer.finish(about)
             accelerator.wait_for_everyone()
         run = load(out)
-        known = run.accuracy  # an error here if results.json is missing, with and without `test`
-        if test and "test" not in known:
+        accuracy = run.accuracy  # raises an error if results.json is missing, with and without `test`
+        if test and "test" not in accuracy:
             _evaluate_test(run, corpus, accelerator)
         accelerator.wait_for_everyone()
         run = load(out)
-        network.eval().to(home).load_state_dict(run.network.state_dict())  # also where the run was finished before
+        network.eval().to(home).load_state_dict(run.network.state_dict())  # also for a run that was finished before
         return run
 
 
 class Trainer:
-    """A run in progress: the network, its optimiser and averages, and where it stands."""
+    """A run in progress: the network, its optimizer, averaged and best weights, and counters."""
 
     def __init__(
         self,
@@ -117,11 +117,11 @@ class Trainer:
         resume: bool,
         mark: str = "",
     ):
-        """mark: the fingerprint of this run, which its checkpoints name."""
+        """mark: the fingerprint of this run, which is stored in its checkpoints."""
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
         self.mark = mark
         self.main, self.device = accelerator.is_main_process, accelerator.device
-        self.steps = math.ceil(len(corpus.train) / config.batch)  # an epoch's
+        self.steps = math.ceil(len(corpus.train) / config.batch)  # per epoch
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
         network.to(self.device).train()
         self.model = accelerator.prepare_model(Objective(network))
@@ -134,10 +134,10 @@ class Trainer:
             self.counters, self.best = read_checkpoint(out, network, self.optimiser, self.average, mark)
         if self.main:
             history = out / "history.jsonl"
-            done = math.ceil(self.total / self.steps) if self._over() else self.counters.step // self.steps
-            # What a killed run wrote after its last checkpoint goes: those epochs are about to be trained again.
+            done = math.ceil(self.total / self.steps) if self._finished() else self.counters.step // self.steps
+            # Drop lines written after the last checkpoint: those epochs are trained again.
             rewrite_lines(history, read_lines(history)[:done])
-        # Sums over the epoch so far: loss, correct, reviews. The checkpoint's are everybody's: one process takes them.
+        # Loss, correct, reviews of this epoch, summed. The checkpoint's are over all processes: only one adds them.
         sums = (self.counters.loss, self.counters.correct, self.counters.seen) if self.main else (0.0, 0.0, 0.0)
         self.sums = torch.tensor(sums, dtype=torch.float64, device=self.device)
         self.since = time.monotonic() - self.counters.seconds
@@ -146,15 +146,15 @@ class Trainer:
         """Train to the end, or until validation accuracy stops rising."""
         title = f"{self.network.arch} on {self.corpus.about.get('source', 'corpus')}"
         with progress_bar(title, self.total, progress, self.counters.step) as advance:
-            while not self._over():
+            while not self._finished():
                 self.epoch(*divmod(self.counters.step, self.steps), advance)
-        _adopt(self.network, self.best if self.config.keep == "best" and self.best is not None else self.average)
+        _set_weights(self.network, self.best if self.config.keep == "best" and self.best is not None else self.average)
 
-    def _over(self) -> bool:
+    def _finished(self) -> bool:
         return self.counters.step >= self.total or self.counters.stopped
 
     def epoch(self, epoch: int, first: int, advance: Advance) -> None:
-        """One epoch, from its batch `first` on."""
+        """Train one epoch, from its batch `first` on."""
         config, counters = self.config, self.counters
         batches = epoch_batches(self.corpus.train.lengths, config.batch, config.seed, epoch)
         for rows in batches[first : first + self.total - counters.step]:
@@ -176,13 +176,13 @@ class Trainer:
         config, accelerator, train = self.config, self.accelerator, self.corpus.train
         share = slice(accelerator.process_index, None, accelerator.num_processes)
         mine, weight = rows[share], accelerator.num_processes / len(rows)
-        if not len(mine):  # fewer reviews than processes: read one, count it for nothing
+        if not len(mine):  # fewer reviews than processes: read one with weight 0
             share, mine, weight = slice(0, 1), rows[:1], 0.0
         ids, lengths = (torch.from_numpy(part) for part in train.batch(mine, config.max_words))
         labels = torch.from_numpy(np.asarray(train.labels)[mine].astype(np.float32))
-        ids, lengths, labels = (self._there(x) for x in (ids, lengths, labels))
-        weights = None if self.weights is None else self._there(torch.from_numpy(self.weights[mine]))
-        # Chance is drawn for the whole batch, then shared out: the same words drop however many processes there are.
+        ids, lengths, labels = (self._to_device(x) for x in (ids, lengths, labels))
+        weights = None if self.weights is None else self._to_device(torch.from_numpy(self.weights[mine]))
+        # Random numbers are drawn for the whole batch: the same words drop however many processes share it.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
         generator = torch.Generator(self.device).manual_seed(int(seed))
         longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
@@ -204,7 +204,7 @@ class Trainer:
         if config.sparsity and self.network.E is not None:
             shrink_words(self.network.E, config, self.counters.step, self.total)
         if self.average is not None:
-            # The first steps weigh little, so that the untrained weights are soon forgotten.
+            # The first steps have a low decay, so that the untrained weights hardly count.
             decay = min(config.average, (1 + self.counters.step) / (10 + self.counters.step))
             for name, parameter in self.network.named_parameters():
                 self.average[name].lerp_(parameter.detach(), 1 - decay)
@@ -212,13 +212,13 @@ class Trainer:
         return sums if weight else torch.zeros_like(sums)
 
     def progress_so_far(self) -> tuple[float, float]:
-        """Mean loss and accuracy of this epoch over all processes; a loss that is no number ends the run here, before
-        it reaches a checkpoint."""
+        """Mean loss and accuracy of this epoch over all processes. Raises Diverged if the loss or a weight is not
+        finite, before a checkpoint is written."""
         loss, correct, seen = self.accelerator.reduce(self.sums.clone()).tolist()
         if not (math.isfinite(loss) and all(bool(torch.isfinite(p).all()) for p in self.network.parameters())):
             kept = "the last checkpoint is intact" if checkpoint_path(self.out).exists() else "there is no checkpoint"
             raise Diverged(
-                f"the loss is {loss / seen:g} and the weights are off the scale at step {self.counters.step}: "
+                f"the loss is {loss / seen:g} or weights are not finite at step {self.counters.step}: "
                 f"try a learning_rate below {self.config.learning_rate}; {kept}"
             )
         return loss / seen, correct / seen
@@ -237,19 +237,19 @@ class Trainer:
         }
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
-            _adopt(self.network, self.average)
+            _set_weights(self.network, self.average)
             accuracy, loss, _ = evaluate_together(self.accelerator, self.network, validation, self.config.max_words)
             record |= {"validation_loss": loss, "validation_accuracy": accuracy}
-            # Accuracy decides; where it ties (a toy network that is never wrong), the loss does.
+            # The loss breaks ties in accuracy, such as of toy networks that are always right.
             score = (accuracy, -loss)
             if self.best is None or score > counters.score:
                 counters.score, counters.waited, self.best = score, 0, self._weights()
             else:
                 counters.waited += 1
-            # Together: were one process to stop alone, the others would wait for it forever.
+            # All processes stop together: if one stopped alone, the others would wait for it forever.
             stop = torch.tensor(float(0 < self.config.patience <= counters.waited), device=self.device)
             counters.stopped = bool(self.accelerator.reduce(stop) > 0)
-            _adopt(self.network, current)
+            _set_weights(self.network, current)
         if self.main:
             append_line(self.out / "history.jsonl", record)
         self.sums.zero_()
@@ -263,22 +263,22 @@ class Trainer:
             write_checkpoint(self.out, counters, self.network, self.optimiser, self.average, self.best, self.mark)
 
     def finish(self, about: dict[str, Any]) -> None:
-        """Evaluate, all processes together; then one writes the finished run, whose checkpoint is no longer needed."""
+        """Evaluate in all processes together; then one writes the finished run and deletes its checkpoint."""
         network, validation = self.network.eval(), self.corpus.validation
-        network.check_finite("the network that was trained")
+        network.check_finite("the trained network")
         if network.E is not None and not bool(network.E.any()):
             name = "sparsity" if self.config.sparsity else "weight_decay"
             raise Diverged(
-                "every embedded word ended at zero, so that the network reads nothing: "
+                "all word embeddings became zero, so the network cannot tell words apart: "
                 f"try a {name} below {getattr(self.config, name):g}"
             )
         accuracy: dict[str, Any] = {}
         loss = {}
         if validation is not None and len(validation):
-            accuracy["validation"], loss["validation"], found = evaluate_together(
+            accuracy["validation"], loss["validation"], by_source = evaluate_together(
                 self.accelerator, network, validation, self.config.max_words, sources_of(self.corpus)
             )
-            accuracy |= {"validation_sources": found} if found else {}
+            accuracy |= {"validation_sources": by_source} if by_source else {}
         network.cpu()
         if not self.main:
             return
@@ -302,12 +302,12 @@ class Trainer:
             },
         )
         processes = self.accelerator.num_processes
-        named = {**about[KEY], "weights": weights}
-        write_json(self.out / "run.json", {**about, KEY: named, "status": "finished", "processes": processes})
+        fingerprints = {**about[KEY], "weights": weights}
+        write_json(self.out / "run.json", {**about, KEY: fingerprints, "status": "finished", "processes": processes})
         checkpoint_path(self.out).unlink(missing_ok=True)
 
-    def _there(self, x: Tensor) -> Tensor:
-        """On the device; from pinned memory, so that the next batch is made while the GPU still works on the last."""
+    def _to_device(self, x: Tensor) -> Tensor:
+        """Copy to the device; from pinned memory, so that the next batch is prepared while the GPU computes."""
         return x.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else x
 
     def _weights(self) -> Weights:
@@ -317,9 +317,9 @@ class Trainer:
 def _accelerator(config: TrainConfig, device: str | None) -> Accelerator:
     cpu = device == "cpu" or not torch.cuda.is_available()
     if config.precision == "bf16" and cpu:
-        raise RnnlensError("precision is 'bf16', which pays on a GPU only: use fp32 on the CPU")
+        raise RnnlensError("precision is 'bf16', which needs a GPU: use fp32 on the CPU")
     if int(os.environ.get("WORLD_SIZE", 1)) == 1:
-        # accelerate remembers the first settings of a process; a second run may want others.
+        # accelerate keeps the settings of a process's first run; a second run may need others.
         AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(cpu=cpu, mixed_precision="bf16" if config.precision == "bf16" else "no")
 
@@ -328,15 +328,15 @@ def _evaluate_test(run: Run, corpus: CorpusLike, accelerator: Accelerator) -> No
     if corpus.test is None or not len(corpus.test):
         raise RnnlensError("the corpus has no test reviews: prepare it with a test split")
     network = run.network.to(accelerator.device)
-    accuracy, loss, found = evaluate_together(
+    accuracy, loss, by_source = evaluate_together(
         accelerator, network, corpus.test, run.config.max_words, sources_of(corpus)
     )
     if accelerator.is_main_process:
-        by_source = {"test_sources": found} if found else {}
-        run.add_results(accuracy={"test": accuracy, **by_source}, loss={"test": loss})
+        sources = {"test_sources": by_source} if by_source else {}
+        run.add_results(accuracy={"test": accuracy, **sources}, loss={"test": loss})
 
 
-def _adopt(network: Network, weights: Weights | None) -> None:
+def _set_weights(network: Network, weights: Weights | None) -> None:
     if weights is not None:
         with torch.no_grad():
             for name, parameter in network.named_parameters():

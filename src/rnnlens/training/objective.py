@@ -1,4 +1,4 @@
-"""The network and its loss as one module."""
+"""The network and its loss as one module, for accelerate to wrap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rnnlens.training.evaluation import losses, read_out
 
 
 class Objective(nn.Module):
-    """Network and loss as one module, so that several processes can wrap it as a whole."""
+    """Network and loss as one module, which accelerate wraps as a whole when several processes train."""
 
     def __init__(self, network: Network):
         super().__init__()
@@ -18,7 +18,8 @@ class Objective(nn.Module):
     def forward(
         self, ids: Tensor, lengths: Tensor, labels: Tensor, mask: Tensor | None, weights: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Sums over the reviews of a batch: loss, in which each review has its weight (B,), and number correct."""
+        """Sums over the reviews of a batch: the loss, with weights (B,) of the reviews if given, and the number
+        correct."""
         e = self.network.embed(ids)
         if mask is not None:
             e = e * mask

@@ -1,9 +1,8 @@
-"""Adam, and what is different for embedded words.
+"""Adam, with two options for the word embeddings.
 
-Adam gives every number steps of like size. For the thousands of words that are seldom seen this means noise: each
-occurrence moves them far. `word_epsilon` lets a word's steps follow the size of its gradient instead, and `sparsity`
-takes from every word, at every step, what only words with an effect win back: the rest end at exactly zero (near it,
-where weights are averaged).
+Adam moves all parameters by steps of similar size, so each occurrence of a rare word moves its embedding far, which
+adds noise. With a large `word_epsilon` the step follows the size of the gradient instead. `sparsity` shortens every
+embedding at every step: words without an effect end at exactly zero (near zero if weights are averaged).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from torch import Tensor
 from rnnlens.networks import Network
 from rnnlens.runs.config import TrainConfig
 
-RISES = (0.15, 0.5)  # shares of training between which sparsity rises: at first words have no effect to stay for
+RISES = (0.15, 0.5)  # shares of training between which sparsity rises from 0: words need time to gain an effect
 
 
 def make_optimiser(network: Network, config: TrainConfig) -> torch.optim.Optimizer:
@@ -35,9 +34,9 @@ def make_optimiser(network: Network, config: TrainConfig) -> torch.optim.Optimiz
 
 @torch.no_grad()
 def shrink_words(E: Tensor, config: TrainConfig, step: int, total: int) -> None:
-    """Shorten each embedded word (W, D) by the learning rate times sparsity, in place: the proximal step of a penalty
-    on the words' lengths."""
+    """Shorten each word embedding (W, D) by learning rate × sparsity, in place: the proximal step of a penalty on the
+    embeddings' norms."""
     low, high = RISES
-    full = min(1.0, max(0.0, ((step + 1) / total - low) / (high - low)))
-    cut = full * config.rate(step, total) * config.sparsity
+    ramp = min(1.0, max(0.0, ((step + 1) / total - low) / (high - low)))
+    cut = ramp * config.rate(step, total) * config.sparsity
     E.mul_((1 - cut / E.norm(dim=1, keepdim=True).clamp(min=1e-30)).clamp(min=0))

@@ -1,4 +1,4 @@
-"""What run.json says before training begins, and whether a folder may be written to or gone on with."""
+"""The contents of run.json before training, and whether a run may be written to a folder or resumed in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rnnlens.training.checkpoint import checkpoint_path
 
 
 def about_run(network: Network, corpus: CorpusLike, config: TrainConfig, start: Run | None) -> dict[str, Any]:
-    """What run.json says of a run that is about to be trained."""
+    """The contents of run.json for a run that is about to be trained."""
     return {
         "schema": RUN_SCHEMA,
         "version": __version__,
@@ -31,13 +31,14 @@ def about_run(network: Network, corpus: CorpusLike, config: TrainConfig, start: 
 
 
 def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
-    """Refuse to write over another run or anything else, or to resume a run with other settings; name what differs."""
+    """Raise an error if the folder holds other files, a run that is not to be resumed, or a run with other settings;
+    the message names the first difference."""
     if not (out / "run.json").exists():
-        ours = {"vocab.json", ".lock"}  # what a run killed at its very start leaves
+        ours = {"vocab.json", ".lock"}  # left by a run that was killed before it wrote run.json
         if out.exists() and not out.is_dir():
-            raise RnnlensError(f"{quoted(str(out))} is no folder: choose another to write to")
-        there = sorted(path.name for path in out.iterdir()) if out.exists() else []
-        foreign = [name for name in there if name not in ours and not name.endswith(".tmp")]
+            raise RnnlensError(f"{quoted(str(out))} is not a folder: choose another --out")
+        names = sorted(path.name for path in out.iterdir()) if out.exists() else []
+        foreign = [name for name in names if name not in ours and not name.endswith(".tmp")]
         if foreign:
             raise RnnlensError(
                 f"{quoted(str(out))} holds {quoted(foreign[0])}, which is not part of a run: choose another folder"
@@ -47,10 +48,12 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
     with parsing(out / "run.json", "run of rnnlens"):
-        before = _deciding(read_about(out))
-    # What an older version did not ask for was as it is by default.
-    for part, usual in (("network", {}), ("config", dataclasses.asdict(TrainConfig())), ("corpus", {}), ("start", {})):
-        old, new = {**usual, **before.get(part, {})}, _deciding(about).get(part, {})
+        before = _decisive(read_about(out))
+    now = _decisive(about)
+    # Settings that an older version did not have had today's defaults.
+    before["config"] = {**dataclasses.asdict(TrainConfig()), **before["config"]}
+    for part in ("network", "config", "corpus", "start"):
+        old, new = before.get(part, {}), now.get(part, {})
         for key in sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
                 raise RnnlensError(
@@ -59,9 +62,9 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
                 )
 
 
-def _deciding(about: dict[str, Any]) -> dict[str, Any]:
-    """The parts of run.json that decide what is trained: of the corpus its content and how much each source counts, not
-    where it lay; of the run it started from the weights, not its name."""
+def _decisive(about: dict[str, Any]) -> dict[str, Any]:
+    """The parts of run.json that determine the trained weights: network, config, the corpus's content and source
+    weights (not its path), and the weights of the run it started from (not its name)."""
     corpus = about["corpus"]
     weights = {f"weight of {part['name']}": part["weight"] for part in corpus.get("sources", ())}
     names = {"fingerprint": corpus.get("fingerprint"), **weights}
@@ -70,7 +73,7 @@ def _deciding(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _start(start: Run, network: Network) -> dict[str, Any]:
-    """What run.json says about the run that a network started from; a network of other words or shape is refused."""
+    """The entry of run.json for the run that a network started from; an error if its words or shape differ."""
     words = len(start.vocab)
     if network.config != start.network.config or network.vocab.words[:words] != start.vocab.words:  # type: ignore[union-attr]
         raise RnnlensError(
@@ -81,8 +84,8 @@ def _start(start: Run, network: Network) -> dict[str, Any]:
 
 
 def provenance_of(out: Path, about: dict[str, Any], network: Network, vocabulary: str) -> dict[str, str]:
-    """Fingerprints of the vocabulary and of the run: of all that decides what its checkpoints hold. A run that goes on
-    from a checkpoint keeps its own, whatever the weights of the network that it is resumed with."""
+    """Fingerprints of the vocabulary and of the run, which covers all that determines its checkpoints. A run that
+    resumes from a checkpoint keeps its fingerprint, whatever the weights of the network that is passed."""
     before = read_about(out) if (out / "run.json").exists() and checkpoint_path(out).exists() else {}
-    start = {**_deciding(about), "vocabulary": vocabulary, "weights": weights_fingerprint(network)}
+    start = {**_decisive(about), "vocabulary": vocabulary, "weights": weights_fingerprint(network)}
     return {"vocabulary": vocabulary, "run": before.get(KEY, {}).get("run") or fingerprint(start)}

@@ -1,4 +1,4 @@
-"""Settings that a search chose on validation reviews: `sweep` writes them; `train`, `baselines`, `reproduce` read."""
+"""Settings chosen on validation reviews: `sweep` writes them; `train`, `baselines` and `reproduce` read them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
 
 PACKAGED = Path(__file__).with_suffix(".json")
-"""Bundled settings of all ten models, chosen on IMDB's validation reviews: those of Table 1."""
+"""Bundled settings of all ten models, chosen on IMDB's validation reviews, used for Table 1."""
 
 TUNED = Path(__file__).with_name("tuned.json")
-"""Bundled settings of the four networks, chosen on the validation texts of five sources: those of `train --tuned`."""
+"""Bundled settings of the four networks, chosen on the validation texts of five sources, used by `train --tuned`."""
 
 
 def read_settings(path: Path | str, model: str) -> dict[str, Any]:
@@ -26,12 +26,13 @@ def read_settings(path: Path | str, model: str) -> dict[str, Any]:
 
 
 def read_choice(path: Path | str, model: str, corpus: CorpusLike | None = None) -> dict[str, Any]:
-    """The same with how it was chosen: validation accuracy, trial, of how many. For another corpus than it was chosen
-    on, the epochs are those that make about as many steps: at least two, at most three times as many. Where an epoch
-    has fewer than 40 steps, batches are smaller, down to 32 reviews."""
+    """The record of a chosen model: its parameters, validation accuracy, trial number and number of trials.
+
+    If `corpus` is not the one they were chosen on, the epochs are changed to give about as many steps: at least 2
+    epochs, at most 3 times as many. If an epoch then has fewer than 40 steps, batches shrink, down to 32 reviews."""
     content = read_json(path)
     if content.get("kind") != "settings":
-        raise RnnlensError(f"{quoted(str(path))} holds no settings: expected the settings.json of `rnnlens sweep`")
+        raise RnnlensError(f"{quoted(str(path))} is not a settings file: expected the settings.json of `rnnlens sweep`")
     with parsing(path, "settings of a sweep"):
         models = dict(content["models"])
         if model not in models:
@@ -43,9 +44,9 @@ def read_choice(path: Path | str, model: str, corpus: CorpusLike | None = None) 
         documents = content.get("documents")
         if corpus is None or documents is None or corpus.fingerprint == content["corpus"]:
             return choice
-        there = choice["parameters"]["epochs"]
-        epochs = min(3 * there, max(2, round(there * documents / max(1, len(corpus.train)))))
-        parameters = {**choice["parameters"], "epochs": epochs}
+        epochs = choice["parameters"]["epochs"]
+        rescaled = min(3 * epochs, max(2, round(epochs * documents / max(1, len(corpus.train)))))
+        parameters = {**choice["parameters"], "epochs": rescaled}
         if "batch" in parameters:
             parameters["batch"] = min(parameters["batch"], max(32, len(corpus.train) // 40))
         return {**choice, "parameters": parameters}
