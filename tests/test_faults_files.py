@@ -423,7 +423,7 @@ def test_a_table_that_is_no_ordinary_file_is_told(kind: str, name: str, reviews:
     (tmp_path / "source").mkdir()
     reviews.rename(tmp_path / "source" / "train.csv")
     put(kind, tmp_path / "source" / name)
-    with pytest.raises(RnnlensError, match=rf"{name}' is no ordinary file"):
+    with pytest.raises(RnnlensError, match=rf"{name}' is not an ordinary file"):
         prepare(tmp_path / "source", tmp_path / "out", min_count=1)
 
 

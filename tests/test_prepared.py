@@ -376,7 +376,7 @@ def test_a_damaged_folder_is_refused_by_the_name_of_the_file(
 
 def test_options_for_a_prepared_folder_are_refused(folder: Path, tmp_path: Path) -> None:
     prepare(folder, tmp_path / "out")
-    with pytest.raises(RnnlensError, match="prepared already: vocab_size"):
+    with pytest.raises(RnnlensError, match="already prepared: vocab_size"):
         load_corpus(tmp_path / "out", vocab_size=3)
 
 
@@ -484,7 +484,7 @@ def test_a_full_disk_is_told_by_its_name(tmp_path: Path, words: int) -> None:
         ({"texts": ["a", "b", "c"]}, "3 texts and 2 labels"),
         ({"labels": [[0], [1]]}, r"labels have the shape \(2, 1\)"),
         ({"labels": 1}, r"labels have the shape \(\)"),
-        ({"labels": [[0], [1, 0]]}, "labels are no list of numbers"),
+        ({"labels": [[0], [1, 0]]}, "labels are not a list of numbers"),
         ({"labels": [0, None]}, "labels hold None"),
         ({"labels": [0, float("nan")]}, "labels hold nan"),
         ({"labels": ["0", "1"]}, "labels hold '0'"),

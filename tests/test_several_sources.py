@@ -353,7 +353,7 @@ BAD_SOURCES = {
     "empty.csv": ("", "'{}' is empty"),
     "header.csv": ("text,label\n", "'{}' is empty"),
     "unlabelled.csv": ("text,when\nfine,noon\nbad,night\n", "no label column found in '{}'"),
-    "nothing.csv": ("text,label\nfine,\nbad,\n", "column 'label' of '{}' holds no label at all"),
+    "nothing.csv": ("text,label\nfine,\nbad,\n", "column 'label' of '{}' holds no label: expected 0/1"),
     "one-class.csv": ("text,label\nfine,1\ngood,1\n", "'{}' has no negative review to train on"),
     "named.csv": ("text,label\nfine,joy\nbad,anger\n", "column 'label' of '{}' holds the label 'anger'"),
     "wide.csv": ("text,label\nfine,1\nbad,40\n", "column 'label' of '{}' holds labels out of range"),

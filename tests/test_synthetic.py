@@ -210,5 +210,5 @@ def test_what_cannot_be_made_is_said():
         Language(topics=0)
     with pytest.raises(RnnlensError, match="short 1.5: .* shares between 0 and 1"):
         Language(short=1.5)
-    with pytest.raises(RnnlensError, match="no kind of modifier"):
+    with pytest.raises(RnnlensError, match="is not a kind of modifier"):
         Language(modifiers={"booster": (1, 1.0, 2.0)})

@@ -1,7 +1,7 @@
-"""rnnlens opens a trained recurrent network and says how it uses context.
+"""rnnlens analyzes how a trained recurrent network uses context.
 
-This module is the table of contents; each name is imported from its home when first used, so that `import rnnlens`
-and the command line stay quick.
+This module lists the public names. Each is imported from its own module when first used, so that `import rnnlens` and
+the command line start quickly.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _HOMES = {
     "figures": "",
 }
 
-__all__ = [  # once more, and plainly: type checkers read it
+__all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
     "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
     "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",

@@ -1,1 +1,1 @@
-"""What every folder uses: errors, files, progress bars, how results are shown."""
+"""Shared by all folders: errors, files, locks, progress bars, and the display of results."""

@@ -1,4 +1,4 @@
-"""The exceptions users meet: what was given, what was expected, what to do, in one line."""
+"""The exceptions that users see: one line each, with what was given, what was expected and what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rnnlens.common.terminal import allow_any_text, printable, say
 
 
 class RnnlensError(Exception):
-    """A mistake in the input or the environment, told in one line. The command line prints it and exits with 1."""
+    """A mistake in the input or the environment, in one line. The command line prints it and exits with 1."""
 
     def __str__(self) -> str:
         return printable(super().__str__())
@@ -23,10 +23,10 @@ class BadInput(RnnlensError, ValueError):
 
 
 class UnknownWord(RnnlensError, KeyError):
-    """A word that is not there, where a dict raises a KeyError."""
+    """A word that the vocabulary does not have, where a dict raises a KeyError."""
 
     def __str__(self) -> str:
-        return printable(Exception.__str__(self))  # KeyError's own quotes the whole message
+        return printable(Exception.__str__(self))  # KeyError.__str__ puts quotes around the message
 
 
 class UnknownId(RnnlensError, IndexError):
@@ -34,7 +34,7 @@ class UnknownId(RnnlensError, IndexError):
 
 
 class Diverged(RnnlensError):
-    """A model whose weights are NaN, infinite or all zero. A search notes it and goes on."""
+    """A model whose weights are NaN, infinite or all zero. A search records it and goes on."""
 
 
 class UsageError(RnnlensError):
@@ -42,22 +42,22 @@ class UsageError(RnnlensError):
 
 
 class RnnlensWarning(UserWarning):
-    """A result that may not mean what it seems to, told in one line. The command line prints it once."""
+    """A result that may be unreliable or easy to misread, in one line. The command line prints it once."""
 
     def __str__(self) -> str:
         return printable(super().__str__())
 
 
 def quoted(value: object, limit: int = 120) -> str:
-    """The user's own value, safe to print in one line: control characters escaped, the middle of long text cut out."""
+    """A user's value in quotes, safe to print in one line: control characters escaped, the middle of long text cut."""
     text = repr(value if isinstance(value, str) else str(value))
     half = limit // 2
     return text if len(text) <= limit else text[:half] + "…" + text[-half:]
 
 
 def exit_code_of(command: Callable[[], object]) -> int:
-    """Run a command; failures that users can do something about become one line on stderr: 0 fine, 1 failed, 2 bad
-    usage. RNNLENS_DEBUG=1 shows where they came from."""
+    """Run a command and return its exit code: 0 for success, 1 for a failure, 2 for wrong usage. Failures that users
+    can fix become one line on stderr; RNNLENS_DEBUG=1 shows the traceback."""
     allow_any_text(sys.stdout, sys.stderr)
     try:
         with warnings.catch_warnings():
@@ -70,12 +70,12 @@ def exit_code_of(command: Callable[[], object]) -> int:
     except RnnlensError as error:
         message, code = str(error), 1
     except KeyboardInterrupt:
-        message, code = "interrupted; what was finished is kept (a training run goes on with --resume)", 1
+        message, code = "interrupted; finished results are kept (continue a training run with --resume)", 1
     except OSError as error:
         message = f"{error.strerror or error}" + (f": {quoted(str(error.filename))}" if error.filename else "")
         code = 1
     except (MemoryError, RuntimeError) as error:
-        # torch has several ways to say that memory ran out; any other RuntimeError is ours to see in full.
+        # torch has several messages for a lack of memory; any other RuntimeError is a bug and keeps its traceback.
         if isinstance(error, RuntimeError) and not any(w in str(error) for w in ("out of memory", "allocate memory")):
             raise
         message, code = "out of memory: try a smaller batch, network or max_words", 1
@@ -85,7 +85,7 @@ def exit_code_of(command: Callable[[], object]) -> int:
     return code
 
 
-_usual_show = warnings.showwarning
+_default_showwarning = warnings.showwarning
 
 
 def _show_warning(
@@ -96,8 +96,8 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning of rnnlens as one line, any other as Python shows it."""
+    """Show a warning of rnnlens as one line, any other as Python does."""
     if issubclass(category, RnnlensWarning):
         say(f"warning: {message}", error=True)
     else:
-        _usual_show(message, category, filename, lineno, file, line)
+        _default_showwarning(message, category, filename, lineno, file, line)

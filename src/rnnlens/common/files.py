@@ -1,7 +1,7 @@
-"""Run folders: every file is written to a temporary name and renamed, carries its own fingerprint, and holds no pickle.
+"""Read and write files: each is written to a temporary name and renamed, contains its fingerprint, and is no pickle.
 
-A file's fingerprint lives inside the file: whatever moment a process is killed at, each file is either the old one or
-the new one, and either is whole. Which files belong together is checked by their names for one another (`provenance`).
+If a process is killed, each file is either the old or the new one, and complete. Files that belong together state each
+other's fingerprints (see `provenance`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.locks import LIMIT, take_lock
 from rnnlens.common.ordinary import open_ordinary, read_ordinary
 
-SCHEMA = 1  # of prepared corpora; a reader refuses what is newer (`provenance.RUN_SCHEMA` is that of run folders)
+SCHEMA = 1  # of prepared corpora; readers refuse a newer one (run folders have `provenance.RUN_SCHEMA`)
 
 
 # --- atomic writing ---------------------------------------------------------------------------------------------------
@@ -35,8 +35,8 @@ SCHEMA = 1  # of prepared corpora; a reader refuses what is newer (`provenance.R
 
 @contextmanager
 def atomic_file(path: Path | str) -> Iterator[Path]:
-    """A temporary path beside `path`; renamed onto it when the block ends well, removed when it does not."""
-    with told_plainly(path):
+    """A temporary path beside `path`; renamed to it if the block succeeds, removed if it fails."""
+    with write_errors(path):
         path = Path(os.path.abspath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep_temporaries(path.parent, path.name)
@@ -52,26 +52,26 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
 
 
 class UnwrittenError(RnnlensError):
-    """The operating system refused to write; `reason` says why, in its words."""
+    """The operating system refused to write; `reason` is its message."""
 
     def __init__(self, path: Path | str, reason: str, number: int | None):
         self.path, self.reason, self.number = path, reason, number
         super().__init__(f"cannot write {quoted(str(path))}: {reason}; nothing there was changed{_ADVICE[number]}")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # it crosses from workers
+    def __reduce__(self) -> tuple[Any, ...]:  # worker processes pickle it
         return type(self), (self.path, self.reason, self.number)
 
 
-_ROOM, _PLACE = "; make room, then run the same again", "; choose a folder that you can write to"
+_ROOM, _PLACE = "; make room, then run the command again", "; choose a folder that you can write to"
 _ADVICE: Mapping[int | None, str] = defaultdict(
     str, {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EROFS: _PLACE, errno.EACCES: _PLACE, errno.EPERM: _PLACE}
 )
 
 
 @contextmanager
-def told_plainly(path: Path | str) -> Iterator[None]:
-    """Operating-system errors (full disk, no permission, not a folder) as one line that names the path, also where a
-    file within it is the one that could not be written."""
+def write_errors(path: Path | str) -> Iterator[None]:
+    """Turn operating-system errors (full disk, no permission, not a folder) into one line that names `path`, even if
+    the file that could not be written lies inside it."""
     try:
         yield
     except OSError as error:
@@ -82,11 +82,11 @@ def told_plainly(path: Path | str) -> Iterator[None]:
 
 @contextmanager
 def exclusive(folder: Path | str, wait: bool = False, limit: float = LIMIT) -> Iterator[None]:
-    """Hold `folder` against other processes of rnnlens, and other threads of this one. With `wait`, wait for it, at
+    """Lock `folder` against other rnnlens processes and other threads of this one. With `wait`, wait for the lock, at
     most `limit` seconds; otherwise a folder in use is an error. The lock ends with the process; with `wait` it is
     re-entrant."""
     folder = Path(os.path.realpath(folder))
-    with told_plainly(folder):
+    with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = take_lock(folder / ".lock", folder, limit if wait else 0)
     with lock:
@@ -95,47 +95,49 @@ def exclusive(folder: Path | str, wait: bool = False, limit: float = LIMIT) -> I
 
 
 def sweep_temporaries(folder: Path | str, name: str | None = None) -> None:
-    """Remove what killed processes of this machine left in `folder` (for `name` alone, if given): no finished file,
-    nor a living process's."""
+    """Remove the temporary files in `folder` (only those of `name`, if given) that killed processes of this machine
+    left. Temporary files of running processes stay."""
     for leftover in Path(folder).glob(f".{'*' if name is None else glob.escape(name)}.{HOST}-*.tmp"):
-        named = re.fullmatch(rf"\..*\.{HOST}-(\d+)-[0-9a-f]+\.tmp", leftover.name, re.DOTALL)  # as `new_temporary` does
-        if named is None or leftover in _ours:
+        match = re.fullmatch(rf"\..*\.{HOST}-(\d+)-[0-9a-f]+\.tmp", leftover.name, re.DOTALL)  # see `new_temporary`
+        if match is None or leftover in _in_use:
             continue
-        if int(named[1]) == os.getpid() or not alive(int(named[1])):
+        if int(match[1]) == os.getpid() or not alive(int(match[1])):
             discard_temporary(leftover)
 
 
 def alive(process: int) -> bool:
+    """Whether a process with this id runs on this machine."""
     try:
-        os.kill(process, 0)  # asks, sends nothing
+        os.kill(process, 0)  # signal 0 is not delivered
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # another user's
-        return True
+    except PermissionError:  # another user's process
+        pass
     return True
 
 
 HOST = re.sub("[^A-Za-z0-9]", "", socket.gethostname())
-_ours: set[Path] = set()  # temporaries that this very process is writing
+_in_use: set[Path] = set()  # temporary files that this process is writing
 
 
 def new_temporary(path: Path) -> Path:
-    """A name beside `path` that no other process uses, and that says whose it is."""
+    """A unique name beside `path`, which contains the host and the process."""
     path = Path(os.path.abspath(path))
     temporary = path.parent / f".{path.name}.{HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
-    _ours.add(temporary)
+    _in_use.add(temporary)
     return temporary
 
 
 def discard_temporary(temporary: Path) -> None:
-    """Remove a temporary file or folder, if it is still there."""
+    """Remove a temporary file or folder, if it still exists."""
     shutil.rmtree(temporary, ignore_errors=True)
     with suppress(OSError):
         temporary.unlink()
-    _ours.discard(temporary)
+    _in_use.discard(temporary)
 
 
 def sync(path: Path) -> None:
+    """Write a file or folder from the system's cache to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -157,23 +159,23 @@ def write_json(path: Path | str, content: Mapping[str, Any]) -> str:
 
 
 def append_line(path: Path | str, content: Mapping[str, Any]) -> None:
-    """Append one JSON line with its own fingerprint. A process killed while writing leaves a torn last line, which
-    `read_lines` passes over and the next line does not join."""
-    with told_plainly(path), os.fdopen(open_ordinary(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as file:
+    """Append one JSON line with its own fingerprint. A process killed while writing leaves an incomplete last line;
+    `read_lines` skips it, and the next line is not appended to it."""
+    with write_errors(path), os.fdopen(open_ordinary(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
-        torn = file.read() not in (b"", b"\n")
-        file.write(b"\n" * torn + _line(content))
+        incomplete = file.read() not in (b"", b"\n")
+        file.write(b"\n" * incomplete + _line(content))
 
 
 def rewrite_lines(path: Path | str, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Put `lines` in place of the file's, all at once."""
+    """Replace all lines of a file at once."""
     with atomic_file(path) as temporary:
         temporary.write_bytes(b"".join(map(_line, lines)))
 
 
 def read_lines(path: Path | str) -> list[dict[str, Any]]:
-    """The lines of a .jsonl file, without their fingerprints; torn and altered ones are passed over. None where there
-    is no file."""
+    """The lines of a .jsonl file, without their fingerprints; incomplete and altered lines are skipped. A missing file
+    has no lines."""
     lines = []
     for line in _read(Path(path)).split(b"\n") if Path(path).exists() else []:
         with suppress(ValueError, RecursionError):
@@ -191,16 +193,16 @@ def _line(content: Mapping[str, Any]) -> bytes:
 
 
 def _line_fingerprint(content: Mapping[str, Any]) -> str:
-    return fingerprint(content, allow_nan=True)[:12]  # a diverged run's loss is a number too
+    return fingerprint(content, allow_nan=True)[:12]  # the loss of a diverged run is NaN
 
 
 def read_json(path: Path | str) -> dict[str, Any]:
-    """Read what `write_json` wrote; a missing, cut or altered file is an error that says which."""
+    """Read what `write_json` wrote; a missing, truncated or altered file is an error that names it."""
     return read_marked_json(path)[0]
 
 
 def read_marked_json(path: Path | str) -> tuple[dict[str, Any], str]:
-    """The same with its fingerprint."""
+    """The content, as `read_json` returns it, and its fingerprint."""
     path = Path(path)
     try:
         content = json.loads(_read(path).decode("utf-8"))
@@ -223,24 +225,24 @@ _RESTORE = "restore it or write it anew"
 
 @contextmanager
 def parsing(path: Path | str, what: str) -> Iterator[None]:
-    """What a whole file says is taken apart here: whatever is missing, or of another kind than rnnlens writes, is one
-    line that names the file and what it should hold."""
+    """Turn errors of a block that parses the content of a file into one line that names the file and `what` it should
+    be."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        lacks = isinstance(error, KeyError) and error.args
-        why = f"it lacks {quoted(error.args[0])}" if lacks else (str(error).splitlines() or [type(error).__name__])[0]
+        no_key = isinstance(error, KeyError) and error.args
+        why = f"it lacks {quoted(error.args[0])}" if no_key else (str(error).splitlines() or [type(error).__name__])[0]
         raise RnnlensError(f"{quoted(str(path))} is no {what}: {why[:160]}; {_RESTORE}") from error
 
 
 def fingerprint(content: Mapping[str, Any], allow_nan: bool = False) -> str:
-    """A short name for any JSON-able content: equal content, equal name."""
+    """A hash of any content that JSON can hold: equal content has an equal hash."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=_plain, allow_nan=allow_nan)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _plain(value: object) -> object:
-    """NumPy and torch numbers and arrays as JSON's own; paths as text."""
+    """NumPy and torch numbers and arrays as JSON numbers and lists; paths as text."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Path):
@@ -264,12 +266,12 @@ def write_tensors(path: Path | str, tensors: Mapping[str, Any], about: Mapping[s
 
 
 def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read what `write_tensors` wrote, verified: the tensors, and what was said about them."""
+    """Read and verify what `write_tensors` wrote: the tensors, and the data about them."""
     return read_marked_tensors(path)[:2]
 
 
 def read_marked_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any], str]:
-    """The same with their fingerprint."""
+    """The tensors and the data about them, as `read_tensors` returns them, and their fingerprint."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -280,12 +282,12 @@ def read_marked_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[s
         metadata = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
         mark, note = metadata["fingerprint"], metadata["about"]
         about = json.loads(note)
-        whole = mark == _tensor_fingerprint(arrays, note)
+        intact = mark == _tensor_fingerprint(arrays, note)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise RnnlensError(
             f"{quoted(str(path))} is damaged: it is not a whole safetensors file of rnnlens; {_RESTORE}"
         ) from error
-    if not whole:
+    if not intact:
         raise RnnlensError(f"{quoted(str(path))} is damaged: its tensors do not match their fingerprint; {_RESTORE}")
     return arrays, about, mark
 
@@ -317,7 +319,7 @@ def _tensor_fingerprint(arrays: Mapping[str, np.ndarray], note: str) -> str:
 
 
 def file_fingerprint(path: Path | str) -> str:
-    """Fingerprint of a file's bytes, read once from front to back."""
+    """Fingerprint of a file's bytes."""
     with os.fdopen(open_ordinary(path, follow=True), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:32]
 

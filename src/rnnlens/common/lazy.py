@@ -1,4 +1,4 @@
-"""Names of a package that are imported from their modules when first used: `import rnnlens` and `--help` stay quick."""
+"""Import the public names of a package when they are first used, so that `import rnnlens` and `--help` stay quick."""
 
 from __future__ import annotations
 

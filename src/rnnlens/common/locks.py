@@ -19,27 +19,27 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ordinary import open_lock
 from rnnlens.common.terminal import say
 
-BRIEF, LIMIT = 1.0, 600.0  # seconds to wait: without `wait` (workers of a killed command may be ending), and with it
+BRIEF, LIMIT = 1.0, 600.0  # seconds to wait: without `wait` (a killed command's workers may be ending), and with it
 ANNOUNCE, POLL = 1.0, 0.02  # seconds until waiting is announced, and between two attempts
 _UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # some file systems have no locks
 
 _held: dict[Path, tuple[int, IO[Any]]] = {}  # lock file → the thread that holds it, and the open file
-_guard = threading.Lock()  # of `_held`
+_guard = threading.Lock()  # protects `_held`
 
 
 def take_lock(path: Path, folder: Path, wait: float = 0.0, remove: bool = False) -> AbstractContextManager[None]:
     """Lock the file `path`, on behalf of `folder`; leaving the returned context releases it.
 
-    wait: seconds until an error says that `folder` is in use; a wait of over a second is announced on stderr. The lock
-    is re-entrant for a thread that may wait. remove: delete the file when it is released.
+    wait: seconds to wait before a folder in use is an error; a wait of over a second is announced on stderr. With it
+    the lock is re-entrant. remove: delete the file when the lock is released.
     """
-    own = _held.get(path, (None,))[0] == threading.get_ident()
-    if own and wait:
+    held_by_us = _held.get(path, (None,))[0] == threading.get_ident()
+    if held_by_us and wait:
         return nullcontext()
     since, announced = time.monotonic(), False
-    while not _try(path):
+    while not _try_lock(path):
         waited = time.monotonic() - since
-        if own or waited >= (wait or BRIEF):
+        if held_by_us or waited >= (wait or BRIEF):
             after = f", still after {waited:.0f} seconds" if wait else ""
             raise RnnlensError(
                 f"{quoted(str(folder), 200)} is in use by another rnnlens process{after}; wait or choose another"
@@ -48,11 +48,11 @@ def take_lock(path: Path, folder: Path, wait: float = 0.0, remove: bool = False)
             say(f"waiting: another rnnlens process uses {quoted(str(folder), 200)}", error=True, flush=True)
             announced = True
         time.sleep(POLL)
-    return _released(path, remove)
+    return _releasing(path, remove)
 
 
-def _try(path: Path) -> bool:
-    """Take the lock if it is free."""
+def _try_lock(path: Path) -> bool:
+    """Take the lock if it is free, and return whether it was."""
     import fcntl
 
     with _guard:
@@ -68,7 +68,7 @@ def _try(path: Path) -> bool:
                 if error.errno not in _UNSUPPORTED:
                     raise
             with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(lock.fileno()), os.lstat(path)):  # else its last holder removed it
+                if os.path.samestat(os.fstat(lock.fileno()), os.lstat(path)):  # else its last holder deleted it
                     _held[path] = threading.get_ident(), lock
             return path in _held
         finally:
@@ -77,7 +77,7 @@ def _try(path: Path) -> bool:
 
 
 @contextmanager
-def _released(path: Path, remove: bool) -> Iterator[None]:
+def _releasing(path: Path, remove: bool) -> Iterator[None]:
     process = os.getpid()
     try:
         yield
@@ -89,7 +89,7 @@ def _released(path: Path, remove: bool) -> Iterator[None]:
                 _held.pop(path)[1].close()
 
 
-def _forget() -> None:
+def _close_inherited() -> None:
     """In a forked child: close the parent's lock files, which would keep its locks after the parent has ended."""
     global _guard
     _guard = threading.Lock()  # another thread may have held it when the process forked
@@ -99,4 +99,4 @@ def _forget() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_close_inherited)

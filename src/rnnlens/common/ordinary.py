@@ -1,7 +1,7 @@
 """Open ordinary files only: pipes and devices are refused, and so are links where following them could do harm.
 
-A folder may come from someone else. Its `.lock` may be a link to one of your files, a review may be a pipe that never
-ends, and a file that an export copies may be a link to a private one.
+A folder from someone else may contain a `.lock` that links to one of your files, a review that is an endless pipe, or
+a link to a private file where an export expects a file to copy.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def is_ordinary(path: Path | str) -> bool:
 
 
 def open_ordinary(path: Path | str, flags: int = os.O_RDONLY, follow: bool = False) -> int:
-    """A descriptor of a file on disk. Anything else is an error that says what it is; a link is followed only with
-    `follow`. Opening never waits, as a pipe would make it do, and never truncates."""
-    wanted = flags | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    """A descriptor of a file on disk. Anything else is an error that names its kind; a link is followed only with
+    `follow`. Opening never blocks, as a pipe could, and never truncates."""
+    flags |= os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
-        handle = os.open(path, wanted, 0o666)
+        handle = os.open(path, flags, 0o666)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
-            raise _refused(path, os.lstat(path).st_mode) from error
+            raise _not_ordinary(path, os.lstat(path).st_mode) from error
         raise
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)
-        raise _refused(path, mode)
+        raise _not_ordinary(path, mode)
     return handle
 
 
@@ -56,11 +56,11 @@ def copy_ordinary(source: Path, target: Path) -> None:
 
 
 def open_lock(path: Path | str) -> IO[bytes]:
-    """A lock file to hold open, made if there is none; its content is left alone."""
+    """A lock file, opened, and created if there is none; its content is not changed."""
     return os.fdopen(open_ordinary(path, os.O_RDWR | os.O_CREAT), "r+b")
 
 
-def _refused(path: Path | str, mode: int) -> RnnlensError:
+def _not_ordinary(path: Path | str, mode: int) -> RnnlensError:
     what = _KINDS.get(stat.S_IFMT(mode), "something else")
-    copied = ", or replace it with a copy of the file" if stat.S_ISLNK(mode) else ""  # as in a cache of the hub
+    copied = ", or replace it with a copy of the file" if stat.S_ISLNK(mode) else ""  # the hub's cache has links
     return RnnlensError(f"{quoted(str(path), 200)} is {what}: expected an ordinary file; move it away{copied}")

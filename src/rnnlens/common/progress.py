@@ -1,4 +1,4 @@
-"""One progress display: rich's bar in a terminal, nothing elsewhere; quiet where rich is not installed."""
+"""A progress bar, drawn by rich in a terminal; nothing elsewhere, or where rich is not installed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def progress_bar(title: str, total: float, shown: bool = True, done: float = 0) 
         return
     with bar:
         task = bar.add_task(printable(title), total=total, note="")
-
         bar.advance(task, done)
 
         def advance(step: float = 1, note: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Files that belong together name one another by fingerprint, and readers refuse a file that does not fit.
+"""Files that belong together name each other by fingerprint, and readers refuse a file that does not fit.
 
     run.json              names the vocabulary, the corpus, the run and, once it is finished, the weights
     checkpoint            names the run: its network, settings, seed, corpus, vocabulary and initial weights
@@ -17,12 +17,12 @@ from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
 
-RUN_SCHEMA = 2  # of run folders and baselines; a reader of runs refuses what is newer
+RUN_SCHEMA = 2  # of run folders and baselines; readers refuse a newer one
 KEY = "provenance"
 
 
 def is_checked(about: Mapping[str, Any]) -> bool:
-    """Whether a run.json or baseline.json is of a schema whose files name one another."""
+    """Whether a run.json or baseline.json is of a schema whose files name each other."""
     return bool(about.get("schema", 1) != 1)
 
 
@@ -46,5 +46,5 @@ def check_named(holder: Path | str, names: object, what: str, file: Path | str, 
 
 
 def _short(mark: object) -> str:
-    """Enough of a fingerprint to tell two apart."""
+    """The first characters of a fingerprint, for messages."""
     return str(mark)[:12] if isinstance(mark, str) else quoted(mark, 40)

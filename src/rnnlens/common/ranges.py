@@ -1,7 +1,7 @@
-"""The values that every numeric option takes: one table, for Python and the command line alike.
+"""The allowed values of every numeric option: one table, for Python and the command line.
 
-`check_options("analyze", top=-5)` raises "top is -5: expected a whole number, at least 1". Commands check before they
-read or compute anything. Imports nothing heavy.
+`check_options("analyze", top=-5)` raises "top is -5: expected a whole number, at least 1". Commands check their
+options before they read or compute anything. This module imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from rnnlens.common.errors import RnnlensError, quoted
 
 LARGEST = 2**31 - 1  # of a count
 WIDEST = 2**16  # units of a network, components of an embedding: torch cannot address much larger products
-THREADS = 1024  # more can end the process
+THREADS = 1024  # more can crash the process
 
 
 @dataclass(frozen=True)
 class Range:
     """Whole or finite numbers from `low` to `high`.
 
-    above, below   `low` and `high` themselves are not among them
-    zero, none     0 and None are taken too, whatever the limits are
-    what           what is expected, in words
+    above, below   exclude `low` and `high` themselves
+    zero, none     allow 0 and None too, whatever the limits are
+    what           the allowed values in words, for messages
     """
 
     what: str
@@ -94,7 +94,7 @@ TRAINING = {  # the fields of TrainConfig
     "checkpoint_every": FROM_ZERO,
     "seed": SEED,
 }
-SEVERAL = {"jobs": whole(0, THREADS), "seeds": whole(1, 10_000), "most": COUNT}  # no jobs: in this process
+SEVERAL = {"jobs": whole(0, THREADS), "seeds": whole(1, 10_000), "most": COUNT}  # 0 jobs: in this process
 
 RANGES: dict[str, dict[str, Range]] = {
     "prepare": {
@@ -139,11 +139,11 @@ RANGES: dict[str, dict[str, Range]] = {
     "toy_corpus": {"train": COUNT, "validation": COUNT, "seed": SEED},
     "synthetic": {"train": whole(2), "validation": FROM_ZERO, "test": FROM_ZERO, "seed": SEED},
 }
-"""Command or record → option → the values it takes."""
+"""Command or record → option → its allowed values."""
 
 
 def check_options(of: str, options: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-    """Refuse the first value outside its range, by name. Options without a range are left to their owner."""
+    """Refuse a value outside its range; the error names the option. Options without a range are not checked."""
     ranges = RANGES[of]
     for name, value in {**(options or {}), **more}.items():
         if name in ranges and value not in ranges[name]:

@@ -1,4 +1,4 @@
-"""Replace only what rnnlens wrote. An error names anything else that is in the way, and leaves it as it is.
+"""Replace only what rnnlens wrote. Anything else is left as it is, and an error names it.
 
 A folder is replaced only if every file in it has a name that rnnlens gives in such a folder, and one of them shows
 that rnnlens wrote it. A file is replaced only by one of the same kind.
@@ -15,17 +15,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import discard_temporary, new_temporary, read_json, sweep_temporaries, sync, told_plainly
+from rnnlens.common.files import (
+    discard_temporary,
+    new_temporary,
+    read_json,
+    sweep_temporaries,
+    sync,
+    write_errors,
+)
 from rnnlens.common.ordinary import is_ordinary, open_ordinary
 
-_LOOK = 1 << 16  # bytes at the beginning and at the end of a file in which its mark is searched
+_SEARCHED = 1 << 16  # bytes at the beginning and at the end of a file that are searched for its mark
 FINGERPRINTED = rb'\A\{\s*"fingerprint": "'  # how `write_json` begins
 TENSORS = rb'"fingerprint":\s*"'  # in the header that `write_tensors` writes
 _MARKS = {
     "html": rb'name="generator" content="rnnlens|PlotlyConfig|plotly\.js v', "htm": rb'content="rnnlens',
     "svg": rb"<svg", "pdf": rb"\A%PDF-", "png": rb"\A\x89PNG", "csv": rb"on_positive", "parquet": rb"on_positive",
 }  # fmt: skip
-"""By suffix: what is in a page, a figure or a table of words. Nothing in a picture shows which program drew it."""
+"""By suffix: a pattern that occurs in a page, figure or table of words. Pictures do not say which program drew them."""
 
 
 # --- folders ----------------------------------------------------------------------------------------------------------
@@ -37,7 +44,7 @@ class FolderKind:
 
     name   what it is called, such as "a saved estimator"
     files  every file that may be in one
-    marks  file → pattern of bytes in it that rnnlens alone writes; one of these files must be there
+    marks  file → pattern of bytes in it that rnnlens alone writes; one of these files must exist
     """
 
     name: str
@@ -48,40 +55,40 @@ class FolderKind:
 def check_folder(folder: Path | str, kind: FolderKind | None = None) -> None:
     """Refuse to write a folder unless it does not exist, is empty or, with `kind`, is a folder of that kind."""
     folder = Path(folder)
-    with told_plainly(folder):
+    with write_errors(folder):
         if not os.path.lexists(folder):
             return
         if not folder.is_dir():
             raise RnnlensError(f"{quoted(str(folder), 200)} is not a folder: choose another name")
         sweep_temporaries(folder)
-        there = sorted(os.listdir(folder))
-        if not there:
+        names = sorted(os.listdir(folder))
+        if not names:
             return
         if kind is None:
             raise RnnlensError(
-                f"{quoted(str(folder), 200)} is not empty, it holds {quoted(there[0])}: choose another folder"
+                f"{quoted(str(folder), 200)} is not empty, it holds {quoted(names[0])}: choose another folder"
             )
-        foreign = [name for name in there if name not in kind.files or not is_ordinary(folder / name)]
+        foreign = [name for name in names if name not in kind.files or not is_ordinary(folder / name)]
         marked = [
             name
             for name, mark in kind.marks.items()
-            if name in there and name not in foreign and _holds(folder / name, mark)
+            if name in names and name not in foreign and _contains(folder / name, mark)
         ]
     if foreign or not marked:
-        found = quoted((foreign or there)[0])
+        example = quoted((foreign or names)[0])
         raise RnnlensError(
-            f"{quoted(str(folder), 200)} holds {found}, which is not part of {kind.name}: choose another folder"
+            f"{quoted(str(folder), 200)} holds {example}, which is not part of {kind.name}: choose another folder"
         )
 
 
 @contextmanager
 def atomic_folder(path: Path | str, replace: FolderKind | None = None) -> Iterator[Path]:
-    """A temporary folder beside `path`, renamed to it when the block ends well.
+    """A temporary folder beside `path`, renamed to it if the block succeeds.
 
     A folder that exists is replaced only if it is of the kind `replace`. This is checked before the block and again
-    after it, since a command may have written into the folder meanwhile.
+    after it, since another command may have written into the folder meanwhile.
     """
-    with told_plainly(path):
+    with write_errors(path):
         check_folder(path, replace)
         path = Path(os.path.realpath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +114,7 @@ def atomic_folder(path: Path | str, replace: FolderKind | None = None) -> Iterat
 def _is_current(path: Path) -> bool:
     try:
         return path.samefile(os.curdir)
-    except OSError:  # it is not there, or the current folder is gone
+    except OSError:  # there is no `path`, or the current folder was deleted
         return False
 
 
@@ -148,17 +155,17 @@ def _exchange(new: Path, old: Path) -> None:
 def check_file(path: Path | str, mark: bytes, what: str) -> None:
     """Refuse to write a file unless it does not exist, is empty, or contains the pattern `mark`, which identifies it as
     `what`."""
-    with told_plainly(path):
+    with write_errors(path):
         if not os.path.lexists(path):
             return
-        ours = is_ordinary(path) and (os.path.getsize(path) == 0 or _holds(path, mark))
-    if not ours:
+        replaceable = is_ordinary(path) and (os.path.getsize(path) == 0 or _contains(path, mark))
+    if not replaceable:
         raise RnnlensError(f"{quoted(str(path), 200)} exists and is not {what}: choose another name, or move it away")
 
 
 def check_output(path: Path | str, what: str, *suffixes: str) -> Path:
     """Refuse to save `what` (a page, a figure, a table) under a name without one of the suffixes, or over a file of
-    another kind; the path."""
+    another kind; returns the path."""
     path = Path(path)
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in suffixes:
@@ -173,16 +180,16 @@ def check_json(path: Path | str, key: str, what: str) -> None:
     if not os.path.lexists(path):
         return
     try:
-        ours = key in read_json(path)
+        replaceable = key in read_json(path)
     except RnnlensError:
-        ours = False
-    if not ours:
+        replaceable = False
+    if not replaceable:
         raise RnnlensError(f"{quoted(str(path), 200)} exists and is not {what}: choose another folder, or move it away")
 
 
-def _holds(path: Path | str, mark: bytes) -> bool:
-    """Whether the pattern is in a file's first or last bytes."""
+def _contains(path: Path | str, mark: bytes) -> bool:
+    """Whether the pattern occurs in the first or last bytes of a file."""
     with os.fdopen(open_ordinary(path), "rb") as file:
-        seen = file.read(_LOOK)
-        file.seek(max(0, os.fstat(file.fileno()).st_size - _LOOK))
-        return re.search(mark, seen + file.read()) is not None
+        first = file.read(_SEARCHED)
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _SEARCHED))
+        return re.search(mark, first + file.read()) is not None

@@ -1,6 +1,6 @@
-"""Everything that rnnlens prints: text with control characters escaped, on any terminal, and tables.
+"""Print text, with control characters escaped, and tables, on any terminal.
 
-Words, sources, versions and results come from files of others. An escape code in one of them could recolor the
+Words, sources, versions and results may come from other people's files. An escape code in one of them could recolor the
 terminal, set its title or hide text, so every printed text passes through `printable`.
 """
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-# What a terminal without Unicode prints instead; a lost minus would change a number.
+# Printed instead by a terminal without Unicode; a lost minus would change a number.
 _ASCII = {
     "−": "-", "–": "-", "—": "-", "…": "...", "“": '"', "”": '"', "‘": "'", "’": "'", "×": "x", "→": "->", "█": "#",
     "✓": "yes", "✗": "no", "τ": "tau", "Δ": "Delta ", "‖": "|",
@@ -52,8 +52,8 @@ def allow_any_text(*streams: TextIO) -> None:
 def _substitute(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    found = error.object[error.start : error.end]
-    return "".join(_ASCII.get(char) or ascii(char)[1:-1] for char in found), error.end
+    characters = error.object[error.start : error.end]
+    return "".join(_ASCII.get(char) or ascii(char)[1:-1] for char in characters), error.end
 
 
 codecs.register_error("rnnlens", _substitute)
@@ -63,7 +63,7 @@ codecs.register_error("rnnlens", _substitute)
 
 
 def console(error: bool = False) -> Console:
-    """rich's console, to which `[bold]` and `:heart:` are plain text."""
+    """rich's console, which prints `[bold]` and `:heart:` as they are."""
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False, stderr=error)
@@ -81,8 +81,8 @@ def table_of(
         def add_row(self, *cells: Any, **how: Any) -> None:
             super().add_row(*(Text(printable(cell)) for cell in cells), **how)
 
-    shown = None if title is None else printable(title)
-    table = PlainTable(title=shown, box=box.SIMPLE_HEAD, show_header=header, title_justify="left")
+    title = None if title is None else printable(title)
+    table = PlainTable(title=title, box=box.SIMPLE_HEAD, show_header=header, title_justify="left")
     for i, name in enumerate(columns):
         table.add_column(printable(name), justify="left" if i == 0 or not name else justify)
     return table

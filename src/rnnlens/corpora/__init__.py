@@ -1,4 +1,4 @@
-"""Corpora: text → words → ids. Reading a prepared corpus needs numpy alone; preparing one, polars."""
+"""Corpora: text → words → ids. Reading a prepared corpus needs only NumPy; preparing one also needs polars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOMES = {
     "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
 }  # fmt: skip
 
-__all__ = [  # once more, and plainly: type checkers read it
+__all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "CorpusLike", "SplitLike", "statistics",
     "source_statistics", "PrepareConfig", "prepare", "load_corpus", "Language",
     "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
@@ -36,5 +36,5 @@ if TYPE_CHECKING:
     from rnnlens.corpora.words import split_words
 
 
-# The command line reads PrepareConfig for its flags: that must not import numpy.
+# The command line makes its flags from PrepareConfig, which must not import NumPy.
 __getattr__ = lazily(__name__, _HOMES)

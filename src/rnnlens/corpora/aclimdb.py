@@ -1,4 +1,4 @@
-"""The Large Movie Review Dataset as it is published: one text file a review, in a folder or in its tar, unextracted."""
+"""The Large Movie Review Dataset as published: one text file per review, in a folder or in a tar, read unextracted."""
 
 from __future__ import annotations
 
@@ -35,15 +35,17 @@ def find_aclimdb(path: Path) -> Path | None:
 def read_aclimdb_folder(folder: Path) -> tuple[Labels, Read]:
     """Labels by split, and a reader of the texts, from the folder."""
     files: dict[str, list[tuple[int, Path]]] = {"train": [], "test": []}
-    for part, found in files.items():
+    for part, reviews in files.items():
         for code, side in enumerate(("neg", "pos")):
-            found += [(code, file) for file in sorted((folder / part / side).glob("*.txt"))]
-    labels = {part: np.array([code for code, _ in found], dtype=np.uint8) for part, found in files.items() if found}
+            reviews += [(code, file) for file in sorted((folder / part / side).glob("*.txt"))]
+    labels = {
+        part: np.array([code for code, _ in reviews], dtype=np.uint8) for part, reviews in files.items() if reviews
+    }
 
     def read() -> Iterator[tuple[str, pl.Series]]:
-        for part, found in files.items():
-            for start in range(0, len(found), _BATCH):
-                texts = [_decoded(_bytes(file), str(file)) for _, file in found[start : start + _BATCH]]
+        for part, reviews in files.items():
+            for start in range(0, len(reviews), _BATCH):
+                texts = [_decoded(_bytes(file), str(file)) for _, file in reviews[start : start + _BATCH]]
                 yield part, pl.Series("text", texts, dtype=pl.String)
 
     return labels, read
@@ -54,7 +56,7 @@ def read_aclimdb_tar(path: Path) -> tuple[Labels, Read]:
     codes: dict[str, list[int]] = {}
     for part, side, _, _ in _members(path, contents=False):
         codes.setdefault(part, []).append(("neg", "pos").index(side))
-    labels = {part: np.array(found, dtype=np.uint8) for part, found in codes.items()}
+    labels = {part: np.array(values, dtype=np.uint8) for part, values in codes.items()}
 
     def read() -> Iterator[tuple[str, pl.Series]]:
         waiting: dict[str, list[str]] = {part: [] for part in labels}
@@ -70,19 +72,19 @@ def read_aclimdb_tar(path: Path) -> tuple[Labels, Read]:
 
 
 def _members(path: Path, contents: bool) -> Iterator[tuple[str, str, str, bytes]]:
-    """Split, side, name and content (if wanted) of each review in the tar, front to back."""
-    with _told(path), tarfile.open(path, "r|*", tarinfo=_Member) as tar:
+    """Split, side (neg or pos), name and, with `contents`, content of each review in the tar, in its order."""
+    with _tar_errors(path), tarfile.open(path, "r|*", tarinfo=_Member) as tar:
         for member in tar:
             match = _FILE.fullmatch(member.name)
             if match and member.isfile():
                 _check_length(member.size, f"{path}:{member.name}")
                 file = tar.extractfile(member) if contents else None
                 yield match[1], match[2], member.name, file.read() if file else b""
-            tar.members = []  # type: ignore[attr-defined]  # tarfile remembers every member, a hundred thousand of them
+            tar.members = []  # type: ignore[attr-defined]  # tarfile would keep all hundred thousand members
 
 
 class _Member(tarfile.TarInfo):
-    """An entry of a tar whose long names and other notes are not read into memory at any length."""
+    """A tar entry. Long names and other metadata, which tarfile reads into memory, may have at most a megabyte."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -93,10 +95,11 @@ class _Member(tarfile.TarInfo):
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _tar_errors(path: Path) -> Iterator[None]:
+    """Turn errors in reading a tar into one line that names it."""
     try:
         if not path.is_file():
-            raise OSError("it is no ordinary file")
+            raise OSError("it is not an ordinary file")
         yield
     except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError, LookupError, OverflowError) as error:
         raise RnnlensError(f"cannot read {quoted(str(path), 200)}: it is not a whole tar file ({error})") from error
@@ -105,7 +108,7 @@ def _told(path: Path) -> Iterator[None]:
 def _check_length(size: int, name: str) -> None:
     if size > LONGEST:
         raise RnnlensError(
-            f"{quoted(name, 200)} claims {size:,} bytes: expected a review of at most {LONGEST:,}; take it out"
+            f"{quoted(name, 200)} claims {size:,} bytes: expected a review of at most {LONGEST:,}; remove it"
         )
 
 

@@ -14,14 +14,14 @@ from rnnlens.common.ranges import SOURCE_WEIGHT, shown
 
 Sources = str | Path | Sequence[str | Path]
 
-_MOST = 255  # sources: a document's is stored as one byte
+_MOST_SOURCES = 255  # the number of a document's source is stored in one byte
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The sources asked for, with a name and a weight for each.
+class Request:
+    """The sources to prepare, with a name and a weight for each.
 
-    states: the local files of each with fingerprints of their content, as they were when it was asked for
+    states: the local files of each source with fingerprints of their content, at the time of the request
     """
 
     sources: tuple[str | Path, ...]
@@ -30,13 +30,13 @@ class Asked:
     weights: tuple[float, ...]
 
     @classmethod
-    def of(cls, source: Sources, weights: Mapping[str, float] | None) -> Asked:
-        """Sources and weights as they were given, checked; a file that two sources share is an error."""
+    def of(cls, source: Sources, weights: Mapping[str, float] | None) -> Request:
+        """Check the given sources and weights; a file that two sources share is an error."""
         sources = (source,) if isinstance(source, str | Path) else tuple(source)
-        if not sources or not all(isinstance(one, str | Path) for one in sources):
+        if not sources or not all(isinstance(name, str | Path) for name in sources):
             raise RnnlensError(f"source is {quoted(source)}: expected the name of a source, or a list of names")
-        if len(sources) > _MOST:
-            raise RnnlensError(f"got {len(sources)} sources: expected at most {_MOST}")
+        if len(sources) > _MOST_SOURCES:
+            raise RnnlensError(f"got {len(sources)} sources: expected at most {_MOST_SOURCES}")
         if weights is not None and not isinstance(weights, Mapping):
             raise RnnlensError(f"weights is {quoted(weights)}: expected numbers by the names of sources")
         if weights and len(sources) == 1:
@@ -54,7 +54,7 @@ class Asked:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What corpus.json says of them before they are read."""
+        """What corpus.json records about the sources before they are read."""
         if len(self.sources) == 1:
             return {"source": str(self.sources[0])}
         rows = zip(self.names, self.sources, self.weights, strict=True)
@@ -63,19 +63,19 @@ class Asked:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the key of a corpus names: the files with their content, and names and weights of several sources."""
-        found = [state or str(source) for source, state in zip(self.sources, self.states, strict=True)]
-        return {"source": found, **({} if len(found) == 1 else {"names": self.names, "weights": self.weights})}
+        """The part of a corpus's key: the files with their content, and names and weights of several sources."""
+        states = [state or str(source) for source, state in zip(self.sources, self.states, strict=True)]
+        return {"source": states, **({} if len(states) == 1 else {"names": self.names, "weights": self.weights})}
 
     def check_unchanged(self) -> None:
-        """Refuse files that changed since: the cache must not keep new content under the old content's key."""
+        """Refuse files that changed since the request: the cache must not keep new content under an old key."""
         for source, before, now in zip(self.sources, self.states, file_states(self.sources), strict=True):
             if before != now:
                 raise RnnlensError(f"{quoted(str(source), 200)} changed while it was read: prepare it again")
 
 
 def file_states(sources: Sequence[str | Path]) -> tuple[list[tuple[str, str]], ...]:
-    """The local files of each source, with fingerprints of their content; none for the hub."""
+    """The local files of each source, with fingerprints of their content; a source on the hub has none."""
     from rnnlens.corpora.sources import file_state, local_files
 
     return tuple([file_state(file) for file in local_files(source)] for source in sources)
@@ -99,22 +99,21 @@ def parse_weights(texts: Sequence[str]) -> dict[str, float]:
 
 
 def source_names(sources: Sequence[str | Path]) -> list[str]:
-    """A short name for each source: the last part of its path without a suffix; where several are called the same, with
-    the suffix, or with as many folders before it as tell them apart. Commas, = and spaces become -."""
+    """A short, unique name for each source: the last part of its path without a suffix; where several are equal, with
+    the suffix, or with as many folders before it as make it unique. Commas, = and spaces become -."""
     parts = [_parts(source) for source in sources]
     forms: list[Callable[[tuple[str, ...]], str]] = [lambda part: _stem(part[-1]), lambda part: part[-1]]
     for depth in range(2, max(map(len, parts)) + 1):
         forms.append(lambda part, depth=depth: "/".join((*part[-depth:-1], _stem(part[-1]))))  # type: ignore[misc]
     names: dict[int, str] = {}
     for form in forms:
-        found = [form(part) for part in parts]
-        for i, name in enumerate(found):
-            if i not in names and found.count(name) == 1 and name not in names.values():
+        candidates = [form(part) for part in parts]
+        for i, name in enumerate(candidates):
+            if i not in names and candidates.count(name) == 1 and name not in names.values():
                 names[i] = name
     for i, source in enumerate(sources):
         if i not in names:
-            told = f"the name of {quoted(str(source), 200)} is that of another source"
-            raise RnnlensError(f"{told}: rename one of them")
+            raise RnnlensError(f"{quoted(str(source), 200)} has the same name as another source: rename one of them")
     return [names[i] for i in range(len(sources))]
 
 
@@ -143,6 +142,6 @@ def _check_once(sources: Sequence[str | Path], states: Sequence[list[tuple[str, 
                 marks.append(f"content {content}")
         for mark in marks:
             if seen.setdefault(mark, number) != number:
-                first, again = (quoted(str(one), 200) for one in (sources[seen[mark]], source))
-                told = f"{again} is given twice" if first == again else f"{again} holds the same file as {first}"
-                raise RnnlensError(f"{told}: expected each source once")
+                first, second = quoted(str(sources[seen[mark]]), 200), quoted(str(source), 200)
+                problem = "is given twice" if first == second else f"holds the same file as {first}"
+                raise RnnlensError(f"{second} {problem}: expected each source once")

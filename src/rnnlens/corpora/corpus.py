@@ -1,4 +1,4 @@
-"""A corpus of labelled reviews as ids: in memory, or mapped from a folder that `prepare` wrote. Needs only NumPy."""
+"""A corpus of labeled reviews as ids: in memory, or mapped from a folder that `prepare` wrote. Needs only NumPy."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rnnlens.corpora.vocab import Vocab
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
-    """Labelled reviews as ids of one vocabulary, which was counted on `train` alone.
+    """Labeled reviews as ids of one vocabulary, whose words were counted on `train` only.
 
-    `about` says where they come from: source, options, label scheme, columns, how many rows were dropped and why.
-    `fingerprint` names the content: equal ids, labels, words and sources, equal fingerprint.
+    `about` records their origin: source, options, label scheme, columns, how many rows were dropped and why.
+    `fingerprint` identifies the content: equal ids, labels, words and sources have an equal fingerprint.
     """
 
     vocab: Vocab
@@ -43,8 +43,8 @@ class Corpus:
         min_count: int = 1,
         seed: int = 0,
     ) -> Corpus:
-        """A corpus from texts and labels (0 negative, 1 positive), wholly in memory. Texts without a word are left out;
-        `about["dropped"]` says how many."""
+        """A corpus in memory, from texts and labels (0 negative, 1 positive). Texts without a word are left out;
+        `about["dropped"]` is their number."""
         from rnnlens.corpora.in_memory import parts_from_texts
 
         return cls(**parts_from_texts(texts, labels, test, validation, vocab_size, min_count, seed))
@@ -57,8 +57,8 @@ class Corpus:
         test: tuple[Sequence[Any], Any] | None = None,
         validation: tuple[Sequence[Any], Any] | None = None,
     ) -> Corpus:
-        """A corpus from texts that your own tokenizer made ids of: pairs (documents, labels). A document is a list of
-        ids below len(vocab), a label 0 (negative) or 1 (positive)."""
+        """A corpus from the ids of your own tokenizer: pairs (documents, labels). A document is a list of ids below
+        len(vocab), a label is 0 (negative) or 1 (positive)."""
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         given = {"train": train, "validation": validation, "test": test}
         splits = {part: split_of(*pair, len(vocab)) for part, pair in given.items() if pair is not None}
@@ -66,9 +66,8 @@ class Corpus:
         return cls(vocab, **splits, about={"source": "ids"}, fingerprint=mark)  # type: ignore[arg-type]
 
     def refit(self) -> Corpus:
-        """The corpus with its validation reviews among the training ones, and none left to choose by: for a last fit,
-        once every choice is made. Its words are the same. After `only`, validation reviews of other sources are left
-        out."""
+        """The corpus with its validation reviews moved to the training reviews: for a final fit, once all settings are
+        chosen. Its words are the same. After `only`, validation reviews of other sources are left out."""
         validation = self.validation
         if validation is not None and "only" in self.about:
             validation = validation.take(self._of_sources(validation, self.about["only"]))
@@ -98,17 +97,17 @@ class Corpus:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of its sources, where there are several; `Split.sources` numbers them."""
+        """The names of its sources, if it has several; `Split.sources` are indices into them."""
         return tuple(part["name"] for part in self.about.get("sources", ()))
 
     def only(self, names: str | Sequence[str]) -> Corpus:
         """The corpus with the training documents of some of its sources; words, validation and test stay."""
         names = [names] if isinstance(names, str) else list(names)
-        there = self.about.get("only", self.sources)
+        available = self.about.get("only", self.sources)
         if not self.sources:
             raise RnnlensError(f"sources are {quoted(', '.join(names))}: the corpus has one source, expected none")
-        if unknown := [name for name in names if name not in there] or ([] if names else [""]):
-            known = ", ".join(map(quoted, there))
+        if unknown := [name for name in names if name not in available] or ([] if names else [""]):
+            known = ", ".join(map(quoted, available))
             raise RnnlensError(f"the corpus has no source {quoted(unknown[0])}: expected some of {known}")
         names = [name for name in self.sources if name in names]
         train = self.train.take(self._of_sources(self.train, names))
@@ -117,13 +116,13 @@ class Corpus:
         return Corpus(self.vocab, train, self.validation, self.test, about, None, mark)
 
     def _of_sources(self, split: Split, names: Sequence[str]) -> np.ndarray:
-        """The places of a split's documents that are from the named sources."""
+        """The indices of a split's documents that are from the named sources."""
         assert split.sources is not None
         return np.flatnonzero(np.isin(split.sources, [self.sources.index(name) for name in names]))
 
     @property
     def splits(self) -> dict[str, Split]:
-        """The splits there are, by name."""
+        """The existing splits, by name."""
         named = zip(PARTS, (self.train, self.validation, self.test), strict=True)
         return {name: split for name, split in named if split is not None}
 
@@ -131,9 +130,3 @@ class Corpus:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
         return printable(f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})")
-
-
-# --- what is in it ----------------------------------------------------------------------------------------------------
-
-
-# --- reading a prepared folder ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is in a corpus, in numbers."""
+"""Statistics of a corpus."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
 
 def source_statistics(corpus: Corpus) -> dict[str, dict[str, dict[str, Any]]]:
     """The same for each of several sources: source → split → statistics. A split without documents of a source is left
-    out; none for a corpus of one source."""
-    found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in corpus.sources}
-    for part, split in corpus.splits.items() if found else ():
+    out; empty for a corpus of one source."""
+    by_source: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in corpus.sources}
+    for part, split in corpus.splits.items() if by_source else ():
         unknown = _unknown(split, corpus.vocab.unk)
-        for name, statistics_of in found.items():
+        for name, of_splits in by_source.items():
             chosen = corpus._of_sources(split, [name])
             if len(chosen):
-                statistics_of[part] = _statistics(split.lengths[chosen], split.labels[chosen], unknown[chosen])
-    return found
+                of_splits[part] = _statistics(split.lengths[chosen], split.labels[chosen], unknown[chosen])
+    return by_source
 
 
 def _statistics(lengths: np.ndarray, labels: np.ndarray, unknown: np.ndarray) -> dict[str, Any]:
-    """Of documents by their lengths, labels and unknown words, (n,) each."""
-    marks = ("min", "5%", "25%", "median", "75%", "95%", "max")
+    """Statistics of documents from their lengths, labels and numbers of unknown words, (n,) each."""
+    names = ("min", "5%", "25%", "median", "75%", "95%", "max")
     quantiles = np.quantile(lengths, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1], method="nearest") if len(lengths) else []
     return {
         "reviews": len(labels),
         "positive": float(labels.mean()) if len(labels) else 0.0,
         "words": int(lengths.sum()),
-        "words per review": dict(zip(marks, map(int, quantiles), strict=False)),
+        "words per review": dict(zip(names, map(int, quantiles), strict=False)),
         "unknown": int(unknown.sum()) / max(1, int(lengths.sum())),
     }
 

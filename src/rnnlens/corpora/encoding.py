@@ -1,6 +1,6 @@
-"""Texts → codes: each text is split once, by polars, on all cores; a word's code is its place in a growing dictionary.
+"""Texts → codes: polars splits each text once, on all cores; a word's code is its index in a growing dictionary.
 
-What becomes of the codes once every text has been seen is the business of `spool.py`.
+`spool.py` keeps the codes until every text has been split; `indexing.py` then converts them to ids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.vocab import UNK
 from rnnlens.corpora.words import split_column, well_formed
 
-CHUNK_BYTES = 6 << 20  # of text split in one go: large enough to be fast, small enough to hold a few at once
+CHUNK_BYTES = 6 << 20  # of text split at a time: large enough to be fast, small enough to keep a few in memory
 _WORKERS = min(4, os.cpu_count() or 1)
 
 Item = TypeVar("Item")
@@ -37,13 +37,13 @@ class Codes:
 
 
 class Dictionary:
-    """Every distinct word seen so far; its code is its place in `words`."""
+    """All distinct words so far, each with its code."""
 
     def __init__(self) -> None:
         self._type = pl.Categorical(pl.Categories.random())
-        self._alive = pl.Series([UNK]).cast(self._type)  # polars forgets categories that no column holds
+        self._keep_alive = pl.Series([UNK]).cast(self._type)  # polars drops categories that no column uses
         self._known = np.zeros(0, dtype=bool)
-        self._found: list[pl.DataFrame] = []
+        self._words: list[pl.DataFrame] = []  # the new words of each chunk
 
     def split(self, texts: pl.Series) -> Codes:
         """Split a chunk of texts; safe to call from several threads at once."""
@@ -52,7 +52,7 @@ class Dictionary:
         return Codes(words, words.to_physical().to_numpy(), lists.list.len().to_numpy().astype(np.int64))
 
     def learn(self, chunk: Codes) -> None:
-        """Note the words of a chunk not noted before (polars has no list of a dictionary's categories to ask for)."""
+        """Add the new words of a chunk (polars cannot list the categories itself)."""
         size = int(chunk.codes.max()) + 1 if len(chunk.codes) else 0
         if size > len(self._known):
             self._known = np.concatenate([self._known, np.zeros(size - len(self._known), dtype=bool)])
@@ -60,7 +60,7 @@ class Dictionary:
         if len(new):
             codes, first = np.unique(chunk.codes[new], return_index=True)
             self._known[codes] = True
-            self._found.append(pl.DataFrame({"code": codes, "word": chunk.words.gather(new[first]).cast(pl.String)}))
+            self._words.append(pl.DataFrame({"code": codes, "word": chunk.words.gather(new[first]).cast(pl.String)}))
 
     @property
     def size(self) -> int:
@@ -70,13 +70,13 @@ class Dictionary:
     def words(self) -> pl.DataFrame:
         """All words: columns code (uint32), word."""
         empty = pl.DataFrame(schema={"code": pl.UInt32, "word": pl.String})
-        return pl.concat([empty, *self._found])
+        return pl.concat([empty, *self._words])
 
 
 def spool_texts(
     dictionary: Dictionary, chunks: Iterable[tuple[Item, pl.Series]], spool: Callable[[Item, Codes], None]
 ) -> None:
-    """Split chunks of texts on all cores; hand each, in order, to `spool` with the item that came with it."""
+    """Split chunks of texts on all cores; pass each, in order, to `spool` with the item that came with it."""
 
     def split(chunk: tuple[Item, pl.Series]) -> tuple[Item, Codes]:
         return chunk[0], dictionary.split(chunk[1])
@@ -87,7 +87,7 @@ def spool_texts(
 
 
 def _ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """map(function, items) in threads, in order, with only a few items in flight."""
+    """map(function, items) in threads, in order, with only a few items computed ahead."""
     with ThreadPoolExecutor(_WORKERS) as pool:
         waiting: deque[Future[Result]] = deque()
         for item in items:
@@ -99,7 +99,7 @@ def _ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
 
 
 def text_series(texts: Sequence[str]) -> pl.Series:
-    """Texts as a polars column; lone surrogates, which it cannot hold, become separators."""
+    """Texts as a polars column; lone surrogates, which polars cannot store, become separators."""
     if isinstance(texts, str):
         raise RnnlensError(f"texts are one string, {quoted(texts, 40)}: expected a list of strings")
     try:
@@ -114,7 +114,7 @@ def text_series(texts: Sequence[str]) -> pl.Series:
 
 
 def byte_chunks(texts: pl.Series, limit: int = CHUNK_BYTES) -> Iterator[slice]:
-    """Runs of rows with about `limit` bytes of text each, at least one row a run."""
+    """Runs of rows with about `limit` bytes of text each, at least one row per run."""
     ends = np.cumsum(texts.str.len_bytes().fill_null(0).to_numpy().astype(np.int64))
     start = 0
     while start < len(ends):

@@ -25,7 +25,7 @@ def parts_from_texts(
     min_count: int,
     seed: int,
 ) -> dict[str, Any]:
-    """The fields of `Corpus.from_texts`."""
+    """The fields of the corpus that `Corpus.from_texts` makes."""
     options = {"validation": validation, "vocab_size": vocab_size, "min_count": min_count, "seed": seed}
     config = PrepareConfig(**options, test=0)  # type: ignore[arg-type]
     config.check()
@@ -40,11 +40,13 @@ def parts_from_texts(
         for split, (column, classes) in given.items()
         for rows in byte_chunks(column)
     )
-    found = index_texts([spools], chunks, config, np.random.Generator(np.random.PCG64(seed)))
-    whole = {id(spool): _whole(spool, found.table) for spool in spools.values()}
-    splits = {part: whole[id(spool)].take(np.flatnonzero(chosen)) for part, [(_, spool, chosen)] in found.parts.items()}
-    about = {"source": "texts", "options": options, "dropped": found.dropped[0]}
-    return {**splits, "vocab": found.vocab, "about": about, "fingerprint": content_fingerprint(found.vocab, splits)}
+    indexed = index_texts([spools], chunks, config, np.random.Generator(np.random.PCG64(seed)))
+    documents = {id(spool): _documents(spool, indexed.table) for spool in spools.values()}
+    splits = {
+        part: documents[id(spool)].take(np.flatnonzero(chosen)) for part, [(_, spool, chosen)] in indexed.parts.items()
+    }
+    about = {"source": "texts", "options": options, "dropped": indexed.dropped[0]}
+    return {**splits, "vocab": indexed.vocab, "about": about, "fingerprint": content_fingerprint(indexed.vocab, splits)}
 
 
 def _columns(texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> tuple[pl.Series, np.ndarray]:
@@ -53,17 +55,18 @@ def _columns(texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> tuple[
     try:
         classes = np.asarray(labels)
     except ValueError as error:  # lists of several lengths
-        raise RnnlensError("labels are no list of numbers: expected one label, 0 or 1, a text") from error
+        raise RnnlensError("labels are not a list of numbers: expected one label, 0 or 1, per text") from error
     if classes.ndim != 1:
-        raise RnnlensError(f"labels have the shape {classes.shape}: expected ({len(column)},), one label a text")
+        raise RnnlensError(f"labels have the shape {classes.shape}: expected ({len(column)},), one label per text")
     if len(column) != len(classes):
-        raise RnnlensError(f"got {len(column)} texts and {len(classes)} labels: expected one label a text")
-    odd = [label for label in classes.tolist() if label not in (0, 1)]
-    if odd:
-        raise RnnlensError(f"labels hold {odd[0]!r:.40}: expected 0 (negative) and 1 (positive)")
+        raise RnnlensError(f"got {len(column)} texts and {len(classes)} labels: expected one label per text")
+    wrong = [label for label in classes.tolist() if label not in (0, 1)]
+    if wrong:
+        raise RnnlensError(f"labels hold {wrong[0]!r:.40}: expected 0 (negative) and 1 (positive)")
     return column, classes.astype(np.uint8)
 
 
-def _whole(spool: Spool, table: np.ndarray) -> Split:
+def _documents(spool: Spool, table: np.ndarray) -> Split:
+    """All documents of a spool, as ids."""
     ids = np.concatenate([np.zeros(0, dtype=table.dtype), *(table[codes] for _, codes in spool.blocks())])
     return Split(ids, np.concatenate([[0], np.cumsum(spool.lengths)]), spool.labels)

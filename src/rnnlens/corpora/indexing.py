@@ -1,6 +1,6 @@
-"""Codes → ids: once every text has been seen, documents are dealt to splits, words counted, and codes looked up.
+"""Codes → ids: once all texts are split into words, documents are divided into splits, words counted, and ids assigned.
 
-`index_texts` is the whole way from texts to what `prepare` writes and `Corpus.from_texts` holds.
+`index_texts` does all steps from texts to what `prepare` writes and `Corpus.from_texts` returns.
 """
 
 from __future__ import annotations
@@ -20,14 +20,19 @@ from rnnlens.corpora.spool import Spool
 from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
 
 OVERLAP = "overlap with validation or test"  # why a training document is left out
-HELD_OVERLAP = "overlap of validation with test"  # why a validation document is
-Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, the label of each
+HELD_OVERLAP = "overlap of validation with test"  # why a validation document is left out
+Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, the labels (n,)
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """Every document read: the words, the table code → id; each final split as the number of a source, a spool and a
-    mask (n,) of it, source by source; and how many documents of each source were left out, by reason."""
+    """All documents, indexed.
+
+    vocab    the words
+    table    (codes,)  the id of each code
+    parts    final split → for each source its number, a spool, and a mask (n,) of the documents in the spool
+    dropped  for each source: reason → how many documents were left out
+    """
 
     vocab: Vocab
     table: np.ndarray
@@ -42,8 +47,8 @@ def index_texts(
     rng: np.random.Generator,
     names: Sequence[str] = (),
 ) -> Indexed:
-    """Split chunks of texts into the spools of each source, deal the documents of each to the final splits, and count
-    the words of train. Of several sources, which have `names`, overlapping documents are left out."""
+    """Split chunks of texts into words, in the spools of each source; divide the documents into the final splits; count
+    the words of train. With several sources, which have `names`, overlapping documents are left out."""
     dictionary, dropped = Dictionary(), [{"no words": 0} for _ in sources]
 
     def spool(place: Place, chunk: Codes) -> None:
@@ -55,27 +60,29 @@ def index_texts(
 
     spool_texts(dictionary, chunks, spool)
     shares = {"test": config.test, "validation": config.validation}
-    whose = [f" of {quoted(name, 200)}" for name in names] or [""]
-    dealt = [deal(spools, shares, rng, config.neighbours, of) for spools, of in zip(sources, whose, strict=True)]
+    of_source = [f" of {quoted(name, 200)}" for name in names] or [""]
+    by_source = [
+        final_splits(spools, shares, rng, config.neighbours, of) for spools, of in zip(sources, of_source, strict=True)
+    ]
     parts = {
-        part: [(number, *found[part]) for number, found in enumerate(dealt) if part in found]
+        part: [(number, *splits[part]) for number, splits in enumerate(by_source) if part in splits]
         for part in PARTS
-        if any(part in found for found in dealt)
+        if any(part in splits for splits in by_source)
     }
     if len(sources) > 1:
         drop_overlaps(parts, dropped)
-        for (_, spool_, chosen), of, reasons in zip(parts["train"], whose, dropped, strict=True):
+        for (_, spool_, chosen), of, reasons in zip(parts["train"], of_source, dropped, strict=True):
             _check_both_classes(
                 spool_.labels[chosen], of, f"{reasons[OVERLAP]:,} overlap with validation or test reviews"
             )
     counts = np.sum([count_words(*place[1:], dictionary.size) for place in parts["train"]], axis=0)
-    found = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
-    return Indexed(*found, parts, dropped)
+    vocab, table = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
+    return Indexed(vocab, table, parts, dropped)
 
 
 def drop_overlaps(parts: dict[str, list[tuple[int, Spool, np.ndarray]]], dropped: Sequence[dict[str, int]]) -> None:
     """Leave out the training documents that overlap with validation or test documents of any source, and the validation
-    documents that overlap with test documents: `Corpus.refit` trains on them. Counts them in `dropped`."""
+    documents that overlap with test documents, since `Corpus.refit` trains on them. Count both in `dropped`."""
     for part, others, reason in (("train", ("validation", "test"), OVERLAP), ("validation", ("test",), HELD_OVERLAP)):
         for counts in dropped:
             counts[reason] = 0
@@ -97,8 +104,8 @@ def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tup
 
 
 def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator, run: int = 1) -> np.ndarray:
-    """A mask (n,) of `fraction` of the documents, chosen by `rng` in runs of neighbours, the same fraction of each
-    class."""
+    """A mask (n,) of `fraction` of the documents, chosen by `rng` in runs of neighboring documents, the same
+    fraction of each class."""
     chosen = np.zeros(len(labels), dtype=bool)
     for label in (0, 1):
         members = np.flatnonzero(labels == label)
@@ -121,7 +128,7 @@ def count_words(spool: Spool, chosen: np.ndarray, size: int) -> np.ndarray:
 def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_count: int) -> tuple[Vocab, np.ndarray]:
     """The `vocab_size` − 1 most frequent words after `<unk>`, ties in alphabetical order; and the table code → id.
 
-    A literal `<pad>` is no word: it is how no input is written in a sentence. In a review it reads as `<unk>`.
+    A literal `<pad>` is not a word: it stands for a blank input. In a review it becomes `<unk>`.
     """
     frequent = (
         words.with_columns(count=pl.Series(counts[words["code"].to_numpy()]))
@@ -135,13 +142,13 @@ def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_co
     return Vocab([UNK, *frequent["word"].to_list()], np.concatenate([[counts.sum() - known.sum()], known])), table
 
 
-def deal(
+def final_splits(
     spools: Mapping[str, Spool], shares: Mapping[str, float], rng: np.random.Generator, run: int = 1, of: str = ""
 ) -> dict[str, tuple[Spool, np.ndarray]]:
     """The final splits, each as a spool and a mask (n,) of its documents.
 
-    `shares` says what part of train each split that the source lacks takes out of it, class by class, in runs of
-    so many neighbours. `of` names the source in errors.
+    shares: for each split that the source lacks, the share of train that becomes it, the same of each class, in runs of
+    `run` neighboring documents. of: the source, for errors.
     """
     parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
     spool, train = parts["train"]
@@ -153,8 +160,8 @@ def deal(
             mask[held_out] = True
             train[held_out] = False
             parts[part] = (spool, mask)
-    for split, (held, _) in parts.items():
-        if not len(held.labels):
+    for split, (documents, _) in parts.items():
+        if not len(documents.labels):
             raise RnnlensError(
                 f"no review of the {split} split{of} has words: expected reviews with words, or no such split"
             )

@@ -1,4 +1,4 @@
-"""Labels as people write them → 0 negative, 1 positive, or dropped. The scheme is decided from every value seen."""
+"""Labels as people write them → 0 negative, 1 positive, or dropped. The scheme is chosen from all distinct values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXPECTED = "expected 0/1, 1/2, -1/1, -1/0/1, neg/pos, false/true, stars 1 to 5 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How raw labels become codes: `name` for people, `codes` from each raw value to 0, 1 or DROPPED."""
+    """How raw labels become codes: `name` is for messages, `codes` maps each raw value to 0, 1 or DROPPED."""
 
     name: str
     codes: Mapping[object, int]
@@ -50,7 +50,7 @@ def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme
     if words:
         return Scheme("neg/pos", {value: words.get(value, DROPPED) for value in values})
     if not numbers:
-        raise RnnlensError(f"column {quoted(column)} of {where} holds no label at all: {_EXPECTED}")
+        raise RnnlensError(f"column {quoted(column)} of {where} holds no label: {_EXPECTED}")
     name, code = _numeric_scheme(set(numbers.values()), column, where)
     return Scheme(name, {value: code(numbers[value]) if value in numbers else DROPPED for value in values})
 
@@ -64,8 +64,8 @@ def class_names(codes: Mapping[object, int]) -> dict[str, str]:
     named = zip(("negative", "positive", "dropped"), (0, 1, DROPPED), strict=True)
     numbers = {value: float(text) if _NUMBER.fullmatch(text) else 0.0 for value, text in shown.items()}
     order = sorted(shown, key=lambda value: (numbers[value], shown[value]))
-    found = {name: [shown[value] for value in order if codes[value] == code] for name, code in named}
-    return {name: ", ".join(values) for name, values in found.items() if values}
+    values_of = {name: [shown[value] for value in order if codes[value] == code] for name, code in named}
+    return {name: ", ".join(values) for name, values in values_of.items() if values}
 
 
 def looks_like_label(value: object) -> bool:
@@ -104,8 +104,8 @@ def _numeric_scheme(seen: set[float], column: str, where: str) -> tuple[str, Cal
         return "stars", _from_stars
     if min(seen) >= 1 and max(seen) <= 10:
         return "ratings 1 to 10", _from_ratings
-    odd = sorted(seen)[0] if min(seen) < 0 else sorted(seen)[-1]
-    raise RnnlensError(f"column {quoted(column)} of {where} holds labels out of range, such as {odd:g}: {_EXPECTED}")
+    wrong = min(seen) if min(seen) < 0 else max(seen)
+    raise RnnlensError(f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}")
 
 
 def _from_stars(number: float) -> int:

@@ -1,4 +1,4 @@
-"""How a synthetic language is made: its settings, and some languages by name."""
+"""Settings of a synthetic language, and named presets."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ SHORT = 10.0  # words of a short document on average
 
 @dataclass(frozen=True)
 class Language:
-    """How to make a language. The defaults are the preset `hard`.
+    """Settings of a synthetic language. The defaults are the preset `hard`.
 
     train, validation, test  documents of each split
     length, length_sigma     words of a document: log-normal with this mean and this σ of the logarithm
     words, zipf              the r-th most frequent word is drawn in proportion to r^−zipf
-    valence_share, valence_shape  share of valence words, and their |valence|: gamma of this shape, of mean 1
-    valence_from             valence words are drawn from this rank on, from all words that are no modifiers
+    valence_share, valence_shape  share of valence words; their |valence| is gamma with this shape and mean 1
+    valence_from             lowest rank of valence words; they are drawn from the words that are not modifiers
     ranks                    modifiers are spread evenly over these ranks
-    modifiers                kind → (how many, weakest and strongest strength, uniform between)
+    modifiers                kind → (how many, lowest and highest strength); strengths are uniform between
     both                     share of modifiers that have valence too
-    scope                    mean reach in words, uniform between
-    edge_words, edge_weight  the first and the last word weigh so much, falling along a line to 1 behind so many words
+    scope                    lowest and highest mean reach in words; uniform between
+    edge_words, edge_weight  weight of the first and the last word; it falls linearly to 1 over `edge_words` words
     bayes                    accuracy of an oracle that knows the sums
-    topics                   every document is about one of so many topics; modifiers and most words are shared by all
-    topical                  with several topics: share of the valence words that each topic has for itself
-    names                    share of words that are names: like valence words, but no modifier changes them, and each
-                             topic has its own
-    short                    share of documents that are short, with `SHORT` words on average; their labels are as clear
+    topics                   number of topics; a document has one topic. Modifiers and most words are shared by all
+    topical                  with several topics: share of the valence words that are different in each topic
+    names                    share of words that are names: like valence words, but no modifier changes them, and they
+                             are different in each topic
+    short                    share of short documents, with `SHORT` words on average; their labels are as predictable
     """
 
     train: int = 25_000
@@ -66,19 +66,21 @@ class Language:
         check_options("synthetic", train=self.train, validation=self.validation, test=self.test)
         unknown = next((kind for kind in self.modifiers if kind not in MODIFIERS), None)
         if unknown is not None:
-            raise RnnlensError(f"{quoted(unknown)} is no kind of modifier: expected {', '.join(MODIFIERS)}")
+            raise RnnlensError(f"{quoted(unknown)} is not a kind of modifier: expected one of {', '.join(MODIFIERS)}")
         first, last = self.ranks
         if not 1 <= first < last <= self.words or last - first < sum(n for n, _, _ in self.modifiers.values()):
             raise RnnlensError(f"ranks are {first} … {last} of {self.words} words: too few for the modifiers")
         if not 1 <= self.scope[0] <= self.scope[1] or not 0.5 < self.bayes < 1:
-            raise RnnlensError(f"scope {self.scope}, bayes {self.bayes}: expected scopes from 1 on, 0.5 < bayes < 1")
+            raise RnnlensError(
+                f"scope {self.scope}, bayes {self.bayes}: expected scopes of at least 1 and bayes between 0.5 and 1"
+            )
         if self.topics < 1 or not all(0 <= share <= 1 for share in (self.topical, self.names, self.short)):
             given = f"topics {self.topics}, topical {self.topical}, names {self.names}, short {self.short}"
             raise RnnlensError(f"{given}: expected at least one topic, and shares between 0 and 1")
 
     @property
     def mean_length(self) -> float:
-        """Words of a document on average."""
+        """Mean number of words in a document."""
         return self.length + self.short * (SHORT - self.length)
 
 

@@ -17,29 +17,29 @@ class PrepareConfig:
     """How texts become a corpus."""
 
     vocab_size: int = 50_000
-    """The most words to know, `<unk>` among them; the rarest are left out and read as `<unk>`."""
+    """Largest size of the vocabulary, `<unk>` included; the rarest words are left out and read as `<unk>`."""
     min_count: int = 2
-    """Times a word must occur in the training reviews to be known."""
+    """How often a word must occur in the training reviews to be in the vocabulary."""
     max_words: int | None = None
-    """Longer reviews keep their last so many words; None for all."""
+    """Keep only this many words of longer reviews, the last ones; None for all."""
     validation: float = 0.1
-    """Share of the training reviews held out to choose settings on, where the source has no validation split."""
+    """Share of the training reviews held out for validation, if the source has no validation split."""
     test: float = 0.2
-    """Share of all reviews held out for testing, where the source has no test split."""
+    """Share of all reviews held out for testing, if the source has no test split."""
     seed: int = 0
-    """Seed of what is held out."""
+    """Seed of the random choice of held-out reviews."""
     neighbours: int = 1
-    """Hold out runs of so many neighbouring reviews of a class, not single ones: where neighbours tell of each other,
-    as IMDB's reviews of one film do, single ones look easier than the test reviews are."""
+    """Hold out runs of this many neighboring reviews of a class, not single ones. Use it if neighbors resemble each
+    other, as IMDB's reviews of one film do: single held-out reviews would be easier than the test reviews."""
     text: str | None = None
-    """Column with the reviews, where it is not found by itself."""
+    """Column with the reviews, if it is not recognized."""
     label: str | None = None
-    """Column with the labels, where it is not found by itself."""
+    """Column with the labels, if it is not recognized."""
     limit: int | None = None
-    """Use only about so many reviews of each split, class by class."""
+    """Use only about this many reviews of each split, with the same share of each class."""
 
     def check(self) -> None:
-        """Refuse values that make no corpus."""
+        """Refuse values that are out of range."""
         check_options("prepare", vars(self))
         for name in ("text", "label"):
             value = getattr(self, name)
@@ -48,7 +48,7 @@ class PrepareConfig:
 
 
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:
-    """The options given by name, checked."""
+    """A `PrepareConfig` from options by name, checked."""
     known = [field.name for field in fields(PrepareConfig)]
     for name in options:
         if name not in known:

@@ -2,8 +2,8 @@
 
 Texts are compared by their runs of eight words. A text overlaps if four fifths of its runs occur in held-out texts, or
 if it contains a whole held-out text of at least eight words. A text of fewer than eight words overlaps only with an
-equal one: short common phrases occur everywhere. One changed word breaks eight runs, so that texts that differ in one
-word overlap from 47 words on.
+equal one: short common phrases occur everywhere. One changed word changes eight runs, so that texts that differ in
+one word overlap if they have at least 47 words.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 if TYPE_CHECKING:
     from rnnlens.corpora.spool import Spool
 
-RUN = 8  # words compared as one
+RUN = 8  # words in a run
 SHARE = 0.8  # of a text's runs that must occur in held-out texts
-_MOST = 8_000_000  # hashes held at a time: with more words held out, the texts are read several times
-_BLOCK = 1 << 20  # words hashed in one go
+_MOST = 8_000_000  # hashes in memory: with more held-out words, the texts are read several times
+_BLOCK = 1 << 20  # words hashed at a time
 _FACTOR = 0x9E3779B97F4A7C15
 _INVERSE = pow(_FACTOR, -1, 1 << 64)
 
@@ -32,33 +32,35 @@ def overlapping(texts: Iterable[Part], held_out: Iterable[Part]) -> list[np.ndar
     texts, held_out = list(texts), list(held_out)
     words = sum(int(spool.lengths[chosen].sum()) for spool, chosen in held_out)
     turns = max(1, -(-words // _MOST))
-    whole = _Wholes(held_out)
-    counts = [np.zeros((2, len(chosen)), np.int64) for _, chosen in texts]  # runs, and those that are held out too
+    whole_texts = _WholeTexts(held_out)
+    counts = [np.zeros((2, len(chosen)), np.int64) for _, chosen in texts]  # runs, and those in held-out texts
     masks = [np.zeros(len(chosen), bool) for _, chosen in texts]
-    for turn in range(turns):  # each with its share of the hashes
-        blocks = [_share(block.hashes, turn, turns)[0] for part in held_out for block in _blocks(*part)]
+    for turn in range(turns):  # each with a part of the hashes
+        blocks = [_of_turn(block.hashes, turn, turns)[0] for part in held_out for block in _blocks(*part)]
         known = _Hashes(np.concatenate([np.zeros(0, np.uint64), *blocks]))
-        for part, (runs, found), mask in zip(texts, counts, masks, strict=True):
+        for part, (runs, shared), mask in zip(texts, counts, masks, strict=True):
             for block in _blocks(*part):
-                hashes, mine = _share(block.hashes, turn, turns)
-                row = block.row[mine]
+                hashes, places = _of_turn(block.hashes, turn, turns)
+                row = block.row[places]
                 runs[block.documents] += np.bincount(row, minlength=len(block.ends))
-                found[block.documents] += np.bincount(row[known.place(hashes) >= 0], minlength=len(block.ends))
+                shared[block.documents] += np.bincount(row[known.place(hashes) >= 0], minlength=len(block.ends))
                 if turn == 0:
-                    mask[block.documents] |= whole.contained_in(block)
-    return [mask | ((found > 0) & (found >= SHARE * runs)) for mask, (runs, found) in zip(masks, counts, strict=True)]
+                    mask[block.documents] |= whole_texts.contained_in(block)
+    return [
+        mask | ((shared > 0) & (shared >= SHARE * runs)) for mask, (runs, shared) in zip(masks, counts, strict=True)
+    ]
 
 
-def _share(hashes: np.ndarray, turn: int, turns: int) -> tuple[np.ndarray, np.ndarray]:
-    """The hashes of one turn, and their places."""
-    mine = np.flatnonzero((hashes >> np.uint64(32)) % np.uint64(turns) == np.uint64(turn))
-    return hashes[mine], mine
+def _of_turn(hashes: np.ndarray, turn: int, turns: int) -> tuple[np.ndarray, np.ndarray]:
+    """The hashes of one turn, and their indices."""
+    places = np.flatnonzero((hashes >> np.uint64(32)) % np.uint64(turns) == np.uint64(turn))
+    return hashes[places], places
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Some documents: `ends` (n,) where each ends in the block; of every run of the chosen ones the `row` (number of
-    its document), its `start` and its hash; `sums` and `scale`, from which the hash of any span follows."""
+    """A block of documents: `ends` (n,), where each ends in the block; for every run of the chosen ones its `row` (the
+    index of its document), `start` and hash; `sums` and `scale`, which give the hash of any span."""
 
     documents: slice
     ends: np.ndarray
@@ -107,25 +109,25 @@ def _powers(factor: int, n: int) -> np.ndarray:
 
 
 class _Hashes:
-    """A set of hashes, with a table of their last bits: most of what is looked up is not there."""
+    """A set of hashes, with a table of their last bits, which rules out most hashes that are not in the set."""
 
     def __init__(self, hashes: np.ndarray):
         self.sorted = np.unique(hashes)
         self._last = np.uint64((1 << min(26, max(8, (8 * len(self.sorted)).bit_length()))) - 1)
-        self._there = np.zeros(int(self._last) + 1, bool)
-        self._there[(self.sorted & self._last).astype(np.int64)] = True
+        self._present = np.zeros(int(self._last) + 1, bool)
+        self._present[(self.sorted & self._last).astype(np.int64)] = True
 
     def place(self, hashes: np.ndarray) -> np.ndarray:
-        """The place of each in `sorted`; −1 for those that are not there."""
-        found = np.full(len(hashes), -1)
-        maybe = np.flatnonzero(self._there[(hashes & self._last).astype(np.int64)])
+        """The index of each in `sorted`; −1 for those that are not in the set."""
+        places = np.full(len(hashes), -1)
+        maybe = np.flatnonzero(self._present[(hashes & self._last).astype(np.int64)])
         at = np.minimum(np.searchsorted(self.sorted, hashes[maybe]), len(self.sorted) - 1)
         same = self.sorted[at] == hashes[maybe]
-        found[maybe[same]] = at[same]
-        return found
+        places[maybe[same]] = at[same]
+        return places
 
 
-class _Wholes:
+class _WholeTexts:
     """Whole held-out texts of at least `RUN` words: their hashes, and their lengths by the hash of their first run."""
 
     def __init__(self, held_out: Iterable[Part]):
@@ -152,7 +154,7 @@ class _Wholes:
         place = self.firsts.place(block.hashes)
         run = np.flatnonzero(place >= 0)
         first, last = self.at[place[run]], self.at[place[run] + 1]
-        while len(run):  # one length that texts with this first run have after the other
+        while len(run):  # tries the lengths of the texts that begin with this run, one after the other
             n, start, row = self.lengths[first], block.start[run], block.row[run]
             fits = start + n <= block.ends[row]
             hashes = block.spans(start[fits], n[fits])

@@ -1,8 +1,8 @@
-"""`prepare`: sources of labelled texts → a folder of mapped arrays. `load_corpus`: the same, remembered in a cache.
+"""`prepare`: sources of labeled texts → a folder of mapped arrays. `load_corpus`: the same, kept in a cache.
 
-The folder: `corpus.json` (where it comes from, sizes, fingerprints), `vocab.json` (words and their training counts) and
-`{train,validation,test}.{ids,offsets,labels}.npy`; with several sources also `….sources.npy`, which says which source
-a document is from. It appears whole or not at all.
+The folder: `corpus.json` (origin, sizes, fingerprints), `vocab.json` (words and their training counts) and
+`{train,validation,test}.{ids,offsets,labels}.npy`; with several sources also `….sources.npy`, the source of each
+document. The folder is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rnnlens.common import files
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.locks import take_lock
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
-from rnnlens.corpora.asked import Asked, Sources
+from rnnlens.corpora.asked import Request, Sources
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
 from rnnlens.corpora.reading import ARRAYS, is_prepared, read_corpus
@@ -54,18 +54,18 @@ def prepare(
                 source's labels become negative and positive by their own scheme. Training texts that overlap with a
                 validation or test text of any source are dropped, and so are validation texts that overlap with a test
                 text (see `rnnlens.corpora.overlap`)
-    out         the folder to write. One prepared from the same source with the same options is returned as it is, or
-                prepared anew if damaged; another corpus is replaced only with `overwrite`. A folder that holds
-                anything else, such as a run, is never replaced. Of several processes that prepare it at once, one does,
-                the others wait and return the same
+    out         the folder to write. If it was prepared from the same source with the same options, it is returned as it
+                is, or prepared again if damaged; another corpus is replaced only with `overwrite`. A folder that holds
+                anything else, such as a run, is never replaced. If several processes prepare it at once, one does the
+                work, and the others wait and return the same corpus
     weights     of several sources: how much each document of a source counts in training, relative to the others, by
-                the source's name (the last part of its path, without a suffix); 1 where it is not given
-    progress    called as progress(rows read, rows in all)
+                the source's name (the last part of its path, without a suffix); 1 if not given
+    progress    called as progress(rows read, total rows)
     options     the fields of `PrepareConfig`
     """
-    config, asked = prepare_config(options), Asked.of(source, weights)
-    out, key = Path(os.path.realpath(out)), _key(asked, config)
-    return _prepared(asked, out, config, key, progress, partial(_earlier, out, key, overwrite))
+    config, request = prepare_config(options), Request.of(source, weights)
+    out, key = Path(os.path.realpath(out)), _key(request, config)
+    return _prepared(request, out, config, key, progress, partial(_existing, out, key, overwrite))
 
 
 def load_corpus(
@@ -75,24 +75,25 @@ def load_corpus(
     progress: Progress | None = None,
     **options: Any,
 ) -> Corpus:
-    """A prepared folder, mapped and verified; or any source or list of sources `prepare` takes, prepared once into the
+    """Map and verify a prepared folder; or prepare any source or list of sources that `prepare` takes, once, into the
     cache.
 
     `options` are the fields of `PrepareConfig`. The cache is `$RNNLENS_CACHE`, or rnnlens in the user's cache folder;
-    a file with other content, other options, weights or another version of the word rules make a new entry.
+    files with other content, other options, weights or word rules make a new entry.
     """
     if isinstance(source, str | Path) and is_prepared(source):
         if options or weights:
             given = ", ".join([*options, *(["weights"] if weights else [])])
             raise RnnlensError(
-                f"{quoted(str(source), 200)} is prepared already: {given} can only be given when preparing"
+                f"{quoted(str(source), 200)} is already prepared: {given} can only be given when preparing"
             )
         return read_corpus(source)
-    config, asked = prepare_config(options), Asked.of(source, weights)
-    key = _key(asked, config)
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", "-".join(Path(one).name for one in asked.sources)).strip("-")[:40] or "corpus"
+    config, request = prepare_config(options), Request.of(source, weights)
+    key = _key(request, config)
+    names = "-".join(Path(source).name for source in request.sources)
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", names).strip("-")[:40] or "corpus"
     folder = (cache_folder() / "corpora" / f"{slug}-{key[:12]}").absolute()
-    return _prepared(asked, folder, config, key, progress, partial(_whole, folder))
+    return _prepared(request, folder, config, key, progress, partial(_intact, folder))
 
 
 def cache_folder() -> Path:
@@ -103,48 +104,49 @@ def cache_folder() -> Path:
 
 
 def _prepared(
-    asked: Asked,
+    request: Request,
     out: Path,
     config: PrepareConfig,
     key: str,
     progress: Progress | None,
     find: Callable[[], Corpus | None],
 ) -> Corpus:
-    """What `find` finds in `out`, now or once no other process is preparing there; else the sources, prepared there."""
+    """What `find` returns, now or once no other process is preparing `out`; else the sources, prepared there."""
     if (corpus := find()) is not None:
         return corpus
 
     from rnnlens.corpora.sources import open_source
     from rnnlens.corpora.writing import write_corpus
 
-    opened = [open_source(source, config.text, config.label) for source in asked.sources]
-    about = {"key": key, "about": {**asked.about, "options": asdict(config)}}
-    with _alone(out):
+    opened = [open_source(source, config.text, config.label) for source in request.sources]
+    about = {"key": key, "about": {**request.about, "options": asdict(config)}}
+    with _locked(out):
         if (corpus := find()) is not None:
             return corpus
         with atomic_folder(out, CORPUS) as folder:
             write_corpus(folder, opened, config, about, progress)
-            asked.check_unchanged()
+            request.check_unchanged()
         return read_corpus(out, verify=False)
 
 
-def _earlier(out: Path, key: str, overwrite: bool) -> Corpus | None:
-    """The corpus in `out`, if it is the one wanted; None if one may be written there; else an error."""
+def _existing(out: Path, key: str, overwrite: bool) -> Corpus | None:
+    """The corpus in `out`, if it has this key; None if a corpus may be written there; else an error."""
     if not overwrite and is_prepared(out):
         try:
             about = files.read_json(out / "corpus.json")
         except RnnlensError as error:
-            raise RnnlensError(f"{error}; to prepare the corpus anew, allow overwrite (--overwrite)") from error
+            raise RnnlensError(f"{error}; to prepare the corpus again, allow overwrite (--overwrite)") from error
         if about.get("key") != key:
-            told = f"{quoted(str(out), 200)} holds another corpus"
-            raise RnnlensError(f"{told}: choose another folder, or allow overwrite (--overwrite)")
-        if (corpus := _whole(out)) is not None:
+            raise RnnlensError(
+                f"{quoted(str(out), 200)} holds another corpus: choose another folder, or allow overwrite (--overwrite)"
+            )
+        if (corpus := _intact(out)) is not None:
             return corpus
     check_folder(out, CORPUS)
     return None
 
 
-def _whole(folder: Path) -> Corpus | None:
+def _intact(folder: Path) -> Corpus | None:
     """The corpus in `folder`; None if there is none, or a damaged one."""
     try:
         return read_corpus(folder) if is_prepared(folder) else None
@@ -152,20 +154,20 @@ def _whole(folder: Path) -> Corpus | None:
         return None
 
 
-def _alone(out: Path) -> AbstractContextManager[None]:
-    """Wait until no other process or thread prepares `out`, and keep others waiting. The lock file is beside `out`,
-    which is replaced as a whole."""
-    with files.told_plainly(out):
+def _locked(out: Path) -> AbstractContextManager[None]:
+    """Wait until no other process or thread prepares `out`, and lock it. The lock file is beside `out`, which is
+    replaced as a whole."""
+    with files.write_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         path = Path(os.path.realpath(out.parent)) / f".{out.name}.lock"
         return take_lock(path, out, PATIENCE, remove=True)
 
 
-def _key(asked: Asked, config: PrepareConfig) -> str:
-    """Names the sources as they were when asked for, the options and the word rules: equal keys, equal corpora."""
+def _key(request: Request, config: PrepareConfig) -> str:
+    """A hash of the sources' content, the options and the word rules: equal keys have equal corpora."""
     content = {
         "schema": files.SCHEMA,
-        **asked.content,
+        **request.content,
         "options": asdict(config),
         "words": [WORD, RULES, UNK, PAD_WORD],
     }

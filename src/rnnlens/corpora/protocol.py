@@ -1,4 +1,4 @@
-"""What rnnlens needs of a corpus. `Corpus` and `ToyCorpus` have it; so may a class of your own."""
+"""What rnnlens needs of a corpus. `Corpus` and `ToyCorpus` provide it; a class of your own can too."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Documents(Protocol):
 
 
 class SplitLike(Documents, Protocol):
-    """Labelled documents, such as a `Split`."""
+    """Labeled documents, such as a `Split`."""
 
     def __len__(self) -> int:
         """n, the number of documents."""
@@ -59,10 +59,10 @@ class CorpusLike(Protocol):
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """Where the documents come from, for run.json: plain data."""
+        """The origin of the documents, for run.json: plain data."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Names the content: another content, another fingerprint."""
+        """Identifies the content: other content has another fingerprint."""
         ...

@@ -1,4 +1,4 @@
-"""Open a folder that `prepare` wrote; what is damaged is refused. Needs only NumPy."""
+"""Open a folder that `prepare` wrote; a damaged one is refused. Needs only NumPy."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ ARRAYS = ("ids", "offsets", "labels")
 
 
 def is_prepared(path: Path | str) -> bool:
-    """Whether `path` is a folder that `prepare` wrote, whole or damaged."""
+    """Whether `path` is a folder that `prepare` wrote, intact or damaged."""
     try:
         return any((Path(path) / name).is_file() for name in ("corpus.json", "train.ids.npy"))
-    except OSError:  # not even a possible name
+    except OSError:  # not a valid name
         return False
 
 
 def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
-    """Map a prepared folder, verified: whatever does not match what was written is an error that names the file.
+    """Map and verify a prepared folder: a file that differs from what was written is an error that names it.
 
-    `verify=False` leaves out the reading of every byte, for a folder written a moment ago.
+    `verify=False` skips the fingerprints, which need every byte, for a folder that was just written.
     """
     path = Path(path)
     about = files.read_json(path / "corpus.json")
@@ -38,13 +38,13 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
                 f"this one reads up to {files.SCHEMA}): prepare it again"
             )
         parts = [part for part in PARTS if part in about["sizes"]]
-        several = len(about["about"].get("sources", ()))
-        for name in corpus_files(parts, bool(several)) if verify else ():
+        n_sources = len(about["about"].get("sources", ()))
+        for name in corpus_files(parts, bool(n_sources)) if verify else ():
             if _file_fingerprint(path / name) != about["files"][name]:
                 raise _damaged(path / name, "its bytes do not match their fingerprint")
         words = files.read_json(path / "vocab.json")
         vocab = Vocab(words["words"], words["counts"])
-        splits = {part: read_split(path, part, len(vocab), several) for part in parts}
+        splits = {part: read_split(path, part, len(vocab), n_sources) for part in parts}
         return Corpus(
             vocab,
             splits["train"],
@@ -57,19 +57,20 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
 
 
 def corpus_files(parts: Iterable[str], several: bool) -> list[str]:
-    """The files of a prepared folder that corpus.json vouches for."""
+    """The files of a prepared folder whose fingerprints are in corpus.json."""
     arrays = (*ARRAYS, "sources") if several else ARRAYS
     return ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in arrays)]
 
 
-def read_split(path: Path, part: str, n_words: int, several: int = 0) -> Split:
-    """Map one split of a folder; its arrays must fit each other, the vocabulary and the number of `several` sources."""
+def read_split(path: Path, part: str, n_words: int, n_sources: int = 0) -> Split:
+    """Map one split of a folder; its arrays must fit each other, the vocabulary and the number of sources (0 for a
+    corpus of one source)."""
     arrays = {}
-    for name in (*ARRAYS, "sources") if several else ARRAYS:
+    for name in (*ARRAYS, "sources") if n_sources else ARRAYS:
         file = path / f"{part}.{name}.npy"
-        try:  # mapped, so that a header which lies about the size asks for no memory
+        try:  # mapped, so that a header with a false size takes no memory
             array = np.load(file, mmap_mode="r", allow_pickle=False)
-        except Exception as error:  # NumPy reads headers as Python, which can be wrong in many ways
+        except Exception as error:  # NumPy parses headers as Python and raises many kinds of errors
             raise _damaged(file, "it is not a whole .npy file") from error
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise _damaged(file, f"it holds {array.dtype} of shape {array.shape}, expected a row of whole numbers")
@@ -77,15 +78,15 @@ def read_split(path: Path, part: str, n_words: int, several: int = 0) -> Split:
     split = Split(**arrays)
     offsets = split.offsets
     if offsets.shape != (len(split) + 1,) or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
-        raise _damaged(path / f"{part}.offsets.npy", "it does not count up from 0, one step a review")
+        raise _damaged(path / f"{part}.offsets.npy", "it does not rise from 0, with one step per review")
     if offsets[-1] != len(split.ids):
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
     if not np.isin(split.labels, (0, 1)).all():
         raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
     if split.sources is not None and split.sources.shape != split.labels.shape:
         raise _damaged(path / f"{part}.sources.npy", f"it holds {len(split.sources)} numbers, expected {len(split)}")
-    if split.sources is not None and not np.all((split.sources >= 0) & (split.sources < several)):
-        raise _damaged(path / f"{part}.sources.npy", f"a number is not that of one of the {several} sources")
+    if split.sources is not None and not np.all((split.sources >= 0) & (split.sources < n_sources)):
+        raise _damaged(path / f"{part}.sources.npy", f"a number is not that of one of the {n_sources} sources")
     if any(block.max() >= n_words or block.min() < PAD for block in blocks_of(split.ids)):
         raise _damaged(path / f"{part}.ids.npy", f"an id is not one of the {n_words} words of the vocabulary")
     return split
@@ -94,7 +95,7 @@ def read_split(path: Path, part: str, n_words: int, several: int = 0) -> Split:
 def _file_fingerprint(file: Path) -> str:
     try:
         if not file.is_file():
-            raise OSError("it is no ordinary file" if file.exists() else "No such file or directory")
+            raise OSError("it is not an ordinary file" if file.exists() else "No such file or directory")
         return files.file_fingerprint(file)
     except OSError as error:
         reason = error.strerror or error

@@ -10,7 +10,7 @@ from rnnlens.corpora.vocab import PAD
 
 
 class Recoded:
-    """`table[ids]` in the shape of an array: index it or pass it to NumPy as one.
+    """`table[ids]`, computed when it is read: index it, or pass it to NumPy, like an array.
 
     ids    (words,)  of one vocabulary, often mapped from disk; PAD stays PAD
     table  (W,)      the new id of each old one, below `n_words`, or PAD
@@ -20,7 +20,7 @@ class Recoded:
         self.ids = ids
         unsigned = np.uint16 if n_words <= 1 << 16 else np.uint32  # as prepared corpora are stored
         pads = bool((table == PAD).any()) or ids.dtype.kind == "i"
-        # PAD is -1: it reads the last entry
+        # PAD is −1, so it reads the last entry
         self.table = np.append(table, PAD).astype(np.int32) if pads else table.astype(unsigned)
 
     @property

@@ -16,7 +16,7 @@ from rnnlens.corpora.vocab import Vocab
 
 
 def save_corpus(corpus: Corpus, folder: Path, key: str) -> None:
-    """Write a corpus that is in memory into a folder; `key` names what it was made from."""
+    """Write a corpus that is in memory into a folder; `key` identifies the settings that it was made from."""
     files.write_json(folder / "vocab.json", {"words": corpus.vocab.words, "counts": corpus.vocab.counts})
     for part, split in corpus.splits.items():
         for name in ARRAYS if split.sources is None else (*ARRAYS, "sources"):
@@ -26,7 +26,7 @@ def save_corpus(corpus: Corpus, folder: Path, key: str) -> None:
 
 
 def write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarray]) -> None:
-    """Write an array (size,) a block at a time. `np.save` would not say why it fails where the disk is full."""
+    """Write an array (size,) block by block. On a full disk `np.save` would fail without giving the reason."""
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (size,)}
     with open(path, "wb") as file:
         np.lib.format.write_array_header_1_0(file, about)
@@ -35,15 +35,15 @@ def write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarra
 
 
 def write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:
-    """Write corpus.json, which vouches for the other files."""
-    several = len(about["about"].get("sources", ()))
-    splits = {part: read_split(folder, part, len(vocab), several) for part in parts}
+    """Write corpus.json, which has the fingerprints of the other files."""
+    n_sources = len(about["about"].get("sources", ()))
+    splits = {part: read_split(folder, part, len(vocab), n_sources) for part in parts}
     content = {
         "kind": "corpus",
         "schema": files.SCHEMA,
         **about,
         "corpus": content_fingerprint(vocab, splits),
         "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
-        "files": {name: files.file_fingerprint(folder / name) for name in corpus_files(parts, bool(several))},
+        "files": {name: files.file_fingerprint(folder / name) for name in corpus_files(parts, bool(n_sources))},
     }
     files.write_json(folder / "corpus.json", content)

@@ -1,6 +1,6 @@
-"""Where reviews come from: the hub, csv, tsv, jsonl and parquet files, folders of them, the aclImdb folder or tar.
+"""Sources of reviews: the hub, csv, tsv, jsonl and parquet files, folders of them, the aclImdb folder or tar.
 
-A `Source` knows every label at once (one byte a row) and reads its texts a batch at a time.
+A `Source` has all labels in memory (one byte per row) and reads its texts in batches.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ SPLITS = {"train": ("train",), "validation": ("validation", "valid", "val", "dev
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _BATCH_BYTES = 8 << 20
-_SAMPLE = 1000  # rows looked at to tell columns apart
+_SAMPLE = 1000  # rows read to recognize the text and label columns
 
 
 @dataclass(frozen=True)
 class Source:
-    """Labelled reviews, unread.
+    """Labeled reviews whose texts are not read yet.
 
     labels  split name → (rows,) uint8: 0 negative, 1 positive, DROPPED
     read    yields (split name, texts), the rows of each split in order
@@ -59,11 +59,11 @@ class Source:
 
 
 def open_source(source: str | Path, text: str | None = None, label: str | None = None) -> Source:
-    """Find out what `source` is, and read its labels. `text` and `label` name columns that are not to be guessed."""
+    """Recognize the kind of `source`, and read its labels. `text` and `label` name its columns; None to guess them."""
     where, path = quoted(str(source), 200), Path(source).expanduser()
     if (name := hub_name(source)) is not None:
         return _from_tables(where, str(source), _hub_tables(name, str(source)), text, label)
-    _need(path, where)
+    _check_exists(path, where)
     if path.is_file() and path.name.lower().endswith((".tar", ".tar.gz", ".tgz")):
         labels, read = read_aclimdb_tar(path)
     elif (folder := find_aclimdb(path)) is not None:
@@ -79,12 +79,12 @@ def open_source(source: str | Path, text: str | None = None, label: str | None =
 
 
 def local_files(source: str | Path) -> list[Path]:
-    """The local files (or folders of files) behind a source: when they change, so does the source. None for the hub; a
-    path that is not there is an error."""
+    """The local files (or folders of files) that a source consists of; none for the hub. A path that does not exist is
+    an error."""
     path = Path(source).expanduser()
     if hub_name(source) is not None:
         return []
-    _need(path, quoted(str(source), 200))
+    _check_exists(path, quoted(str(source), 200))
     if (folder := find_aclimdb(path)) is not None:
         sides = [folder / part / side for part in ("train", "test") for side in ("neg", "pos")]
         return [side for side in sides if side.is_dir()]
@@ -94,15 +94,15 @@ def local_files(source: str | Path) -> list[Path]:
 
 
 def file_state(file: Path) -> tuple[str, str]:
-    """Where a file or folder of files is, and a fingerprint of the content: sizes and times can stay the same when the
-    content changes. Of what is no ordinary file, such as a pipe, only the name counts; readers refuse it."""
+    """The path of a file or folder of files, and a fingerprint of the content: sizes and times can stay the same when
+    the content changes. Other kinds of files, such as pipes, have an empty fingerprint; readers refuse them."""
     try:
         if not file.is_dir():
             return str(file.resolve()), file_fingerprint(file) if file.is_file() else ""
         with os.scandir(file) as entries:
-            found = sorted((entry.name, entry.path, entry.is_file()) for entry in entries)
+            listing = sorted((entry.name, entry.path, entry.is_file()) for entry in entries)
         digest = hashlib.sha256()
-        for name, path, ordinary in found:  # tens of thousands of small files
+        for name, path, ordinary in listing:  # tens of thousands of small files
             size = 0
             if ordinary:
                 with open(path, "rb", buffering=0) as opened:
@@ -116,21 +116,20 @@ def file_state(file: Path) -> tuple[str, str]:
 
 
 def hub_name(source: str | Path) -> str | None:
-    """The owner/name (or hf:// path) that a source names on the hub; None for whatever is a local path. Only what is
-    written hf:…, and the short names in `HUB` where no such file lies here, is ever asked of the hub."""
+    """The owner/name (or hf:// path) of a source on the hub; None for a local path. Only sources written hf:…, and the
+    short names in `HUB` if there is no file of that name, are requested from the hub."""
     name = str(source)
     if name.startswith("hf://"):
         return name
     if name.startswith("hf:"):
         if not _HUB_NAME.fullmatch(name[3:]):
-            raise RnnlensError(f"{quoted(name, 200)} names no data set of the hub: expected hf:owner/name")
+            raise RnnlensError(f"{quoted(name, 200)} is not a data set of the hub: expected hf:owner/name")
         return name[3:]
     return HUB.get(name.lower()) if not exists(Path(name).expanduser()) else None
 
 
 def exists(path: Path) -> bool:
-    """Whether there is such a file or folder; a name too long to be one is none. One that may not be looked at is an
-    error of its own."""
+    """Whether a file or folder exists; False for a name that is too long. A lack of permission is an error."""
     try:
         os.stat(path)
     except PermissionError as error:
@@ -140,11 +139,11 @@ def exists(path: Path) -> bool:
     return True
 
 
-def _need(path: Path, where: str) -> None:
+def _check_exists(path: Path, where: str) -> None:
     if not exists(path):
         short = ", ".join(HUB)
         raise RnnlensError(
-            f"no file or folder {where} here; a data set of the hub is written hf:owner/name (short names: {short})"
+            f"there is no file or folder {where}; a data set of the hub is written hf:owner/name (short names: {short})"
         )
 
 
@@ -154,7 +153,7 @@ def _need(path: Path, where: str) -> None:
 def _folder_files(folder: Path) -> dict[str, list[Path]]:
     files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and not file.is_dir())
     named = {split: [f for f in files if f.name.lower().startswith(names)] for split, names in SPLITS.items()}
-    return {split: found for split, found in named.items() if found}
+    return {split: of_split for split, of_split in named.items() if of_split}
 
 
 def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
@@ -166,7 +165,7 @@ def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
             f"{where} holds no train file: expected train.csv, .tsv, .jsonl or .parquet in it "
             "(test and validation are optional), or the path of a single file"
         )
-    return {split: open_files(found, f"{where} ({split})") for split, found in files.items()}
+    return {split: open_files(of_split, f"{where} ({split})") for split, of_split in files.items()}
 
 
 def _hub_tables(name: str, source: str) -> dict[str, Table]:
@@ -176,7 +175,7 @@ def _hub_tables(name: str, source: str) -> dict[str, Table]:
     for split in ("validation", "test"):
         try:
             tables[split] = open_hub(f"hf://datasets/{name}/**/{split}*.parquet", source)
-        except NoSuchFileError:  # and nothing else: a hub that stumbles must not turn test into a cut of train
+        except NoSuchFileError:  # no other error: a failing connection must not turn a part of train into test
             if split == "test" and source.lower() in HUB:
                 raise
     return tables
@@ -203,7 +202,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | No
             for batch in batches(table, text, size):
                 read += len(batch)
                 yield split, batch
-            if read != len(labels[split]):  # where a damaged file makes polars panic, its batches end without an error
+            if read != len(labels[split]):  # if a damaged file makes polars panic, its batches end without an error
                 raise RnnlensError(
                     f"cannot read {table.where}: it has {len(labels[split]):,} labels, but only {read:,} of its texts "
                     "could be read; is the file whole?"
@@ -213,7 +212,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | No
 
 
 def _columns(table: Table, where: str, text: str | None, label: str | None) -> tuple[str, str]:
-    """The names of the text and label columns: as given, else by name, else by what they hold."""
+    """The names of the text and label columns: as given, else recognized by name, else by their values."""
     columns = table.columns
     for flag, name in (("text", text), ("label", label)):
         if name is not None and name not in columns:
@@ -229,10 +228,11 @@ def _columns(table: Table, where: str, text: str | None, label: str | None) -> t
         label = label or (marks[0] if len(marks) == 1 else None)
         words = [name for name in columns if name not in (label, *marks) and sample.schema[name] == pl.String]
         text = text or (words[0] if len(words) == 1 else None)
-    for flag, found in (("text", text), ("label", label)):
-        if found is None:
-            told = f"no {flag} column found in {where}: it has {_listed(columns)}"
-            raise RnnlensError(f"{told}; name it with {flag}=… / --{flag} …")
+    for flag, name in (("text", text), ("label", label)):
+        if name is None:
+            raise RnnlensError(
+                f"no {flag} column found in {where}: it has {_listed(columns)}; name it with {flag}=… / --{flag} …"
+            )
     assert text is not None
     assert label is not None
     return text, label
@@ -271,8 +271,10 @@ def _distinct(raw: Mapping[str, pl.Series], label: str, where: str) -> list[obje
     for column in raw.values():
         distinct = column.unique()
         if len(distinct) > _SAMPLE:
-            found = f"column {quoted(label)} of {where} holds {len(distinct)} distinct values"
-            raise RnnlensError(f"{found}, too many for labels: name the label column with label=… / --label …")
+            raise RnnlensError(
+                f"column {quoted(label)} of {where} holds {len(distinct)} distinct values, too many for labels: "
+                "name the label column with label=… / --label …"
+            )
         values.update(distinct.to_list())
     return sorted(values, key=str)
 

@@ -1,4 +1,4 @@
-"""Labelled documents as ids, end to end: in memory, or mapped from a file."""
+"""Labeled documents as ids, one after the other: in memory, or mapped from a file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.vocab import PAD, Vocab
 
 PARTS = ("train", "validation", "test")
-_LARGE = 1 << 27  # bytes of a mapped file beyond which its pages are given back
-_MANY = 512  # documents after which they are: each may bring in some hundred kilobytes around it
-_BLOCK = 1 << 22  # ids looked at in one go, where a whole array may not fit in memory
+_LARGE = 1 << 27  # bytes of a mapped file beyond which its pages are released
+_MANY = 512  # documents after which they are released: each may load a few hundred kilobytes around it
+_BLOCK = 1 << 22  # ids read at a time, where a whole array may not fit in memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Split:
-    """n labelled documents, end to end.
+    """n labeled documents, one after the other.
 
     ids      (words,)  uint16 or uint32, the documents one after the other; may be mapped from disk
     offsets  (n + 1,)  int64, document i is ids[offsets[i]:offsets[i + 1]]
@@ -83,16 +83,16 @@ class Split:
         )
 
     def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        self._looked_at[0] += len(starts)
-        found = np.asarray(self.ids[_positions(starts, lengths)])
-        if self._looked_at[0] >= _MANY:
-            self._looked_at[0] = 0
-            give_back(self.ids)
-        return found
+        self._documents_read[0] += len(starts)
+        ids = np.asarray(self.ids[_positions(starts, lengths)])
+        if self._documents_read[0] >= _MANY:
+            self._documents_read[0] = 0
+            release_pages(self.ids)
+        return ids
 
     @cached_property
-    def _looked_at(self) -> list[int]:
-        """How many documents were read since pages were last given back."""
+    def _documents_read(self) -> list[int]:
+        """How many documents were read since pages were last released."""
         return [0]
 
     def _spans(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,12 +110,14 @@ def split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:
     rows = [np.asarray(document, dtype=np.int64).reshape(-1) for document in documents]
     classes = np.asarray(labels).reshape(-1)
     if len(rows) != len(classes):
-        raise RnnlensError(f"got {len(rows)} documents and {len(classes)} labels: expected one label a document")
+        raise RnnlensError(f"got {len(rows)} documents and {len(classes)} labels: expected one label per document")
     if not np.isin(classes, (0, 1)).all():
         raise RnnlensError(f"labels hold {classes[~np.isin(classes, (0, 1))][0]!r:.40}: expected 0 and 1")
     ids = np.concatenate([np.zeros(0, np.int64), *rows])
     if len(ids) and not 0 <= ids.min() <= ids.max() < n_words:
-        raise RnnlensError(f"ids reach from {ids.min()} to {ids.max()}: expected 0 … {n_words - 1}, as the words have")
+        raise RnnlensError(
+            f"ids reach from {ids.min()} to {ids.max()}: expected 0 … {n_words - 1}, the ids of the words"
+        )
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
     return Split(ids.astype(np.uint16 if n_words <= 1 << 16 else np.uint32), offsets, classes.astype(np.uint8))
 
@@ -126,23 +128,23 @@ def _positions(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.repeat(shifts, lengths) + np.arange(lengths.sum())
 
 
-def give_back(ids: np.ndarray) -> None:
-    """Pages of a mapped file that were looked at count as this process's memory until the system wants them: those of
-    a large file are given back at once. They stay in the system's cache, where the next look finds them."""
+def release_pages(ids: np.ndarray) -> None:
+    """Release the memory of a large mapped file. Its pages would count as memory of this process until the system needs
+    it; released ones stay in the system's cache, so that reading them again is quick."""
     mapped = getattr(ids, "_mmap", None)
     if mapped is not None and ids.nbytes > _LARGE and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def blocks_of(array: np.ndarray) -> Iterator[np.ndarray]:
-    """An array, mapped or not, a block at a time."""
+    """An array, mapped or not, block by block."""
     for i in range(0, len(array), _BLOCK):
         yield array[i : i + _BLOCK]
-        give_back(array)
+        release_pages(array)
 
 
 def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split]) -> str:
-    """One name for ids, labels and words, however they are stored."""
+    """A hash of ids, labels and words, however they are stored."""
     digest = hashlib.sha256("\n".join(vocab.words).encode())
     for name, split in splits.items():
         digest.update(f"{name} {len(split)} {len(split.ids)}".encode())

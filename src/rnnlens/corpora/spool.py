@@ -1,4 +1,4 @@
-"""Codes of documents, kept in memory or on disk until every text has been seen."""
+"""Codes of documents, kept in memory or on disk until every text has been read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-BLOCK_WORDS = 1 << 22  # codes turned into ids in one go
+BLOCK_WORDS = 1 << 22  # codes converted to ids at a time
 
 
 @dataclass
@@ -21,12 +21,12 @@ class Spool:
     _labels: list[np.ndarray] = field(default_factory=list)
 
     def append(self, codes: np.ndarray, lengths: np.ndarray, labels: np.ndarray) -> None:
-        """Add documents: their codes end to end, lengths (n,), labels (n,)."""
+        """Add documents: their codes one after the other, lengths (n,), labels (n,)."""
         if self.path is None:
             self._codes.append(codes)
         else:
             with open(self.path, "ab") as file:
-                file.write(np.ascontiguousarray(codes).data)  # tofile does not say why it fails
+                file.write(np.ascontiguousarray(codes).data)  # tofile does not give the reason if it fails
         self._lengths.append(lengths)
         self._labels.append(labels)
 
@@ -44,20 +44,20 @@ class Spool:
         """Runs of whole documents and their codes, about `most` words (BLOCK_WORDS) at a time."""
         most = BLOCK_WORDS if most is None else most
         offsets = np.concatenate([[0], np.cumsum(self.lengths)])
-        whole = None if self.path else np.concatenate([np.zeros(0, dtype=np.uint32), *self._codes])
+        in_memory = None if self.path else np.concatenate([np.zeros(0, dtype=np.uint32), *self._codes])
         start = 0
         while start < len(offsets) - 1:
             stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + most, side="right")) - 1)
             words = slice(int(offsets[start]), int(offsets[stop]))
-            if whole is not None:
-                codes = whole[words]
+            if in_memory is not None:
+                codes = in_memory[words]
             else:
                 codes = np.fromfile(self.path, np.uint32, words.stop - words.start, offset=4 * words.start)  # type: ignore[arg-type]
             yield slice(start, stop), codes
             start = stop
 
     def close(self) -> None:
-        """Forget the codes."""
+        """Delete the codes."""
         self._codes.clear()
         if self.path is not None:
             self.path.unlink(missing_ok=True)

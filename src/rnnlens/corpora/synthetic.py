@@ -1,16 +1,16 @@
-"""Review languages whose truth is known: which words modify others, how strongly, how far, and what edges weigh.
+"""Synthetic review languages with a known truth: which words modify others, how strongly, how far, and edge weights.
 
-A document is words drawn independently by a Zipfian law. Some words have valence; a modifier multiplies the valence of
-the words after it, as far as its occurrence reaches (geometric, drawn anew for each), and overlapping modifiers
-multiply; the first and last words of a document weigh more. The label is drawn from the logistic of the document's sum,
-scaled so that who knows the sums is right in `bayes` of the cases. So a network sees what it sees of real reviews:
-words, and one noisy label a document.
+The words of a document are drawn independently by Zipf's law. Some words have valence. A modifier multiplies the
+valence of the words in its reach, which is geometric and drawn for each occurrence; the factors of overlapping
+modifiers multiply. The first and last words of a document weigh more. The label is drawn from the logistic of the
+document's sum, scaled so that an oracle that knows the sums has the accuracy `bayes`. As with real reviews, a network
+sees only words and one noisy label per document.
 
 A modifier's strength is its factor: a negator of −0.7 turns a valence of 1 into −0.7, an intensifier of 2 doubles it,
 a diminisher of 0.5 halves it. A shifter adds its strength to every valence in reach instead.
 
-With several topics, each document is about one of them. A topic has valence words and names of its own; all other
-words, and all modifiers, are shared. Names add to the sum as valence words do, but no modifier changes them.
+With several topics, each document has one of them. A topic has its own valence words and names; all other words, and
+all modifiers, are shared. Names add to the sum as valence words do, but no modifier changes them.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from rnnlens.corpora.splits import Split, content_fingerprint
 from rnnlens.corpora.truth import Sums, Truth
 from rnnlens.corpora.vocab import Vocab
 
-FAR = 60  # lags after which even a scope of 6 words is reached by less than 1 in 40,000
+FAR = 60  # words: a modifier with a mean reach of 6 words reaches further in fewer than 1 of 40,000 cases
 
 
 def synthetic_corpus(language: Language | str = "hard", seed: int = 0) -> tuple[Corpus, Truth]:
-    """Make a language and its documents; the same seed gives the same ones. Words, their counts and labels are in the
-    corpus, what lies behind them in the truth."""
+    """Make a language and its documents; the same seed gives the same ones. The corpus has words, counts and labels;
+    the truth has the quantities that they were drawn from."""
     check_options("synthetic", seed=seed)
     language = preset(language) if isinstance(language, str) else language
     draw, *parts = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4))
@@ -50,14 +50,14 @@ def synthetic_corpus(language: Language | str = "hard", seed: int = 0) -> tuple[
         sums[name] = document_sums(truth, ids, offsets, generator)
         noise[name] = generator.logistic(size=n)
         splits[name] = Split(ids, offsets, np.zeros(n, dtype=np.uint8))
-    long, short = (sums["train"].full[is_short["train"] == which] for which in (False, True))
+    long, short = (sums["train"].full[is_short["train"] == value] for value in (False, True))
     scale = scale_for(long if len(long) else short, language.bayes)
-    clearer = long.std() / short.std() if len(long) and len(short) and short.std() else 1.0
-    for name, some in sums.items():
-        by = scale * np.where(is_short[name], clearer, 1.0)
-        full, expected, plain = (by * x for x in (some.full, some.expected, some.plain))
-        labels, without = ((x + noise[name] > 0).astype(np.uint8) for x in (full, plain))
-        sums[name] = Sums(full, expected, plain, without)
+    short_scale = long.std() / short.std() if len(long) and len(short) and short.std() else 1.0
+    for name, unscaled in sums.items():
+        scales = scale * np.where(is_short[name], short_scale, 1.0)
+        full, expected, plain = (scales * x for x in (unscaled.full, unscaled.expected, unscaled.plain))
+        labels, plain_labels = ((x + noise[name] > 0).astype(np.uint8) for x in (full, plain))
+        sums[name] = Sums(full, expected, plain, plain_labels)
         splits[name] = replace(splits[name], labels=labels)
     counts = np.bincount(splits["train"].ids, minlength=len(truth.words))
     about = {"source": "synthetic", "language": asdict(language), "seed": seed}
@@ -76,29 +76,29 @@ def synthetic_corpus(language: Language | str = "hard", seed: int = 0) -> tuple[
 
 
 def prepared_synthetic(language: Language | str, seed: int, folder: Path | str) -> tuple[Corpus, Truth]:
-    """The same from a folder that `load_corpus` reads, with the truth beside it; made there if it is not yet."""
+    """The same from a folder that `load_corpus` reads, which also has the truth; made there if it does not exist."""
     folder = Path(folder)
     language = preset(language) if isinstance(language, str) else language
-    wanted = fingerprint({"language": asdict(language), "seed": seed})
+    key = fingerprint({"language": asdict(language), "seed": seed})
     if is_prepared(folder):
-        if read_json(folder / "corpus.json").get("key") != wanted:
+        if read_json(folder / "corpus.json").get("key") != key:
             raise RnnlensError(f"{quoted(str(folder), 200)} holds another corpus: choose another folder")
         return read_corpus(folder), Truth.load(folder)
     corpus, truth = synthetic_corpus(language, seed)
     with atomic_folder(folder) as temporary:
-        save_corpus(corpus, temporary, key=wanted)
+        save_corpus(corpus, temporary, key=key)
         truth.save(temporary)
     return read_corpus(folder, verify=False), truth
 
 
 def frequencies(language: Language) -> np.ndarray:
-    """The chance of each rank, (W,); a rank that topics have for themselves is another word in each."""
+    """The probability of each rank, (W,); a rank may be a different word in each topic."""
     weight = np.arange(1, language.words + 1, dtype=np.float64) ** -language.zipf
     return weight / weight.sum()
 
 
 def document_sums(truth: Truth, ids: np.ndarray, offsets: np.ndarray, generator: np.random.Generator) -> Sums:
-    """What documents, end to end in ids (words,) with offsets (n + 1,), add up to; reaches are drawn by `generator`."""
+    """The sums of documents with ids (words,) and offsets (n + 1,); `generator` draws the reach of each modifier."""
     lengths = np.diff(offsets)
     ends = np.repeat(offsets[1:], lengths)
     valence = truth.valence[ids] * edge_weights(truth.edge, lengths)
@@ -128,7 +128,7 @@ def document_sums(truth: Truth, ids: np.ndarray, offsets: np.ndarray, generator:
 
 
 def edge_weights(edge: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The weight of every word of documents end to end, (words,): what both ends add to 1 adds up."""
+    """The weight of every word of documents, (words,): 1 plus what both ends add."""
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     since = np.arange(lengths.sum()) - starts
     until = np.repeat(lengths, lengths) - 1 - since
@@ -138,7 +138,7 @@ def edge_weights(edge: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def scale_for(sums: np.ndarray, bayes: float) -> float:
-    """By bisection: the scale at which labels drawn from the logistic of the sums are foretold with this accuracy."""
+    """By bisection, the scale at which the sums predict labels drawn from their logistic with the accuracy `bayes`."""
     low, high = 0.0, 1e6 / max(float(np.abs(sums).max()), 1e-12)
     for _ in range(200):
         middle = (low + high) / 2
@@ -153,8 +153,8 @@ def _sizes(language: Language) -> tuple[int, int, int]:
 
 
 def _words(language: Language, generator: np.random.Generator) -> tuple[Truth, np.ndarray]:
-    """The words: which have valence, which modify, how strongly and how far; and the id (topics, W) that each rank has
-    in each topic."""
+    """The truth about the words: which have valence, which modify, how strongly and how far; and the id (topics, W) of
+    each rank in each topic."""
     W, (first, last) = language.words, language.ranks
     kinds = np.full(W, "neutral", dtype="<U12")
     valence, factor, shift, scope = np.zeros(W), np.ones(W), np.zeros(W), np.zeros(W)
@@ -181,7 +181,7 @@ def _words(language: Language, generator: np.random.Generator) -> tuple[Truth, n
         chosen, own = np.concatenate([chosen, names]), np.concatenate([own, names])
     odds = frequencies(language)
     valence[chosen] = _valences(language, odds[chosen], 0.0, generator)
-    # One row for every word: the rank that it is drawn by, and its topic.
+    # One row for every word: its rank and its topic.
     rank, topic, values = np.arange(W), np.zeros(W, int), valence
     shared = float((odds * valence)[np.setdiff1d(chosen, own)].sum())
     for t in range(1, language.topics):
@@ -201,8 +201,8 @@ def _words(language: Language, generator: np.random.Generator) -> tuple[Truth, n
 
 
 def _valences(language: Language, odds: np.ndarray, balance: float, generator: np.random.Generator) -> np.ndarray:
-    """Signed valences (n,) of words of these frequencies. From the weightiest word on, each takes the side that has
-    less so far, beginning with a balance: neither class is more frequent."""
+    """Signed valences (n,) of words with the frequencies `odds`. From the word with the largest frequency times valence
+    on, each gets the sign that brings `balance` closer to 0, so that both classes are equally frequent."""
     size = generator.gamma(language.valence_shape, 1 / language.valence_shape, len(odds))
     pull = odds * size
     balance += generator.choice([-1e-12, 1e-12])
@@ -216,8 +216,7 @@ def _valences(language: Language, odds: np.ndarray, balance: float, generator: n
 def _documents(
     language: Language, codes: np.ndarray, n: int, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ids of n documents end to end, where each begins, and which are short; codes (topics, W): ids by topic and
-    rank."""
+    """Ids of n documents, their offsets, and which are short; codes (topics, W): ids by topic and rank."""
     sigma, short = language.length_sigma, np.zeros(n, dtype=bool)
     mean: np.ndarray | float = language.length
     if language.short:

@@ -1,4 +1,4 @@
-"""Files of rows as polars scans, read a batch at a time; whatever is wrong with them, told in one line."""
+"""Files of rows as polars scans, read in batches; errors in them become one line."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ LABEL_NAMES = (
     "stars", "star_rating", "rating", "score", "overall",
 )  # fmt: skip
 COLUMN_NAMES = {*TEXT_NAMES, *LABEL_NAMES}
-LONGEST = 1 << 26  # bytes of a review: what is longer is none, and would fill the memory
+LONGEST = 1 << 26  # bytes of a review: a longer text is an error of the file, and could fill the memory
 _COLUMNS = 10_000
-_STARTS = {  # what no text file begins with, and what to do about it
+_STARTS = {  # first bytes of files that are not plain text, and what to do
     b"\x1f\x8b": "is compressed: unpack it first, for example with gunzip",
     b"\x28\xb5\x2f\xfd": "is compressed: unpack it first, for example with unzstd",
     b"\x78\x01": "is compressed: unpack it first", b"\x78\x9c": "is compressed: unpack it first",
@@ -44,7 +44,7 @@ class NoSuchFileError(RnnlensError):
 
 @dataclass(frozen=True)
 class Table:
-    """One split of a source: a scan, the files behind it (none for the hub), about how many bytes of text they hold."""
+    """One split of a source: a scan, its files (none for the hub), and about how many bytes of text they hold."""
 
     frame: pl.LazyFrame
     kind: str
@@ -59,14 +59,16 @@ def open_files(files: Sequence[Path], where: str) -> Table:
     """One split from one or several files of the same kind."""
     kinds = sorted({SUFFIXES.get(file.suffix.lower(), "") for file in files})
     if "" in kinds:
-        raise RnnlensError(f"{where} is of no known kind: expected {', '.join(SUFFIXES)}, .tar or .tar.gz")
+        raise RnnlensError(f"{where} has an unknown suffix: expected {', '.join(SUFFIXES)}, .tar or .tar.gz")
     if len(kinds) > 1:
         raise RnnlensError(f"{where} has files of several kinds ({', '.join(kinds)}): keep one")
     kind, table = kinds[0], Table(pl.LazyFrame(), kinds[0], (), where, tuple(files))
     with reading(table):
         for file in files:
             if not file.is_file():
-                raise RnnlensError(f"{quoted(str(file), 200)} is no ordinary file: expected one that can be read twice")
+                raise RnnlensError(
+                    f"{quoted(str(file), 200)} is not an ordinary file: expected a file that can be read twice"
+                )
         sizes = [file.stat().st_size for file in files]
         if 0 in sizes:
             empty = quoted(str(files[sizes.index(0)]), 200)
@@ -77,19 +79,19 @@ def open_files(files: Sequence[Path], where: str) -> Table:
         frame = _scan(kind, list(files), headless)
         columns = tuple(frame.collect_schema().names())
         _check_columns(len(columns), where)
-        rows = frame.select(pl.len()).collect().item() if kind == "parquet" else 0  # as the file's end has it
+        rows = frame.select(pl.len()).collect().item() if kind == "parquet" else 0  # from the file's footer
     if rows > max(1_000_000, sum(sizes)):
         raise RnnlensError(f"{where} claims {rows:,} rows in {sum(sizes):,} bytes: expected a review in every row")
-    about = sum(sizes) * (3 if kind == "parquet" else 1)
-    return Table(frame, kind, columns, where, tuple(files), about, headless)
+    text_bytes = sum(sizes) * (3 if kind == "parquet" else 1)
+    return Table(frame, kind, columns, where, tuple(files), text_bytes, headless)
 
 
 def open_hub(path: str, source: str) -> Table:
-    """One split from the hub, by its hf:// path; NoSuchFileError where the hub answers that there is none."""
+    """One split from the hub, by its hf:// path; NoSuchFileError if the hub answers that there is none."""
     kind = SUFFIXES.get(Path(path).suffix.lower(), "")
     if not kind:
         raise RnnlensError(
-            f"{quoted(path, 200)} is of no known kind: expected hf://datasets/owner/name/….parquet, .csv or .jsonl"
+            f"{quoted(path, 200)} has an unknown suffix: expected hf://datasets/owner/name/….parquet, .csv or .jsonl"
         )
     table = Table(pl.LazyFrame(), kind, (), quoted(source, 200))
     with reading(table):
@@ -98,10 +100,10 @@ def open_hub(path: str, source: str) -> Table:
 
 
 def read_column(table: Table, name: str) -> pl.Series:
-    """One whole column. Every field of every row is parsed on the way: polars finds ragged rows only then."""
+    """One whole column. All fields of csv rows are parsed, since polars detects ragged rows only then."""
     with reading(table):
-        whole = pl.QueryOptFlags(projection_pushdown=table.kind not in ("csv", "tsv"))
-        return table.frame.select(name).collect(engine="streaming", optimizations=whole)[name]
+        flags = pl.QueryOptFlags(projection_pushdown=table.kind not in ("csv", "tsv"))
+        return table.frame.select(name).collect(engine="streaming", optimizations=flags)[name]
 
 
 def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
@@ -110,9 +112,9 @@ def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
     if table.headless:
         texts = texts.str.replace_all("\\n", "\n", literal=True).str.replace_all('\\"', '"', literal=True)
     with reading(table):
-        found = table.frame.select(texts).collect_batches(chunk_size=rows, maintain_order=True, engine="streaming")
+        frames = table.frame.select(texts).collect_batches(chunk_size=rows, maintain_order=True, engine="streaming")
         try:
-            for batch in found:
+            for batch in frames:
                 longest = int(batch[text].str.len_bytes().max() or 0)  # type: ignore[arg-type]
                 if longest > LONGEST:
                     raise RnnlensError(
@@ -120,15 +122,15 @@ def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
                     )
                 yield batch[text]
         finally:
-            if hasattr(found, "stop"):
-                found.stop()  # without it an abandoned query runs on in the background
+            if hasattr(frames, "stop"):
+                frames.stop()  # otherwise an abandoned query keeps running in the background
 
 
 def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> pl.LazyFrame:
     if kind == "parquet":
         return pl.scan_parquet(files, glob=isinstance(files, str))
     if kind == "jsonl":
-        # Names from the first rows; everything as text, since a label may be 1 here and "neg" there.
+        # Names from the first rows; all values as text, since labels may mix 1 and "neg".
         names = pl.scan_ndjson(files, infer_schema_length=1000).collect_schema().names()
         return pl.scan_ndjson(files, schema=dict.fromkeys(names, pl.String))
     glob = isinstance(files, str)
@@ -141,7 +143,8 @@ def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> pl.Lazy
 
 
 def _separator(kind: str, file: Path | None) -> str:
-    """A tab, a comma or, where spreadsheets write decimal commas, a semicolon: in the first line and no comma."""
+    """A tab for tsv files; else a semicolon if the first line has one and no comma, as spreadsheets with decimal commas
+    write it; else a comma."""
     if kind == "tsv" or file is None:
         return "\t" if kind == "tsv" else ","
     with open(file, encoding="utf-8-sig", errors="replace") as lines:
@@ -150,8 +153,9 @@ def _separator(kind: str, file: Path | None) -> str:
 
 
 def _headless(file: Path) -> bool:
-    """Whether a csv file starts with a row of data: some field of its first line, but not all, is a label, of the same
-    kind as those below it. (`positive` above 0 and 1 is a header, and so is a line with a usual column's name.)"""
+    """Whether a csv file starts with a row of data: at least one field of its first line, but not all, is a label of
+    the same kind as those below it. (`positive` above 0 and 1 is a header, and so is a line with a usual column's
+    name.)"""
     with _rows(file) as rows:
         first: list[str] = next(rows, [])
         _check_columns(len(first), quoted(str(file), 200))
@@ -177,12 +181,12 @@ def _rows(file: Path) -> Iterator[Any]:
 
 
 def _check_start(file: Path) -> None:
-    """Refuse what is compressed, which polars would unpack at any size, and what is no UTF-8 for sure."""
+    """Refuse compressed files, which polars would unpack at any size, and files that cannot be UTF-8."""
     with open(file, "rb") as start:
         first = start.read(4)
-    for mark, told in _STARTS.items():
+    for mark, problem in _STARTS.items():
         if first.startswith(mark):
-            raise RnnlensError(f"{quoted(str(file), 200)} {told}")
+            raise RnnlensError(f"{quoted(str(file), 200)} {problem}")
 
 
 def _check_columns(n: int, where: str) -> None:
@@ -195,24 +199,25 @@ def _check_columns(n: int, where: str) -> None:
 
 @contextmanager
 def reading(table: Table) -> Iterator[None]:
-    """Whatever goes wrong while a table is read, in one line that names the file and the way out."""
+    """Turn errors in reading a table into one line that names the file and what to do."""
     try:
         yield
     except (PolarsError, PanicException, OSError, csv.Error) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         kind = NoSuchFileError if not table.files and _is_absence(error, reason) else RnnlensError
-        raise kind(_told(table, reason)) from error
+        raise kind(_message(table, reason)) from error
 
 
 def _is_absence(error: BaseException, reason: str) -> bool:
-    """Whether polars says that no file matches, rather than that it could not look."""
+    """Whether the error of polars means that no file matches, and not that the hub could not be reached."""
     return isinstance(error, FileNotFoundError) or "expanded paths were empty" in reason
 
 
-def _told(table: Table, reason: str) -> str:
+def _message(table: Table, reason: str) -> str:
+    """What is wrong with a table and what to do, from the first line of polars' message."""
     if not table.files:
         return (
-            f"the hub cannot give {table.where} ({reason[:160]}): "
+            f"cannot read {table.where} from the hub ({reason[:160]}): "
             "if this machine is offline, give a local file or folder instead"
         )
     for file in table.files:
@@ -224,11 +229,11 @@ def _told(table: Table, reason: str) -> str:
                 f"convert it first, for example with iconv -f {'utf-16' if wide else 'latin1'} -t utf-8"
             )
     if "more fields" in reason:
-        found = next(filter(None, map(_ragged_row, table.files)), None)
-        row = "line {} has {} fields, the first has {}".format(*found) if found else "a row has too many fields"
-        return f"{table.where} is ragged: {row}; put quotes around texts that hold a separator"
+        ragged = next(filter(None, map(_ragged_row, table.files)), None)
+        problem = "line {} has {} fields, the first has {}".format(*ragged) if ragged else "a row has too many fields"
+        return f"{table.where} is ragged: {problem}; put quotes around texts that hold a separator"
     if reason.startswith(("could not parse", "CSV malformed")):
-        return f"{table.where} is no whole csv file, perhaps a quote in it is never closed: close or double it"
+        return f"{table.where} is not a complete csv file, perhaps a quote in it is never closed: close or double it"
     return f"cannot read {table.where}: {reason[:200]}; is the file whole?"
 
 

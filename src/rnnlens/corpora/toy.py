@@ -2,7 +2,7 @@
 
 `extremely` doubles the valence of the next token, `not` flips the sign of the next four, whatever they are; the target
 is the running sum. The blank input (`<pad>`, x = 0) is one of the neutral tokens: later analyses linearize there,
-so the network must have met it. Without it a trained GRU drifts by tens of logits in ten blank inputs.
+so the network must learn to read it. Without it a trained GRU drifts by tens of logits in ten blank inputs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rnnlens.corpora.vocab import PAD, PAD_WORD, Vocab
 
 @dataclass(frozen=True)
 class Modifier:
-    """Multiplies the valence of each of the next `scope` tokens by `factor`, and may not recur among them."""
+    """Multiplies the valence of each of the next `scope` tokens by `factor`; it does not occur again among them."""
 
     factor: float
     scope: int
@@ -55,11 +55,11 @@ class ToyLanguage:
 
     @property
     def vocab(self) -> Vocab:
-        """The valence words, then the modifiers. Pad is no word."""
+        """The valence words, then the modifiers. `<pad>` is not a word."""
         return Vocab([*self.valences, *self.modifiers])
 
     def targets(self, ids: np.ndarray) -> np.ndarray:
-        """The rule: the running sum (n, T) of valences, each times the factors of the modifiers in reach of it."""
+        """The running sum (n, T) of valences, each times the factors of the modifiers whose scope it is in."""
         valence = np.array([*self.valences.values(), *(0.0 for _ in self.modifiers), 0.0], dtype=np.float32)
         value = valence[ids]  # PAD, −1, reads the last entry: neutral
         for m, modifier in enumerate(self.modifiers.values(), start=len(self.valences)):
@@ -70,13 +70,13 @@ class ToyLanguage:
         return value.cumsum(1)
 
     def sample(self, n: int, seed: int | np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """n random reviews: ids (n, T), in the smallest integers that hold them, and targets (n, T) float32."""
+        """n random reviews: ids (n, T), of the smallest integer type, and targets (n, T) float32."""
         generator = np.random.default_rng(seed)
         tokens = np.array([*range(len(self.vocab)), *[PAD] * self.pads], dtype=np.min_scalar_type(-len(self.vocab)))
         ids = generator.choice(tokens, size=(self.length, n))  # time first: each step is one block of memory
         scopes = [(m, mod.scope) for m, mod in enumerate(self.modifiers.values(), start=len(self.valences))]
         for t in range(1, self.length):
-            # A token that may not stand here is drawn again, until every review has an allowed one.
+            # A modifier within its own scope is drawn again, until every review has an allowed token.
             redraw = self._forbidden(ids, t, scopes, np.arange(n))
             while redraw.size:
                 ids[t, redraw] = generator.choice(tokens, size=redraw.size)
@@ -87,19 +87,21 @@ class ToyLanguage:
     @staticmethod
     def _forbidden(ids: np.ndarray, t: int, scopes: Sequence[tuple[int, int]], rows: np.ndarray) -> np.ndarray:
         """Those of the reviews `rows` whose token at t is a modifier within its own scope."""
-        bad = [rows[:0]]
+        forbidden = [rows[:0]]
         for m, scope in scopes:
             here = rows[ids[t, rows] == m]
-            bad.append(here[(ids[max(0, t - scope) : t, here] == m).any(0)])
-        return np.concatenate(bad)
+            forbidden.append(here[(ids[max(0, t - scope) : t, here] == m).any(0)])
+        return np.concatenate(forbidden)
 
     def encode(self, text: str) -> np.ndarray:
-        """Ids (T,) of a phrase of toy words; `<pad>` stands for pad."""
+        """Ids (T,) of a phrase of toy words; `<pad>` is a blank input."""
         words = text.split()
         known = [*self.vocab.words, PAD_WORD]
         unknown = next((word for word in words if word not in known), None)
         if unknown is not None:
-            raise RnnlensError(f"{quoted(unknown)} is no word of this toy language: expected {', '.join(known)}")
+            raise RnnlensError(
+                f"{quoted(unknown)} is not a word of this toy language: expected one of {', '.join(known)}"
+            )
         return self.vocab.encode(words)
 
     def about(self) -> dict[str, Any]:
@@ -127,7 +129,7 @@ class ToySplit:
         return np.full(len(self.ids), self.ids.shape[1], dtype=np.int64)
 
     def batch(self, indices: np.ndarray, max_words: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Ids (B, T) and lengths (B,) of some reviews; the last `max_words` tokens are not cut: targets need them."""
+        """Ids (B, T) and lengths (B,) of the chosen reviews; `max_words` is ignored, since every token has a target."""
         ids = self.ids[indices].astype(np.int64)
         return ids, np.full(len(ids), ids.shape[1], dtype=np.int64)
 

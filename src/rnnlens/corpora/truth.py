@@ -1,4 +1,4 @@
-"""What is true of a synthetic language: of its words, of the edges of its documents, and of every document in it."""
+"""The truth about a synthetic language: its words, the edge weights of its documents, and the sum of each document."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KINDS = ("neutral", "valence", "name", *MODIFIERS)
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Of n documents, what their words add up to, on the scale of the labels' logit.
+    """The sums of the words of n documents, in logits of the labels.
 
     full      (n,)  the sum that the label was drawn from
-    expected  (n,)  with every scope averaged over: as much as words alone can tell
-    plain     (n,)  without any modifier; the weights of edges stay
-    labels    (n,)  uint8, the labels that the plain sum would have been given, by the same chance
+    expected  (n,)  averaged over the reach of every modifier: what the words alone determine
+    plain     (n,)  without any modifier, but with the edge weights
+    labels    (n,)  uint8, labels drawn from the plain sum with the same random numbers
     """
 
     full: np.ndarray
@@ -38,15 +38,15 @@ class Truth:
     """A language's words (W), the most frequent first.
 
     kinds      (W,)  neutral, valence, name, negator, intensifier, diminisher, shifter; a modifier may have valence too
-    valence    (W,)  what a word adds to the sum; 0 for most. What a name adds is changed by no modifier
-    factor     (W,)  a valence word in reach of a modifier counts so many times: below 0 negated, 1 unchanged
-    shift      (W,)  a valence word in reach of a shifter counts so much more
-    scope      (W,)  mean reach μ in words; 0 where none. An occurrence reaches at least k with chance (1 − 1/μ)^(k−1)
+    valence    (W,)  what a word adds to the sum; 0 for most. No modifier changes what a name adds
+    factor     (W,)  multiplies the valence words in reach of a modifier: below 0 negated, 1 unchanged
+    shift      (W,)  is added to the valence words in reach of a shifter
+    scope      (W,)  mean reach μ in words; 0 for none. P(reach of an occurrence ≥ k) = (1 − 1/μ)^(k−1)
     edge       (T,)  the weight of a document's t-th word from either end; 1 beyond
-    scale            labels are drawn from the logistic of scale·(the document's sum); that of short documents is larger
+    scale            labels are drawn from the logistic of scale·(the document's sum); larger for short documents
     bayes            accuracy of an oracle that knows the sums
-    reader           accuracy of an oracle that knows all this, but not how far each occurrence reaches
-    sums             of every split's documents
+    reader           accuracy of an oracle that knows all this, but not the reach of each occurrence
+    sums             split → the sums of its documents
     """
 
     words: tuple[str, ...]
@@ -73,7 +73,7 @@ class Truth:
 
     @property
     def share(self) -> np.ndarray:
-        """The change of the next word's valence as a share of it, (W,): −1 takes it away, −2 flips it."""
+        """The change of the next word's valence as a share of it, (W,): −1 removes it, −2 reverses it."""
         return self.factor - 1
 
     @property
@@ -89,21 +89,21 @@ class Truth:
         folder = Path(folder)
         arrays = {f"{part}.{name}": getattr(sums, name) for part, sums in self.sums.items() for name in vars(sums)}
         mark = write_tensors(folder / "truth.safetensors", arrays, {"what": "the sums behind every document's label"})
-        told = {key: value for key, value in vars(self).items() if key not in ("sums", "modifiers", "names")}
-        write_json(folder / "truth.json", {**told, "documents": mark})
+        fields = {key: value for key, value in vars(self).items() if key not in ("sums", "modifiers", "names")}
+        write_json(folder / "truth.json", {**fields, "documents": mark})
 
     @classmethod
     def load(cls, folder: Path | str) -> Truth:
-        """Read what `save` wrote, verified."""
-        told: dict[str, Any] = read_json(Path(folder) / "truth.json")
+        """Read and verify what `save` wrote."""
+        fields: dict[str, Any] = read_json(Path(folder) / "truth.json")
         arrays, _, mark = read_marked_tensors(Path(folder) / "truth.safetensors")
         again = "make the corpus again in another folder"
-        check_named(Path(folder) / "truth.json", told, "documents", Path(folder) / "truth.safetensors", mark, again)
+        check_named(Path(folder) / "truth.json", fields, "documents", Path(folder) / "truth.safetensors", mark, again)
         with parsing(folder, "synthetic corpus of rnnlens"):
-            del told["documents"]
+            del fields["documents"]
             for name in ("valence", "factor", "shift", "scope", "edge"):
-                told[name] = np.array(told[name])
+                fields[name] = np.array(fields[name])
             for name in ("words", "kinds"):
-                told[name] = tuple(told[name])
+                fields[name] = tuple(fields[name])
             parts, names = sorted({name.split(".")[0] for name in arrays}), ("full", "expected", "plain", "labels")
-            return cls(**told, sums={part: Sums(*(arrays[f"{part}.{name}"] for name in names)) for part in parts})
+            return cls(**fields, sums={part: Sums(*(arrays[f"{part}.{name}"] for name in names)) for part in parts})

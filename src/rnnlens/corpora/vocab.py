@@ -1,4 +1,4 @@
-"""Words and their ids. Pad is not among them: it is *no input*, the zero vector."""
+"""Words and their ids. `<pad>` is not among them: it is the blank input, the zero vector."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from rnnlens.common.errors import RnnlensError, UnknownId, UnknownWord, quoted
 from rnnlens.common.terminal import printable
 from rnnlens.corpora.words import split_words
 
-PAD = -1  # the id of *no input* (x = 0) wherever ids are padded, dropped or, in the toy language, silent
+PAD = -1  # the id of a blank input (x = 0): padding, dropped words, and a token of the toy language
 UNK = "<unk>"
-PAD_WORD = "<pad>"  # how no input is written in a sentence
+PAD_WORD = "<pad>"  # how a blank input is written in a sentence
 
 
 class Vocab:
     """The words a network knows: `words[i]` has id i and was seen `counts[i]` times in training.
 
     `words` may also be a dict {word: id}, with ids 0 … W−1 in any order.
-    `counts` is None where nobody counted (a user's own word list). If one of the words is `<unk>` (in any case,
-    `[UNK]` too), unknown words take its id; otherwise they become PAD, that is, no input.
-    Texts are lower-cased unless some word has a capital letter (`cased`): then a word is looked up as it is written
+    `counts` is None if they are not known (a user's own word list). If one of the words is `<unk>` (in any case,
+    `[UNK]` too), unknown words get its id; otherwise they become PAD, a blank input.
+    Texts are lower-cased unless a word has a capital letter (`cased`): then each word is looked up as it is written
     first, and in lower case if that is unknown.
 
-    `vocab["not"]` is a word's id, `vocab[5]` the word with id 5; `"not" in vocab`, `len(vocab)` and iteration are about
-    the words. `<pad>`, which is no word, has the id PAD (−1).
+    `vocab["not"]` is a word's id, `vocab[5]` the word with id 5; `"not" in vocab`, `len(vocab)` and iteration refer to
+    the words. `<pad>`, which is not a word, has the id PAD (−1).
     """
 
     def __init__(self, words: Iterable[str] | Mapping[str, int], counts: Sequence[int] | np.ndarray | None = None):
@@ -45,7 +45,7 @@ class Vocab:
         try:
             self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise RnnlensError(f"the counts are {quoted(counts)}: expected a whole number a word") from error
+            raise RnnlensError(f"the counts are {quoted(counts)}: expected one whole number per word") from error
         if not self.words:
             raise RnnlensError("the vocabulary is empty: expected at least one word")
         for word in self.words:
@@ -56,7 +56,9 @@ class Vocab:
             twice = next(word for word in self.words if word in seen or seen.add(word))  # type: ignore[func-returns-value]
             raise RnnlensError(f"the vocabulary holds {quoted(twice)} twice: each word needs one id")
         if self.counts is not None and self.counts.shape != (len(self.words),):
-            raise RnnlensError(f"got {self.counts.size} counts for {len(self.words)} words: expected one count a word")
+            raise RnnlensError(
+                f"got {self.counts.size} counts for {len(self.words)} words: expected one count per word"
+            )
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -65,12 +67,12 @@ class Vocab:
 
     @cached_property
     def unk(self) -> int:
-        """The id an unknown word gets: that of `<unk>`, or PAD where the vocabulary has none."""
+        """The id of unknown words: that of `<unk>`, or PAD if the vocabulary has none."""
         return next((i for i, word in enumerate(self.words) if word.lower() in ("<unk>", "[unk]")), PAD)
 
     @cached_property
     def cased(self) -> bool:
-        """Whether some word, other than a marker such as `<UNK>` or `[PAD]`, has a capital letter."""
+        """Whether a word other than a marker such as `<UNK>` or `[PAD]` has a capital letter."""
         return any(word != word.lower() and not (word[0] in "<[" and word[-1] in ">]") for word in self.words)
 
     def split(self, text: str) -> list[str]:
@@ -80,8 +82,8 @@ class Vocab:
         return [self.spelled(word) for word in split_words(text, cased=True)]
 
     def spelled(self, word: str) -> str:
-        """A word as this vocabulary spells it: in lower case, unless it is `cased` and knows the word as written or not
-        at all."""
+        """A word as this vocabulary spells it: as written if it is known so, or if the vocabulary is `cased` and does
+        not know it in lower case either; else in lower case."""
         if word in self or (self.cased and word.lower() not in self):
             return word
         return word.lower()
@@ -91,22 +93,21 @@ class Vocab:
         return [word for word in words if word not in self and word != PAD_WORD]
 
     def encode(self, text: str | Sequence[str]) -> np.ndarray:
-        """Ids (T,) of a text, split as corpora are, or of a list of words taken as they are. `<pad>` is no input,
+        """Ids (T,) of a text, split as corpora are, or of a list of words, taken as they are. `<pad>` is a blank input,
         unless the vocabulary has it as a word."""
         words = self.split(text) if isinstance(text, str) else text
-        none = {PAD_WORD: PAD}
-        return np.array([self.index.get(word, none.get(word, self.unk)) for word in words], dtype=np.int64)
+        return np.array([self.index.get(word, PAD if word == PAD_WORD else self.unk) for word in words], dtype=np.int64)
 
     def ids_of(self, other: Vocab) -> np.ndarray:
         """The id here of each word of another vocabulary, (W_other,) int64. Words that are unknown here have the id of
-        `<unk>`, or PAD where there is none."""
+        `<unk>`, or PAD if there is none."""
         return self.encode([self.spelled(word) for word in other.words])
 
     def extended(self, other: Vocab) -> Vocab:
         """These words, with their ids, followed by the new words of another vocabulary in its order.
 
-        `<pad>` is no word, and the other's `<unk>` is this one's, whatever its spelling. Counts are those of both
-        together, None if either has none."""
+        `<pad>` is not a word, and `<unk>` is the same word in both, whatever its spelling. Counts are added, None if
+        either vocabulary has none."""
         spelled = dict.fromkeys(
             self.spelled(word)
             for i, word in enumerate(other.words)
@@ -124,11 +125,13 @@ class Vocab:
         return [self.words[i] if i >= 0 else PAD_WORD for i in ids]
 
     def near(self, word: str, most: int = 3) -> list[str]:
-        """Words of the vocabulary that are spelled much like another one, nearest first: same first letter, at most two
+        """Words of the vocabulary with a spelling similar to `word`, nearest first: same first letter, at most two
         letters longer or shorter."""
         word = word.lower()
-        some = [known for known in self.words if known[:1].lower() == word[:1] and abs(len(known) - len(word)) <= 2]
-        return get_close_matches(word, some, most)
+        candidates = [
+            known for known in self.words if known[:1].lower() == word[:1] and abs(len(known) - len(word)) <= 2
+        ]
+        return get_close_matches(word, candidates, most)
 
     @overload
     def __getitem__(self, key: str) -> int: ...

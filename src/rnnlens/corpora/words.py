@@ -1,9 +1,9 @@
-r"""Text → words: one pattern and a few rules, read alike by Python, by polars (Rust) and by the page (JavaScript).
+r"""Text → words: one pattern and a few rules, which Python, polars (Rust) and the page (JavaScript) share.
 
 A text is lower-cased, a space is added at its end, the `RULES` are applied in order (each replaces every match), and
-its words are the matches of `WORD`. The patterns keep to what the three engines agree on: no look-around, no `\w`,
-`\s` or `\b`, no references, characters by number; JavaScript needs the flags `gu` and `toWellFormed()`.
-For a vocabulary with capitals only the matches of `LOWERED` are lower-cased: what the rules and `WORD` spell out.
+its words are the matches of `WORD`. The patterns use only what the three engines have in common: no look-around, no
+`\w`, `\s` or `\b`, no references, characters by number; JavaScript needs the flags `gu` and `toWellFormed()`. For a
+vocabulary with capitals only the matches of `LOWERED` are lower-cased: what the rules and `WORD` spell out.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-# What separates words and is never one: white space, control characters, invisible marks, the replacement character.
+# Separators of words: white space, control characters, invisible marks, the replacement character.
 _SPACE = r"\x00-\x20\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff\ufff9-\uffff"
 
-# What is a word of its own, one character at a time: ASCII, Latin-1, general, CJK and full-width punctuation, symbols,
+# Single characters that are words of their own: ASCII, Latin-1, general, CJK and full-width punctuation, symbols,
 # emoji (written as themselves: the three engines spell numbers above ffff differently).
 _MARK = (
     r"\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e\xa1-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7"
@@ -27,8 +27,8 @@ _MARK = (
 )
 _LETTER = f"[^{_SPACE}{_MARK}]"
 
-# Words with their inner apostrophes (don't, rock'n'roll); placeholders that corpora come with, whole; runs of dots and
-# of dashes; any other mark alone.
+# Words with inner apostrophes (don't, rock'n'roll); placeholders of corpora; runs of dots and of dashes; any other mark
+# alone.
 WORD = rf"{_LETTER}+(?:'{_LETTER}+)*|<unk>|<pad>|_num_|\.+|-+|[^{_SPACE}]"
 
 RULES: tuple[tuple[str, str], ...] = (
@@ -69,7 +69,7 @@ def split_words(text: str, cased: bool = False) -> list[str]:
     ['it', "isn't", 'good', '...', "it's", 'well', '-', 'made', '!']
     """
     text = well_formed(text) + " "
-    text = _LOWERED.sub(lambda found: found[0].lower(), text) if cased else text.lower()
+    text = _LOWERED.sub(lambda match: match[0].lower(), text) if cased else text.lower()
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return _WORD.findall(text)
@@ -86,7 +86,7 @@ def split_column(texts: pl.Expr) -> pl.Expr:
 
 
 def well_formed(text: str) -> str:
-    """`text` with lone surrogates, which no file can hold, as U+FFFD (a separator); anything else is untouched."""
+    """`text` with lone surrogates, which no file can hold, as U+FFFD (a separator); the rest is unchanged."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""A source → the files of a prepared corpus, reading and holding only a few megabytes of text at a time."""
+"""Sources → the files of a prepared corpus, with only a few megabytes of text in memory at a time."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def write_corpus(
     wanted = [_wanted(source, config.limit, rng, config.neighbours) for source in sources]
     texts = _kept_texts(sources, wanted, dropped, progress)
     named = about["about"].get("sources", [])
-    found = index_texts(spools, texts, config, rng, [part["name"] for part in named])
-    for part, places in found.parts.items():
-        _write_split(folder, part, places, found.table, several=len(sources) > 1)
+    indexed = index_texts(spools, texts, config, rng, [part["name"] for part in named])
+    for part, places in indexed.parts.items():
+        _write_split(folder, part, places, indexed.table, several=len(sources) > 1)
     for spool in (spool for of_source in spools for spool in of_source.values()):
         spool.close()
-    files.write_json(folder / "vocab.json", {"words": found.vocab.words, "counts": found.vocab.counts})
+    files.write_json(folder / "vocab.json", {"words": indexed.vocab.words, "counts": indexed.vocab.counts})
     read = [
         {
             "labels": source.scheme,
@@ -47,17 +47,18 @@ def write_corpus(
             "rows": {split: len(codes) for split, codes in source.labels.items()},
             "dropped": {**unread, **unused},
         }
-        for source, unread, unused in zip(sources, dropped, found.dropped, strict=True)
+        for source, unread, unused in zip(sources, dropped, indexed.dropped, strict=True)
     ]
     if len(sources) == 1:
         facts = {**about["about"], **read[0]}
     else:
         facts = {**about["about"], "sources": [{**n, **r} for n, r in zip(named, read, strict=True)]}
-    write_about(folder, found.vocab, list(found.parts), {**about, "about": facts})
+    write_about(folder, indexed.vocab, list(indexed.parts), {**about, "about": facts})
 
 
 def _wanted(source: Source, limit: int | None, rng: np.random.Generator, run: int) -> dict[str, np.ndarray]:
-    """A mask (rows,) for each split: the rows with a class, about `limit` of them if there are more, in runs."""
+    """A mask (rows,) for each split: the rows with a class, or about `limit` of them if there are more, in runs of
+    neighbors."""
     wanted = {split: codes != DROPPED for split, codes in source.labels.items()}
     for split, rows in wanted.items():
         if limit is not None and (n := np.count_nonzero(rows)) > limit:
@@ -71,7 +72,7 @@ def _kept_texts(
     dropped: Sequence[dict[str, int]],
     progress: Progress | None,
 ) -> Iterator[tuple[Place, pl.Series]]:
-    """Chunks ((source, split, labels), texts) of the wanted rows that have a text; counts what is dropped."""
+    """Chunks ((source, split, labels), texts) of the wanted rows that have a text; counts the dropped rows."""
     total, before = sum(len(rows) for masks in wanted for rows in masks.values()), 0
     for number, source in enumerate(sources):
         done = dict.fromkeys(wanted[number], 0)
@@ -81,10 +82,10 @@ def _kept_texts(
             kept, labels = wanted[number][split][rows], source.labels[split][rows]
             if len(kept) < len(texts):
                 break
-            there = texts.is_not_null().to_numpy()
+            has_text = texts.is_not_null().to_numpy()
             dropped[number]["no class"] += int(np.count_nonzero(labels == DROPPED))
-            dropped[number]["no text"] += int(np.count_nonzero(kept & ~there))
-            texts, labels = texts.filter(pl.Series(kept & there)), labels[kept & there]
+            dropped[number]["no text"] += int(np.count_nonzero(kept & ~has_text))
+            texts, labels = texts.filter(pl.Series(kept & has_text)), labels[kept & has_text]
             for chunk in byte_chunks(texts):
                 yield (number, split, labels[chunk]), texts[chunk]
             if progress is not None:
