@@ -20,9 +20,12 @@ from torch import Tensor
 from rnnlens.analysis.claims import Claim, counted
 from rnnlens.analysis.locate import Location
 from rnnlens.analysis.paper_claims import analysis_claims
+from rnnlens.analysis.people import packaged
 from rnnlens.analysis.perturb import Experiments
+from rnnlens.analysis.scores import Correlation, correlate
 from rnnlens.analysis.space import state_space
 from rnnlens.analysis.storage import save_files
+from rnnlens.analysis.verdict import Sentence, example_readings, verdict
 from rnnlens.common.display import Facts, Shown, percents, table_html
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
@@ -170,6 +173,19 @@ class Analysis(Shown):
         known = {} if self.run is None else self.run.results
         return merge_results({name: known[name] for name in ("accuracy", *EDGES) if name in known}, self.to_dict())
 
+    @cached_property
+    def people(self) -> Correlation | None:
+        """Agreement of the strengths with people's, over words with at least 20 judged phrases; None where the network
+        knows too few of these words."""
+        strengths = dict(zip(self.modifiers.words, self.modifiers.strength.tolist(), strict=True))
+        score = correlate(strengths, packaged())
+        return None if score.r is None else score
+
+    @property
+    def verdict(self) -> list[Sentence]:
+        """What the network does with context, in plain sentences."""
+        return verdict(self.results)
+
     @property
     def claims(self) -> list[Claim]:
         """The paper's claims, checked on this network."""
@@ -209,9 +225,12 @@ class Analysis(Shown):
             },
             "timescales": self.timescales.to_dict(),
             "bilinear": {**self.bilinear.to_dict(), "by_strength": self.bilinear_by_strength.to_dict()},
+            "phrases": example_readings(network, modifiers.to_dict()["words"], probes.to_dict()),
             "beginning": self.beginning.to_dict(),
             "ending": self.ending.to_dict(),
         }
+        if self.people is not None:
+            content["people"] = self.people.to_dict()
         if self.experiments is not None:
             content["analysis"]["sampled"] = self.experiments.sampled
             content = merge_results(content, self.experiments.to_dict())
@@ -283,7 +302,7 @@ class Analysis(Shown):
         shown, of = counted(self.claims)
         return [
             ("network", repr(self.network)),
-            ("warnings", self.warnings or "none"),
+            ("verdict", " ".join(sentence.text for sentence in self.verdict)),
             ("line attractor", f"a curve explains {percents([self.line.explained])} of the slow points' variance"),
             ("modifiers", f"{len(self.modifiers.selected):,} of {len(self.modifiers):,} words"),
             ("negators and diminishers", self.modifiers.strongest(12, ("negator", "diminisher"))),

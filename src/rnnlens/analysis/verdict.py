@@ -1,0 +1,108 @@
+"""The verdict: what a network does with context, in a few plain sentences made from its results.
+
+Every number comes from results.json, with its error; what is not clear is said to be so. The wording is in
+verdict.jinja.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rnnlens.analysis.mechanism import Measured
+from rnnlens.context.known import INTENSIFIERS, NEGATORS
+from rnnlens.networks import Network
+
+TEMPLATE = Path(__file__).with_name("verdict.jinja")
+VALENCE = (("good", "bad"), ("great", "terrible"), ("awesome", "awful"))  # pairs to read examples with
+
+Results = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the verdict, and the section of the page that has its evidence."""
+
+    text: str
+    section: str
+
+
+def verdict(results: Results) -> list[Sentence]:
+    """What the results say about a network's use of context. Words stand between asterisks, as in *not*."""
+    say, sentences = _template(), []
+
+    def add(text: str, section: str) -> None:
+        if text := " ".join(text.split()).replace(" ,", ",").replace(" .", ".").replace(" :", ":").replace(" ;", ";"):
+            sentences.append(Sentence(text, section))
+
+    modifiers = results["modifiers"]
+    negator = chosen(modifiers["words"], ("negator", "diminisher"), NEGATORS)
+    intensifier = chosen(modifiers["words"], ("intensifier",), INTENSIFIERS)
+    if negator is None and intensifier is None:
+        add(say.nothing(modifiers["unclear"]), "modifiers")
+    if negator is not None:
+        add(say.negator(negator, _readings(results, negator.word)), "modifiers")
+    if intensifier is not None:
+        add(say.intensifier(intensifier), "modifiers")
+    if negator is not None or intensifier is not None:
+        add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
+    add(say.perturbed(_perturbed(results)), "perturbation")
+    add(say.people(results.get("people")), "modifiers")
+    for warning in results.get("warnings", ()):
+        add(say.warning(warning), "line")
+    return sentences
+
+
+def chosen(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], known: Sequence[str]) -> Measured | None:
+    """The word to describe: the first well-known one of these kinds, or else the most certain; None without any."""
+    of_kind = {row["word"]: row for row in rows if row["kind"] in kinds}
+    row = next((of_kind[word] for word in known if word in of_kind), next(iter(of_kind.values()), None))
+    if row is None:
+        return None
+    return Measured(row["word"], row["strength"], row["error"], row["tau"], row["valence"])
+
+
+def example_readings(network: Network, rows: Sequence[Mapping[str, Any]], probes: Results) -> dict[str, float]:
+    """Logits of a positive and a negative word, alone and after the negator that the verdict describes: "good", "not
+    good", "bad", "not bad". Well-known valence words are used where the network knows them, else its probe words."""
+    negator, vocab = chosen(rows, ("negator", "diminisher"), NEGATORS), network.vocab
+    assert vocab is not None
+    strongest = (probes["positive"][0], probes["negative"][0])
+    pair = next((pair for pair in VALENCE if all(word in vocab for word in pair)), strongest)
+    texts = [words for word in pair for words in ([word], *([[negator.word, word]] if negator else []))]
+    return {" ".join(words): network.read_words(words)[-1][1] for words in texts}
+
+
+def _readings(results: Results, negator: str) -> list[tuple[str, float]]:
+    """The example phrases with the negator, each with its logit."""
+    stored = results.get("phrases", {})
+    return [(text, logit) for text, logit in stored.items() if text.startswith(f"{negator} ")]
+
+
+def _perturbed(results: Results) -> dict[str, Any] | None:
+    """Accuracies with words shuffled, without the subspace (rank 3), and without random directions; None if they were
+    not measured."""
+    accuracy = results.get("accuracy", {})
+    split = next((name for name in ("test", "validation") if f"{name}_shuffled" in accuracy), None)
+    if split is None:
+        return None
+    removed = accuracy[f"{split}_subspace_removed"]
+    rank = "3" if "3" in removed else max(removed, default=None)
+    draws = [] if rank is None else sorted(one["difference"] for one in accuracy[f"{split}_random_removed"][rank])
+    return {
+        "shuffled": accuracy[f"{split}_shuffled"],
+        "removed": None if rank is None else removed[rank],
+        "rank": rank,
+        "random": draws[len(draws) // 2] if draws else None,
+    }
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    source = TEMPLATE.read_text(encoding="utf-8")
+    return Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).from_string(source).module
