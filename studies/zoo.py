@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined
 
 import rnnlens
 from rnnlens.analysis.paper_claims import analysis_claims
+from rnnlens.analysis.verdict import verdict
 from rnnlens.common.files import write_json, write_tensors
 from rnnlens.common.provenance import KEY, RUN_SCHEMA
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
@@ -90,6 +91,7 @@ def card(run: rnnlens.Run, asked: argparse.Namespace) -> str:
         misread=[text for text in SENTENCES[-2:] if readings[text] < 0],
         blank=run.results["blank_input"],
         claims=analysis_claims(run.results),
+        verdict=verdict(run.results),
         readings=readings,
         reason=reason,
         arch=run.network.arch,
