@@ -199,7 +199,7 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("a.txt", b"hello", "unknown suffix", ".csv"),
         bad("a.tar.gz", b"hello", "not a whole tar"),
         bad("a.tar", gzip.compress(b"hello")[:20], "not a whole tar"),
-        bad("nowhere.csv", None, "no file or folder"),
+        bad("nowhere.csv", None, "there is no file or folder"),
     ],
 )  # fmt: skip
 def test_bad_files_are_refused_in_one_line_that_names_them(
