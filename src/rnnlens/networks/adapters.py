@@ -258,7 +258,7 @@ def _network(
 def _matrix(embedding: Embedding) -> Tensor:
     """(W, D), as an `nn.Embedding` returns it: the row of padding_idx as it is, rows longer than max_norm shortened."""
     E: Any = embedding
-    if plain(embedding, (nn.Embedding,), "pass the matrix (W, D) that it gives out"):
+    if plain(embedding, (nn.Embedding,), "pass the matrix (W, D) that it returns"):
         E = evaluated(embedding).weight  # type: ignore[arg-type]
     if not isinstance(E, Tensor | np.ndarray) or E.ndim != 2:
         raise RnnlensError(f"embedding is {quoted(type(embedding).__name__)}: expected nn.Embedding or a (W, D) tensor")

@@ -109,7 +109,7 @@ def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int
             )
 
 
-def modules_in(step: Any, depth: int = 4) -> list[nn.Module]:
+def modules_in(step: Any) -> list[nn.Module]:
     """The modules that a function uses: from its closure, defaults, globals, object, or the arguments of a partial."""
     modules: dict[int, nn.Module] = {}
     seen: set[int] = set()
@@ -124,7 +124,7 @@ def modules_in(step: Any, depth: int = 4) -> list[nn.Module]:
         for part in _parts(thing):
             visit(part, depth - 1)
 
-    visit(step, depth)
+    visit(step, depth=4)
     return list(modules.values())
 
 

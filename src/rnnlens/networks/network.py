@@ -126,7 +126,7 @@ class Network(ReadsTexts, nn.Module):
             e = F.embedding(ids.masked_fill(pad, 0), self.E)
         except IndexError as error:  # (on a GPU torch stops the process; checking first would make every call wait)
             raise RnnlensError(
-                f"word ids reach from {ids.min()} to {ids.max()}: expected 0 … {len(self.E) - 1}, "
+                f"word ids range from {ids.min()} to {ids.max()}: expected 0 … {len(self.E) - 1}, "
                 f"or {PAD} for a blank input"
             ) from error
         return e.masked_fill(pad.unsqueeze(-1), 0)
@@ -177,7 +177,7 @@ class Network(ReadsTexts, nn.Module):
             if lengths.device != logits.device or not len(lengths):
                 raise
             raise RnnlensError(
-                f"lengths reach from {lengths.min()} to {lengths.max()}: expected 0 … {T}, the number of words"
+                f"lengths range from {lengths.min()} to {lengths.max()}: expected 0 … {T}, the number of words"
             ) from error
 
     def _sequences(self, ids: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from rnnlens.networks.scan import no_autocast, repeat, step_by_step, wants_gradi
 
 
 class Projected(nn.Module):
-    """h' = P F(h, e), with P h = h − V (Vᵀh − at): the coordinates along the orthonormal rows of V stay at `at`.
+    """h' = P F(h, e), with P h = h − Vᵀ(V h − at): the coordinates along the orthonormal rows of V stay at `at`.
 
     V (R, N), at (R,). Wraps any cell, which is not changed.
     """
@@ -69,7 +69,9 @@ def projected(network: Network, V: Tensor, at: Tensor) -> Network:
     """A new network with the same weights whose state, from the start on, has the coordinates `at` (R,) along the
     orthonormal rows of V (R, N)."""
     if V.ndim != 2 or V.shape[1] != network.size or not len(V):
-        raise RnnlensError(f"a subspace of shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
+        raise RnnlensError(
+            f"the subspace has shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1"
+        )
     gram = V.double() @ V.double().t()
     if (gram - torch.eye(len(V), dtype=gram.dtype, device=gram.device)).abs().max() > 1e-4:
         raise RnnlensError("the rows of the subspace are not orthonormal: pass them through torch.linalg.qr first")

@@ -42,7 +42,7 @@ class ReadsTexts:
     def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Reading | list[Reading]:
         """The words of a text, each with the logit after it: `network.read("not bad at all")`.
 
-        A list or tuple of texts gives a list of readings, one for each text. Words that are split already are passed as
+        A list or tuple of texts gives a list of readings, one for each text. Words that are already split are passed as
         `network.read(words=["not", "bad"])` and taken as they are. `<pad>` is a blank input. A warning is given
         if the network does not know most of the words."""
         vocab = self._words_known("read")
@@ -152,7 +152,7 @@ class ReadsTexts:
         )
 
 
-_SPLIT = "; for words that are split already use read(words=[…]), for ids network.logits"
+_SPLIT = "; for words that are already split use read(words=[…]), for ids network.logits"
 
 
 def is_text(given: object) -> TypeGuard[str | Sequence[str]]:
@@ -161,7 +161,7 @@ def is_text(given: object) -> TypeGuard[str | Sequence[str]]:
 
 
 def _split_words(words: Any) -> list[str]:
-    """Words that are split already, checked."""
+    """Words that are already split, checked."""
     if not isinstance(words, Iterable) or isinstance(words, str | bytes | Set | Mapping | Tensor):
         raise RnnlensError(
             f"words are of type {type(words).__name__}: expected a list of words; for text use read(text)"

@@ -75,7 +75,7 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
     metadata = yaml.safe_dump(_metadata(run, name, license, dataset), sort_keys=False, allow_unicode=True, width=1000)
     network, corpus = run.about["network"], run.about["corpus"]
     facts = {
-        "network": f"{network['arch']}, {network['hidden']} units, words of {network['embedding']} dimensions",
+        "network": f"{network['arch']}, {network['hidden']} units, embeddings of {network['embedding']} dimensions",
         "words": f"{len(run.vocab):,}",
         "corpus": f"{plain(_named(corpus))}, fingerprint {plain(corpus['fingerprint'])}",
         **({"started from": plain(str(run.about["start"]["name"]))} if "start" in run.about else {}),
@@ -147,7 +147,7 @@ def _accuracies(run: Run) -> dict[str, float]:
     return {part: accuracy[part] for part in ("validation", "test") if isinstance(accuracy.get(part), float)}
 
 
-def _context(run: Run, most: int = 10) -> dict[str, str]:
+def _context(run: Run) -> dict[str, str]:
     """Facts from the analysis, if the run has been analyzed."""
     results = run.results
     if "subspace" not in results:
@@ -155,7 +155,7 @@ def _context(run: Run, most: int = 10) -> dict[str, str]:
 
     def strongest(*kinds: str) -> str:
         words = [word["word"] for word in results["modifiers"]["words"] if word["kind"] in kinds]
-        return ", ".join(map(plain, words[:most])) or "none"
+        return ", ".join(map(plain, words[:10])) or "none"
 
     with parsing(run.path / "results.json", "result of rnnlens"):
         shares = percents(results["subspace"]["explained_variance"][:3])
