@@ -373,11 +373,14 @@ def test_what_is_read_is_checked() -> None:
         torch.testing.assert_close(network(IDS.to(dtype)), ids)
     for call, part in (
         (lambda: network.states(IDS.bool()), "got torch.bool"),
-        (lambda: network.states(torch.full((1, 2), 255, dtype=torch.uint8)), "reach from 255 to 255: expected 0 … 3"),
+        (
+            lambda: network.states(torch.full((1, 2), 255, dtype=torch.uint8)),
+            "word ids range from 255 to 255: expected 0 … 3",
+        ),
         (lambda: network.states(IDS.numpy()), "ids is 'ndarray': expected a tensor"),
         (lambda: network.states(IDS.tolist()), "ids is 'list': expected a tensor"),
-        (lambda: network(IDS, torch.tensor([2, 5])), "lengths reach from 2 to 5: expected 0 … 4"),
-        (lambda: network(IDS, torch.tensor([-1, 2])), "lengths reach from -1 to 2"),
+        (lambda: network(IDS, torch.tensor([2, 5])), "lengths range from 2 to 5: expected 0 … 4"),
+        (lambda: network(IDS, torch.tensor([-1, 2])), "lengths range from -1 to 2"),
         (lambda: network(IDS, torch.tensor([2])), "shape (1,): expected whole numbers, (2,)"),
         (lambda: network(IDS, [1, 2]), "lengths is 'list'"),
         (lambda: network.states(IDS, torch.zeros(3)), "h0 has shape (3,): expected (4,)"),

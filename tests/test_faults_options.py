@@ -359,7 +359,7 @@ def test_a_missing_path_is_a_missing_path_and_no_request(name: str, asked: list[
     for read in (open_source, load_corpus, lambda source: prepare(source, "out")):
         with pytest.raises(RnnlensError) as told:
             read(name)
-        assert f"no file or folder {name!r} here; a data set of the hub is written hf:owner/name" in str(told.value)
+        assert f"there is no file or folder {name!r}; a data set of the hub is written hf:owner/name" in str(told.value)
     assert asked == [] and not list(tmp_path.iterdir())
 
 
@@ -379,13 +379,13 @@ def test_no_command_asks_the_hub_for_a_mistyped_path(
 ) -> None:
     (tmp_path / "words.txt").write_text("not very")
     code, message = said(capsys, *line.format("corpora/mine").split())
-    assert code == 1 and "no file or folder 'corpora/mine' here" in message and asked == []
+    assert code == 1 and "there is no file or folder 'corpora/mine'; a data set" in message and asked == []
 
 
 def test_a_corpus_that_an_earlier_version_took_from_the_hub_is_no_answer_for_a_mistyped_path(asked: list[str]) -> None:
     load_corpus("hf:corpora/mine")
     assert len(asked) > 0
-    with pytest.raises(RnnlensError, match="no file or folder 'corpora/mine' here"):
+    with pytest.raises(RnnlensError, match="there is no file or folder 'corpora/mine'; a data set"):
         load_corpus("corpora/mine")
 
 

@@ -536,8 +536,8 @@ def test_a_corpus_from_ones_own_ids():
     assert corpus.fingerprint == Corpus.from_ids(corpus.vocab, (documents, labels), test=([[1]], [0])).fingerprint
     assert corpus.fingerprint != Corpus.from_ids(corpus.vocab, (documents, [1, 1, 1]), test=([[1]], [0])).fingerprint
     for wrong, told in [
-        (([[4]], [0]), "ids reach from 4"),
-        (([[-1]], [0]), "ids reach from -1"),
+        (([[4]], [0]), "ids range from 4"),
+        (([[-1]], [0]), "ids range from -1"),
         (([[1]], [0, 1]), "1 documents and 2 labels"),
         (([[1]], [2]), "labels hold"),
     ]:

@@ -197,9 +197,9 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "y" "label": 0}\n', "cannot read"),
         bad("a.parquet", b"no parquet at all, not even close", "cannot read"),
         bad("a.txt", b"hello", "unknown suffix", ".csv"),
-        bad("a.tar.gz", b"hello", "not a whole tar"),
-        bad("a.tar", gzip.compress(b"hello")[:20], "not a whole tar"),
-        bad("nowhere.csv", None, "no file or folder"),
+        bad("a.tar.gz", b"hello", "not a complete tar"),
+        bad("a.tar", gzip.compress(b"hello")[:20], "not a complete tar"),
+        bad("nowhere.csv", None, "there is no file or folder"),
     ],
 )  # fmt: skip
 def test_bad_files_are_refused_in_one_line_that_names_them(

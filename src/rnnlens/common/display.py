@@ -58,8 +58,9 @@ def signed(value: float, digits: int = 2) -> str:
     return text if float(text) == 0 else f"{'−' if value < 0 else '+'}{text}"
 
 
-def sticks_svg(groups: Sequence[tuple[str, Sequence[float]]], width: int = 420, height: int = 90) -> str:
+def sticks_svg(groups: Sequence[tuple[str, Sequence[float]]]) -> str:
     """Groups of numbers as bars from one zero line, the groups side by side, each with its name below."""
+    width, height = 420, 90
     numbers = [value for _, values in groups for value in values]
     largest = max((abs(value) for value in numbers), default=0.0) or 1.0
     step, middle = (width - 20 * len(groups)) / max(1, len(numbers)), (height - 16) / 2
@@ -78,8 +79,9 @@ def sticks_svg(groups: Sequence[tuple[str, Sequence[float]]], width: int = 420, 
     return _svg(parts, width, height, ", ".join(name for name, _ in groups))
 
 
-def lines_svg(series: Sequence[tuple[str, Sequence[float]]], width: int = 420, height: int = 130) -> str:
+def lines_svg(series: Sequence[tuple[str, Sequence[float]]]) -> str:
     """Series over the same steps as lines of different color and dash, each with its name at its right end."""
+    width, height = 420, 130
     numbers = [value for _, values in series for value in values] or [0.0]
     low, high = min(0.0, *numbers), max(0.0, *numbers)
     span, steps = (high - low) or 1.0, max((len(values) for _, values in series), default=2) - 1 or 1
@@ -97,12 +99,12 @@ def lines_svg(series: Sequence[tuple[str, Sequence[float]]], width: int = 420, h
     return _svg(parts, width, height, ", ".join(name for name, _ in series))
 
 
-def _spread(heights: Sequence[float], gap: float = 13.0) -> list[float]:
+def _spread(heights: Sequence[float]) -> list[float]:
     """Heights of labels, in the same order, moved down where two would overlap."""
     order = sorted(range(len(heights)), key=lambda i: heights[i])
     spread = list(heights)
     for above, below in pairwise(order):
-        spread[below] = max(spread[below], spread[above] + gap)
+        spread[below] = max(spread[below], spread[above] + 13.0)
     return spread
 
 

@@ -208,7 +208,7 @@ def read_marked_json(path: Path | str) -> tuple[dict[str, Any], str]:
         content = json.loads(_read(path).decode("utf-8"))
         if not isinstance(content, dict) or "fingerprint" not in content:
             raise RnnlensError(
-                f"{quoted(str(path))} carries no fingerprint: expected a file written by rnnlens; {_RESTORE}"
+                f"{quoted(str(path))} has no fingerprint: expected a file written by rnnlens; {_RESTORE}"
             )
         mark = content.pop("fingerprint")
         if mark != fingerprint(content):
@@ -216,11 +216,11 @@ def read_marked_json(path: Path | str) -> tuple[dict[str, Any], str]:
                 f"{quoted(str(path))} is damaged: its content does not match its fingerprint; {_RESTORE}"
             )
     except (ValueError, RecursionError) as error:
-        raise RnnlensError(f"{quoted(str(path))} is damaged: it is not whole JSON; {_RESTORE}") from error
+        raise RnnlensError(f"{quoted(str(path))} is damaged: it is not complete JSON; {_RESTORE}") from error
     return content, mark
 
 
-_RESTORE = "restore it or write it anew"
+_RESTORE = "restore it or write it again"
 
 
 @contextmanager
@@ -232,7 +232,7 @@ def parsing(path: Path | str, what: str) -> Iterator[None]:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         no_key = isinstance(error, KeyError) and error.args
         why = f"it lacks {quoted(error.args[0])}" if no_key else (str(error).splitlines() or [type(error).__name__])[0]
-        raise RnnlensError(f"{quoted(str(path))} is no {what}: {why[:160]}; {_RESTORE}") from error
+        raise RnnlensError(f"{quoted(str(path))} is not a valid {what}: {why[:160]}; {_RESTORE}") from error
 
 
 def fingerprint(content: Mapping[str, Any], allow_nan: bool = False) -> str:
@@ -285,16 +285,16 @@ def read_marked_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[s
         intact = mark == _tensor_fingerprint(arrays, note)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise RnnlensError(
-            f"{quoted(str(path))} is damaged: it is not a whole safetensors file of rnnlens; {_RESTORE}"
+            f"{quoted(str(path))} is damaged: it is not a complete safetensors file of rnnlens; {_RESTORE}"
         ) from error
     if not intact:
         raise RnnlensError(f"{quoted(str(path))} is damaged: its tensors do not match their fingerprint; {_RESTORE}")
     return arrays, about, mark
 
 
-def tensors_fingerprint(tensors: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> str:
-    """The fingerprint that `write_tensors` would return."""
-    return _tensor_fingerprint(_arrays(tensors), _note(about))
+def tensors_fingerprint(tensors: Mapping[str, Any]) -> str:
+    """The fingerprint that `write_tensors` would return for tensors without data about them."""
+    return _tensor_fingerprint(_arrays(tensors), _note(None))
 
 
 def _arrays(tensors: Mapping[str, Any]) -> dict[str, np.ndarray]:

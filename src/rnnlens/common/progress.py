@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rnnlens.common.terminal import console, printable
 
@@ -16,7 +16,7 @@ def progress_bar(title: str, total: float, shown: bool = True, done: float = 0) 
     """`with progress_bar("training", 100) as advance: advance(1, "loss 0.31")`: a bar with a note and the time left."""
     bar = None
     if shown and sys.stderr.isatty():
-        try:
+        with suppress(ImportError):
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
             bar = Progress(
@@ -28,10 +28,7 @@ def progress_bar(title: str, total: float, shown: bool = True, done: float = 0) 
                 TextColumn("left"),
                 TimeRemainingColumn(),
                 console=console(error=True),
-                transient=False,
             )
-        except ImportError:
-            bar = None
     if bar is None:
         yield lambda step=1, note="": None
         return

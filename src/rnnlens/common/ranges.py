@@ -151,7 +151,7 @@ def check_options(of: str, options: Mapping[str, Any] | None = None, /, **more: 
 
 
 def _expected(allowed: Range, value: object) -> str:
-    """The range in words, with the usual upper limit where the value is beyond it."""
+    """The range in words, with the upper limit of counts if the value is above it."""
     over = allowed.high == LARGEST and isinstance(value, Integral) and int(value) > LARGEST
     return f"a whole number, at most {LARGEST:,}" if over else allowed.what
 

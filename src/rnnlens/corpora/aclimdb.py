@@ -102,7 +102,7 @@ def _tar_errors(path: Path) -> Iterator[None]:
             raise OSError("it is not an ordinary file")
         yield
     except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError, LookupError, OverflowError) as error:
-        raise RnnlensError(f"cannot read {quoted(str(path), 200)}: it is not a whole tar file ({error})") from error
+        raise RnnlensError(f"cannot read {quoted(str(path), 200)}: it is not a complete tar file ({error})") from error
 
 
 def _check_length(size: int, name: str) -> None:

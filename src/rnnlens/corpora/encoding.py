@@ -113,12 +113,12 @@ def text_series(texts: Sequence[str]) -> pl.Series:
     return column
 
 
-def byte_chunks(texts: pl.Series, limit: int = CHUNK_BYTES) -> Iterator[slice]:
-    """Runs of rows with about `limit` bytes of text each, at least one row per run."""
+def byte_chunks(texts: pl.Series) -> Iterator[slice]:
+    """Runs of rows with about CHUNK_BYTES of text each, at least one row per run."""
     ends = np.cumsum(texts.str.len_bytes().fill_null(0).to_numpy().astype(np.int64))
     start = 0
     while start < len(ends):
         before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + CHUNK_BYTES, side="right")))
         yield slice(start, stop)
         start = stop

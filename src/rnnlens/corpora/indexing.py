@@ -96,7 +96,7 @@ def drop_overlaps(parts: dict[str, list[tuple[int, Spool, np.ndarray]]], dropped
 
 
 def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Documents end to end, each cut to its last `most` words."""
+    """Codes and lengths of documents, each cut to its last `most` words."""
     if most is None or lengths.max(initial=0) <= most:
         return codes, lengths
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # words from here to the document's end

@@ -9,7 +9,7 @@ from typing import Any
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_options, shown
 
-Progress = Callable[[int, int], None]  # called with the rows read so far and the rows in all
+Progress = Callable[[int, int], None]  # called with the rows read so far and the total
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class Documents(Protocol):
         ...
 
     def batch(self, indices: np.ndarray, max_words: int | None = None, /) -> tuple[np.ndarray, np.ndarray]:
-        """Some documents side by side: ids (B, T) int64 with PAD on the right, and lengths (B,). Of longer documents,
+        """A batch of documents: ids (B, T) int64 with PAD on the right, and lengths (B,). Of longer documents,
         the last `max_words` words."""
         ...
 

@@ -71,7 +71,7 @@ def read_split(path: Path, part: str, n_words: int, n_sources: int = 0) -> Split
         try:  # mapped, so that a header with a false size takes no memory
             array = np.load(file, mmap_mode="r", allow_pickle=False)
         except Exception as error:  # NumPy parses headers as Python and raises many kinds of errors
-            raise _damaged(file, "it is not a whole .npy file") from error
+            raise _damaged(file, "it is not a complete .npy file") from error
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise _damaged(file, f"it holds {array.dtype} of shape {array.shape}, expected a row of whole numbers")
         arrays[name] = array if name == "ids" else np.array(array)

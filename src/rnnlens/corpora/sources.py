@@ -205,7 +205,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | No
             if read != len(labels[split]):  # if a damaged file makes polars panic, its batches end without an error
                 raise RnnlensError(
                     f"cannot read {table.where}: it has {len(labels[split]):,} labels, but only {read:,} of its texts "
-                    "could be read; is the file whole?"
+                    "could be read; is the file complete?"
                 )
 
     return Source(name, labels, texts, scheme.name, {"text": text, "label": label}, class_names(scheme.codes))

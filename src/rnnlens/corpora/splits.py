@@ -53,7 +53,7 @@ class Split:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Documents side by side: ids (B, T) int64 with PAD on the right, lengths (B,) int64.
 
-        Longer ones are cut to their `keep` `max_words` words. T is the longest length, at least 1.
+        Longer ones are cut to their last or first (`keep`) `max_words` words. T is the longest length, at least 1.
         """
         starts, lengths = self._spans(np.asarray(indices, dtype=np.int64))
         if max_words is not None:
@@ -116,7 +116,7 @@ def split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:
     ids = np.concatenate([np.zeros(0, np.int64), *rows])
     if len(ids) and not 0 <= ids.min() <= ids.max() < n_words:
         raise RnnlensError(
-            f"ids reach from {ids.min()} to {ids.max()}: expected 0 … {n_words - 1}, the ids of the words"
+            f"ids range from {ids.min()} to {ids.max()}: expected 0 … {n_words - 1}, the ids of the words"
         )
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
     return Split(ids.astype(np.uint16 if n_words <= 1 << 16 else np.uint32), offsets, classes.astype(np.uint8))

@@ -234,7 +234,7 @@ def _message(table: Table, reason: str) -> str:
         return f"{table.where} is ragged: {problem}; put quotes around texts that hold a separator"
     if reason.startswith(("could not parse", "CSV malformed")):
         return f"{table.where} is not a complete csv file, perhaps a quote in it is never closed: close or double it"
-    return f"cannot read {table.where}: {reason[:200]}; is the file whole?"
+    return f"cannot read {table.where}: {reason[:200]}; is the file complete?"
 
 
 def _bad_byte(file: Path) -> tuple[int, int, int] | None:

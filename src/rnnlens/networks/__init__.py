@@ -1,4 +1,4 @@
-"""Networks: cells (one equation each), `Network`, and adapters for the user's own torch modules."""
+"""Networks: cells (one equation each), `Network`, and adapters for a user's own torch modules."""
 
 from rnnlens.networks.adapters import adapt, from_torch
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla

@@ -1,6 +1,6 @@
 """Bring your own network: `torch.nn` modules and any step function become a `Network`.
 
-Modules are copied, never shared: nothing rnnlens does (double precision, perturbation, training) reaches the original.
+Modules are copied: nothing that rnnlens does (double precision, perturbation, training) changes the original.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
-from rnnlens.networks.given import check_step, evaluated, module_of, own, plain
+from rnnlens.networks.given import check_step, evaluated, module_of, own_copy, plain
 from rnnlens.networks.network import Network
 from rnnlens.networks.scan import step_by_step
 
@@ -44,8 +44,8 @@ def from_torch(
     readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; k classes through `target`, one output
     of a regression through `output` (see `adapt`); or (w, b).
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
-    batch_first: networks here read inputs (B, T, D). A module with batch_first=False reads (T, B, D): without words,
-    batch_first=True says that you know, and pass x.transpose(0, 1).
+    batch_first: a `Network` reads inputs (B, T, D). For a module without words that reads (T, B, D), pass
+    batch_first=True here, and x.transpose(0, 1) to the network.
     Several layers become one flat state, the first layer first. All parts take the RNN's dtype and device. Dropout
     between layers is left out, as in eval mode. Subclasses with another forward and modules with hooks are refused.
     """
@@ -75,11 +75,11 @@ def adapt(
     """A `Network` from any step(h, e) → h on states (B, N) and embedded inputs (B, D).
 
     A module, or a method of one, is copied, and the copy is in eval mode; a plain function is used as it is, with
-    whatever tensors it holds on to. A step with dropout, noise or batch statistics is refused.
+    the tensors that it refers to. A step with dropout, noise or batch statistics is refused.
     The other parts take the dtype and device of initial_state.
     inputs: D, needed only without an embedding. target: of a k-class readout, the class whose evidence is read, w_k
-    minus the mean of the others; or a pair (a, b), read as w_a − w_b. output: the one output that is read as it is, of
-    a readout with several that are no classes.
+    minus the mean of the others; or a pair (a, b), read as w_a − w_b. output: of a readout with several outputs that
+    are not classes, the one that is read as it is.
     """
     h0 = _tensor(initial_state, "initial_state").clone()
     if h0.ndim != 1 or not h0.is_floating_point():
@@ -89,14 +89,14 @@ def adapt(
     inputs = inputs if E is None else E.shape[1]
     if inputs is None:
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
-    step = own(step)
+    step = own_copy(step)
     check_step(step, h0, inputs, E)
     read = _readout(readout, target, output, vocab is not None)
     return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted")
 
 
 class Stack(nn.Module):
-    """Several layers as one cell; the flat state is theirs one after another, the readout sees the last."""
+    """Several layers as one cell; its flat state joins theirs in order, and the readout reads the last layer."""
 
     def __init__(self, layers: list[Cell]):
         super().__init__()
@@ -131,12 +131,12 @@ class Adapted(nn.Module):
 
     def __init__(self, step: Callable[[Tensor, Tensor], Tensor], size: int, inputs: int):
         super().__init__()
-        self.function = step  # a module is registered, its parameters with it; so is the module of a method
+        self.function = step  # torch registers a module with its parameters; also that of a method
         self.module = None if isinstance(step, nn.Module) else module_of(step)
         self.size, self.inputs, self.output = size, inputs, slice(0, size)
 
     def train(self, mode: bool = True) -> Self:
-        """The user's module stays in eval mode: its dropout and batch statistics are no part of the network."""
+        """The user's module stays in eval mode: its dropout and batch statistics are not part of the network."""
         super().train(mode)
         for module in self.children():
             module.eval()
@@ -179,7 +179,7 @@ def _layers(rnn: nn.Module) -> list[Cell]:
         names = [(f"_l{layer}", rnn.bias) for layer in range(rnn.num_layers)]
     else:
         names = [("", bool(rnn.bias))]
-    layers, generator = [], torch.Generator()  # the cells' own weights are thrown away: no draw from the user's chance
+    layers, generator = [], torch.Generator()  # for weights that are replaced: torch's random state stays as it is
     for suffix, bias in names:
         W, U = getattr(rnn, f"weight_ih{suffix}"), getattr(rnn, f"weight_hh{suffix}")
         _check_real(W, "the RNN")
@@ -198,9 +198,9 @@ def _layers(rnn: nn.Module) -> list[Cell]:
 
 
 def _check_layout(rnn: nn.Module, batch_first: bool | None, words: bool) -> None:
-    """Refuse inputs (T, B, D): nothing in their shape tells them from (B, T, D)."""
-    theirs = rnn.batch_first if isinstance(rnn, nn.RNNBase) else True
-    if batch_first is False or (batch_first is None and not words and not theirs):
+    """Refuse inputs (T, B, D): by their shape they cannot be told from (B, T, D)."""
+    reads_batch_first = rnn.batch_first if isinstance(rnn, nn.RNNBase) else True
+    if batch_first is False or (batch_first is None and not words and not reads_batch_first):
         raise RnnlensError(
             f"this {type(rnn).__name__} has batch_first=False and reads inputs (T, B, D), but rnnlens reads (B, T, D): "
             "pass batch_first=True to from_torch, and x.transpose(0, 1) to the network"
@@ -208,7 +208,7 @@ def _check_layout(rnn: nn.Module, batch_first: bool | None, words: bool) -> None
 
 
 def _flat_state(state: Any, layers: list[Cell]) -> Tensor:
-    """(N,) from what torch takes: h (L, 1, H) or with fewer leading ones, for the LSTM (h, c); or already flat."""
+    """(N,) from a state as torch takes it: h (L, 1, H), leading ones optional, for the LSTM (h, c); or already flat."""
     size = sum(layer.size for layer in layers)
     several = isinstance(state, tuple | list) and len(state) and all(np.ndim(part) for part in state)
     parts = [_tensor(part, "initial_state") for part in (state if several else (state,))]
@@ -246,9 +246,9 @@ def _network(
                 f"{cell.inputs} columns, as the network takes"
             )
     w, b, reads = readout
-    seen = len(range(cell.size)[cell.output])
-    if w.shape != (seen,):
-        raise RnnlensError(f"the readout takes {w.numel()} numbers: expected {seen}, the size of the network's output")
+    units = len(range(cell.size)[cell.output])
+    if w.shape != (units,):
+        raise RnnlensError(f"the readout takes {w.numel()} numbers: expected {units}, the size of the network's output")
     E = None if E is None else E.to(h0)
     network = Network.assemble(cell, E, w.to(h0), b.to(h0), h0, words, arch).to(h0.device)
     network.reads = reads
@@ -256,23 +256,23 @@ def _network(
 
 
 def _matrix(embedding: Embedding) -> Tensor:
-    """(W, D), as an `nn.Embedding` gives it out: the row of padding_idx as it is, rows longer than max_norm cut."""
+    """(W, D), as an `nn.Embedding` returns it: the row of padding_idx as it is, rows longer than max_norm shortened."""
     E: Any = embedding
-    if plain(embedding, (nn.Embedding,), "pass the matrix (W, D) that it gives out"):
+    if plain(embedding, (nn.Embedding,), "pass the matrix (W, D) that it returns"):
         E = evaluated(embedding).weight  # type: ignore[arg-type]
     if not isinstance(E, Tensor | np.ndarray) or E.ndim != 2:
         raise RnnlensError(f"embedding is {quoted(type(embedding).__name__)}: expected nn.Embedding or a (W, D) tensor")
     E = _tensor(E, "embedding").clone()
     _check_real(E, "embedding")
     if isinstance(embedding, nn.Embedding) and embedding.max_norm is not None:
-        every = torch.arange(len(E), device=E.device)
-        torch.embedding_renorm_(E, every, embedding.max_norm, embedding.norm_type)  # what the module does when called
+        rows = torch.arange(len(E), device=E.device)
+        torch.embedding_renorm_(E, rows, embedding.max_norm, embedding.norm_type)  # as the module does when called
     return E
 
 
 def _readout(readout: Readout, target: Target, output: int | None, words: bool) -> tuple[Tensor, Tensor, str]:
-    """w, b, and what they read: of one output itself, of several one (`output`) or a difference of classes (`target`).
-    Two outputs of a network with words are two classes unless said; that is announced."""
+    """w, b, and a description of what they read: the only output, the one chosen by `output`, or a difference of
+    classes (`target`). Two outputs of a network with words are read as two classes, with a warning."""
     w, b = _head(readout)
     k = len(w)
     if output is not None:
@@ -330,7 +330,7 @@ def _head(readout: Readout) -> tuple[Tensor, Tensor]:
 
 
 def _check_real(value: Tensor, name: str) -> None:
-    """Refuse complex numbers, and tensors without any (torch's meta device)."""
+    """Refuse complex numbers, and tensors without numbers (torch's meta device)."""
     if value.is_complex():
         raise RnnlensError(f"{name} is {value.dtype}: expected real numbers")
     if value.is_meta:

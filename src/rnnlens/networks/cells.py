@@ -1,8 +1,8 @@
 """The four architectures, one equation each: h' = φ(h, d, u).
 
-The input enters through the drive d = W e + b, the past through u = U h + c, and φ acts on every unit alone. Whatever
-else a cell can do follows from φ: `step` is φ; a scan computes all drives in one product and repeats φ; its backward
-pass, and the Jacobians in closed form, need only φ's elementwise `partials`.
+The input enters through the drive d = W e + b, the past through u = U h + c, and φ acts on each unit separately. All
+else follows from φ: `step` is φ; a scan computes all drives in one product and repeats φ; its backward pass, and the
+Jacobians in closed form, need only φ's elementwise `partials`.
 
 Shapes: B batch, T time, H units, N flat state, D embedding, G gates, S blocks of the state (1; for the LSTM 2: h, c).
 Weights have the layout of `torch.nn`, gates stacked in its order, so the fused kernels take them as they are.
@@ -25,11 +25,11 @@ Partials = tuple[Tensor, Tensor, Tensor]
 
 
 class Cell(nn.Module):
-    """Weights and the machinery that all cells share; a subclass is its equation."""
+    """Weights and methods that all cells share; a subclass adds its equation."""
 
     gates: ClassVar[int]
     blocks: ClassVar[int] = 1
-    cudnn: ClassVar[bool] = True  # whether cuDNN's kernel for this cell is as exact as float32 allows
+    cudnn: ClassVar[bool] = True  # whether cuDNN's kernel for this cell has full float32 precision
 
     def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None):
         super().__init__()
@@ -49,11 +49,11 @@ class Cell(nn.Module):
 
     @property
     def output(self) -> slice:
-        """The part of the flat state that readouts and further layers see."""
+        """The part of the flat state that readouts and further layers read."""
         return slice(0, self.hidden)
 
     def bounds(self) -> tuple[Tensor, Tensor]:
-        """The smallest box (N,), (N,) that holds every state the cell can stay in: −1 … 1, tanh's range."""
+        """The smallest box (N,), (N,) that contains every state the cell can stay in: −1 … 1, the range of tanh."""
         one = self.U.new_ones(self.size)
         return -one, one
 
@@ -62,11 +62,11 @@ class Cell(nn.Module):
         raise NotImplementedError
 
     def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
-        """φ's derivatives, unit by unit: ∂h'/∂h (..., S, S, H), ∂h'/∂d and ∂h'/∂u (..., S, G, H)."""
+        """The derivatives of φ, elementwise: ∂h'/∂h (..., S, S, H), ∂h'/∂d and ∂h'/∂u (..., S, G, H)."""
         raise NotImplementedError
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor | None:
-        """States (B, T, N) after each step by torch's own kernel, or None where torch has no such cell."""
+        """States (B, T, N) after each step by torch's own kernel, or None if torch has no such cell."""
         return None
 
     def drive(self, e: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ class Cell(nn.Module):
 
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         """F(h, e): the state after input e; h (..., N) and e (..., D) over any leading dimensions."""
-        return self.combine(h, self.drive(e).to(h.dtype), self.recur(h).to(h.dtype))  # autocast computes lower
+        return self.combine(h, self.drive(e).to(h.dtype), self.recur(h).to(h.dtype))  # autocast lowers the precision
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         """All states (B, T+1, N), h0 first, for inputs e (B, T, D) from h0 (B, N)."""
@@ -89,18 +89,18 @@ class Cell(nn.Module):
         return torch.cat([h0.unsqueeze(1), states], dim=1)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
-        """What readouts see after each step, (B, T, H)."""
+        """The outputs after each step, (B, T, H), which readouts read."""
         return self.sequence(e, h0)[:, 1:, self.output]
 
     def _kernel(self, kernel: Callable[..., Any], e: Tensor, state: Tensor | list[Tensor]) -> Tensor:
         """Outputs (B, T, H) of one of torch's fused kernels."""
-        # cuDNN in eval mode keeps nothing for a backward pass: users of other tools stumble over it. There is no
-        # dropout inside, so train and eval compute the same, and only whether gradients are wanted counts.
+        # In eval mode cuDNN keeps nothing for a backward pass. There is no dropout inside, so train and eval mode
+        # compute the same: train mode is used whenever gradients are enabled.
         keep, weights = torch.is_grad_enabled(), list[Tensor]([self.W, self.U, self.b, self.c])
         if not (e.is_cuda and torch.is_autocast_enabled("cuda")):
             with _cudnn(self.cudnn or (keep and self.U.requires_grad), e.is_cuda):
                 return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
-        # Left to itself, autocast runs cuDNN's kernels in float16 even where bfloat16 was asked for.
+        # By default autocast runs cuDNN's kernels in float16, even if bfloat16 was chosen.
         dtype = torch.get_autocast_dtype("cuda")
         e, weights = e.to(dtype), [weight.to(dtype) for weight in weights]
         state = [part.to(dtype) for part in state] if isinstance(state, list) else state.to(dtype)
@@ -115,12 +115,12 @@ class Vanilla(Cell):
     """h' = tanh(W e + b + U h + c), or ReLU in its place."""
 
     gates = 1
-    cudnn = False  # its tanh is off by 1e-5, fine to train by but not to measure by; torch's own kernel by 5e-7
+    cudnn = False  # its tanh is off by 1e-5, enough for training but not for measuring; torch's own kernel by 5e-7
 
     def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None, nonlinearity: str = "tanh"):
         super().__init__(hidden, inputs, generator)
         self.nonlinearity = nonlinearity
-        nn.init.orthogonal_(self.U, generator=generator)  # keeps a long memory alive at the start of training
+        nn.init.orthogonal_(self.U, generator=generator)  # keeps long memory at the start of training
 
     def bounds(self) -> tuple[Tensor, Tensor]:
         low, high = super().bounds()
@@ -148,7 +148,7 @@ class UGRNN(Cell):
     def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None):
         super().__init__(hidden, inputs, generator)
         with torch.no_grad():
-            self.b[hidden:] += 1  # gates begin open to the past
+            self.b[hidden:] += 1  # gates keep most of the state at first
 
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
         a_c, a_g = (d + u).chunk(2, -1)
@@ -195,11 +195,11 @@ class LSTM(Cell):
     def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None):
         super().__init__(hidden, inputs, generator)
         with torch.no_grad():
-            self.b[hidden : 2 * hidden] += 1  # forget gates begin open to the past
+            self.b[hidden : 2 * hidden] += 1  # forget gates keep most of the state at first
 
     def bounds(self) -> tuple[Tensor, Tensor]:
         low, high = super().bounds()
-        low[self.hidden :], high[self.hidden :] = -torch.inf, torch.inf  # nothing bounds the cell's c
+        low[self.hidden :], high[self.hidden :] = -torch.inf, torch.inf  # c is unbounded
         return low, high
 
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
@@ -220,8 +220,8 @@ class LSTM(Cell):
         return p_h, p_a, p_a
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
-        # The kernel keeps its cell states to itself, but all gates follow from the h it returns, in one product;
-        # what is left of the recurrence, c' = f∘c + i∘g, is elementwise.
+        # The kernel does not return its cell states, but all gates follow from the h that it returns, in one product;
+        # the rest of the recurrence, c' = f∘c + i∘g, is elementwise.
         h, c = h0.chunk(2, -1)
         hs = self.outputs(e, h0)
         a = self.drive(e) + self.recur(torch.cat([h.unsqueeze(1), hs[:, :-1]], 1))
@@ -245,13 +245,13 @@ class LSTM(Cell):
 
 @contextmanager
 def _cudnn(enabled: bool, is_cuda: bool) -> Iterator[None]:
-    """cuDNN, on a GPU, as a lens needs it."""
+    """Switch cuDNN on or off on a GPU, with full float32 precision."""
     if not is_cuda:
         yield
         return
-    # By default cuDNN rounds float32 to 10 bits of mantissa (TF32); a lens must not blur.
+    # By default cuDNN rounds float32 to 10 bits of mantissa (TF32), too few for measurements.
     with torch.backends.cudnn.flags(enabled=enabled, allow_tf32=False), warnings.catch_warnings():
-        # The four weights are separate tensors, which cuDNN copies together at each call: microseconds for a cell.
+        # The four weights are separate tensors, which cuDNN joins at each call: this takes microseconds.
         warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
         yield
 

@@ -12,6 +12,7 @@ from rnnlens.networks.network import Network
 
 
 def check_device(device: str | None) -> None:
+    """Refuse a device that is unknown or missing."""
     if device not in (None, "cpu", "cuda"):
         raise RnnlensError(f"device is {quoted(device)}: expected cpu or cuda (CUDA_VISIBLE_DEVICES picks which one)")
     if device == "cuda" and not torch.cuda.is_available():
@@ -20,8 +21,8 @@ def check_device(device: str | None) -> None:
 
 @contextmanager
 def threads_for(network: Network, threads: int | None) -> Iterator[None]:
-    """CPU threads: the number asked for, else one for small networks, whose products are too short to share: on a busy
-    machine two threads that wait for each other can take many times as long as one."""
+    """Set the number of CPU threads: `threads` or, if None, one for small networks. Their products are short, and on a
+    busy machine two threads that wait for each other can take many times as long as one."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads or (1 if network.size <= 128 else before))
     try:

@@ -1,4 +1,4 @@
-"""A trained network that knows more words: where training on other reviews begins."""
+"""Add words to a trained network, before training it on other reviews."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def extend(network: Network, vocab: Vocab, seed: int = 0) -> Network:
     """A copy of a network whose vocabulary is its own words, in their order, followed by the new words of `vocab`.
 
     Known words, `<unk>` among them, keep their embeddings exactly, so texts of known words are read as before. New
-    words begin small: in random directions, a tenth as long as the median known word. Train it on the corpus in its
+    words get random directions and a tenth of the median norm of the known ones. Train the copy on the corpus in its
     words: `train(network, corpus.with_vocab(network.vocab), …)`.
     """
     check_options("network", seed=seed)

@@ -24,7 +24,7 @@ def too_large(module: nn.Module) -> list[str]:
 
 
 def check_diverged(module: nn.Module, what: str, fix: str) -> None:
-    """Refuse a model whose weights are NaN or infinite. what: the subject of the line; fix: what to do."""
+    """Refuse a model whose weights are NaN or infinite. what: the subject of the message; fix: what to do."""
     names = not_finite(module)
     if names:
         raise Diverged(f"{what}: its weights {quoted(', '.join(names))} are not finite (NaN or infinite); {fix}")

@@ -1,6 +1,6 @@
 """Checks of a user's torch module or step function.
 
-Of a torch module only the weights are read, so a module that computes something else than its class is refused. A step
+Only the weights of a torch module are read, so a module that computes something else than its class is refused. A step
 function must be deterministic and treat each row of a batch by itself: no dropout, no noise, no batch statistics.
 """
 
@@ -19,12 +19,12 @@ from torch.nn.utils import parametrize
 
 from rnnlens.common.errors import RnnlensError, quoted
 
-ROWS = 32  # states that a step function is tried on: enough for every dropout to show
+ROWS = 32  # states that a step function is tried on: enough to detect any dropout
 
 
 def plain(module: Any, bases: tuple[type[nn.Module], ...], instead: str) -> type[nn.Module] | None:
-    """Which of the torch classes `bases` a module is of, or None. A module that computes something else than
-    its class is refused. instead: what to pass in its place."""
+    """Which of the torch classes `bases` a module is an instance of, or None. A module that computes something else
+    than its class is refused. instead: what the user can do, for the message."""
     kind = next((base for base in type(module).__mro__ if base in bases), None)
     if kind is None:
         return None
@@ -52,7 +52,7 @@ def module_of(step: Any) -> nn.Module | None:
     return step if isinstance(step, nn.Module) else None
 
 
-def own(step: Any) -> Any:
+def own_copy(step: Any) -> Any:
     """A copy, in eval mode, of a module or of a method with its module; anything else as it is."""
     module = module_of(step)
     if module is None:
@@ -64,23 +64,23 @@ def own(step: Any) -> Any:
             f"{quoted(type(module).__name__)} cannot be copied: {said(error)}; to use it as it is, shared, "
             "pass lambda h, e: step(h, e)"
         ) from error
-    inside = module_of(step)
-    assert inside is not None
-    inside.eval()
+    copied = module_of(step)
+    assert copied is not None
+    copied.eval()
     return step
 
 
 def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int, E: Tensor | None) -> None:
     """Refuse a function that is not a step(h, e) on batches, or whose result depends on anything but h and e. It is
-    called with a few states around h0 and a few inputs; its modules and torch's random state are left as they were."""
-    size, chance = len(h0), torch.Generator().manual_seed(0)
-    h = h0 + 0.1 * torch.randn(ROWS, size, generator=chance).to(h0)
-    e = torch.randn(ROWS, inputs, generator=chance).to(h0)
+    called with a few states around h0 and a few inputs; its modules and torch's random state are not changed."""
+    size, generator = len(h0), torch.Generator().manual_seed(0)
+    h = h0 + 0.1 * torch.randn(ROWS, size, generator=generator).to(h0)
+    e = torch.randn(ROWS, inputs, generator=generator).to(h0)
     if E is not None and len(E):
         e = E[torch.arange(ROWS, device=E.device) % len(E)].to(h0)
-    held = modules_in(step)
+    modules = modules_in(step)
     devices = [h0.device] if h0.is_cuda else []
-    with torch.random.fork_rng(devices=devices), unchanged(held), torch.no_grad():
+    with torch.random.fork_rng(devices=devices), unchanged(modules), torch.no_grad():
         new = _called(step, h0.expand(2, size), h0.new_zeros(2, inputs))
         if not isinstance(new, Tensor) or new.shape != (2, size):
             got = tuple(new.shape) if isinstance(new, Tensor) else type(new).__name__
@@ -88,7 +88,7 @@ def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int
         if new.dtype != h0.dtype:
             raise RnnlensError(f"step(h, e) gave {new.dtype} for h of {h0.dtype}: expected states of the same dtype")
         first = _called(step, h, e)
-        training = [module for module in held if any(part.training for part in module.modules())]
+        training = [module for module in modules if any(part.training for part in module.modules())]
         if training:
             for module in training:
                 module.eval()
@@ -109,9 +109,9 @@ def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int
             )
 
 
-def modules_in(step: Any, depth: int = 4) -> list[nn.Module]:
+def modules_in(step: Any) -> list[nn.Module]:
     """The modules that a function uses: from its closure, defaults, globals, object, or the arguments of a partial."""
-    found: dict[int, nn.Module] = {}
+    modules: dict[int, nn.Module] = {}
     seen: set[int] = set()
 
     def visit(thing: Any, depth: int) -> None:
@@ -119,17 +119,17 @@ def modules_in(step: Any, depth: int = 4) -> list[nn.Module]:
             return
         seen.add(id(thing))
         if isinstance(thing, nn.Module):
-            found[id(thing)] = thing
+            modules[id(thing)] = thing
             return
         for part in _parts(thing):
             visit(part, depth - 1)
 
-    visit(step, depth)
-    return list(found.values())
+    visit(step, depth=4)
+    return list(modules.values())
 
 
 def _parts(thing: Any) -> list[Any]:
-    """What a function or an object holds on to."""
+    """The objects that a function or an object refers to."""
     if isinstance(thing, MethodType):
         return [thing.__self__, thing.__func__]
     if isinstance(thing, functools.partial):
@@ -144,15 +144,15 @@ def _parts(thing: Any) -> list[Any]:
         return list(thing.values())
     if isinstance(thing, list | tuple):
         return list(thing)
-    held = getattr(thing, "__dict__", None)
-    if isinstance(thing, type | Tensor) or not isinstance(held, dict):
+    attributes = getattr(thing, "__dict__", None)
+    if isinstance(thing, type | Tensor) or not isinstance(attributes, dict):
         return []
-    return list(held.values())
+    return list(attributes.values())
 
 
 def _filled(cell: Any) -> bool:
     try:
-        cell.cell_contents  # noqa: B018 - a cell may be empty
+        cell.cell_contents  # noqa: B018 - raises if the cell is empty
     except ValueError:
         return False
     return True
@@ -166,7 +166,7 @@ def _names(code: CodeType) -> set[str]:
 
 @contextmanager
 def unchanged(modules: list[nn.Module]) -> Iterator[None]:
-    """Restore the modes and buffers of some modules afterwards."""
+    """Restore the modes and buffers of modules afterwards."""
     parts = [part for module in modules for part in module.modules()]
     modes = [part.training for part in parts]
     buffers = [(buffer, buffer.clone()) for module in modules for buffer in module.buffers()]
@@ -197,5 +197,5 @@ def _same(a: Tensor, b: Tensor) -> bool:
 
 
 def said(error: Exception) -> str:
-    """What an error says, in one line."""
+    """The message of an error in one line."""
     return " ".join(str(error).split())[:200]

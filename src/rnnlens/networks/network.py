@@ -16,25 +16,27 @@ from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
-from rnnlens.networks.starting import hold
+from rnnlens.networks.starting import set_time_constants
 
 
 class Network(ReadsTexts, nn.Module):
     """h' = F(h, E x), logit = w·h + b, from a trained h0 (the paper's §3).
 
-    `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures (`scale`:
-    the size of its embeddings before training; `memory`: how many words its units hold on to before training, at most;
-    0 for as it comes; a vanilla network needs both, such as 0.05 and 1000); `assemble` puts one together from parts.
-    Everything the rest of rnnlens asks of a network is here: `step`, `embed`, `h0`, `logit`, and the
-    whole-sequence passes `network(ids, lengths)` and `states(ids)` that follow from them. `read`, `predict` and
-    `predict_proba` take texts, and so does `network("not bad")`.
+    `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures; `assemble`
+    makes one from parts. scale: standard deviation of the initial embeddings. memory: the units' initial time constants
+    are log-uniform from 1 to `memory` words; 0 keeps the usual initial weights. A vanilla network needs both, such as
+    0.05 and 1000.
+
+    The rest of rnnlens uses `step`, `embed`, `h0`, `logit`, and the whole-sequence passes `network(ids, lengths)` and
+    `states(ids)` that follow from them. `read`, `predict` and `predict_proba` take texts, and so does
+    `network("not bad")`.
     """
 
     arch: str
     vocab: Vocab | None
     scale: float = 1.0
     memory: float = 0.0
-    reads: str = ""  # which outputs of a readout with several the logit is made of
+    reads: str = ""  # of a readout with several outputs: which ones the logit is computed from
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class Network(ReadsTexts, nn.Module):
         self._assemble(cell, E, w, torch.zeros(()), torch.zeros(cell.size), vocab, arch)
         self.scale, self.memory = scale, memory
         if memory:
-            hold(cell, arch, memory, generator)
+            set_time_constants(cell, arch, memory, generator)
 
     @classmethod
     def assemble(
@@ -93,7 +95,7 @@ class Network(ReadsTexts, nn.Module):
 
     @property
     def w(self) -> Tensor:
-        """The readout as a vector over the flat state, (N,): zero where it does not look."""
+        """The readout as a vector over the flat state, (N,): zero for the rest of the state."""
         w = self.readout_w.new_zeros(self.size)
         w[self.cell.output] = self.readout_w
         return w
@@ -122,9 +124,9 @@ class Network(ReadsTexts, nn.Module):
         pad = ids == PAD
         try:
             e = F.embedding(ids.masked_fill(pad, 0), self.E)
-        except IndexError as error:  # (on a GPU torch stops the process: looking first would make every call wait)
+        except IndexError as error:  # (on a GPU torch stops the process; checking first would make every call wait)
             raise RnnlensError(
-                f"word ids reach from {ids.min()} to {ids.max()}: expected 0 … {len(self.E) - 1}, "
+                f"word ids range from {ids.min()} to {ids.max()}: expected 0 … {len(self.E) - 1}, "
                 f"or {PAD} for a blank input"
             ) from error
         return e.masked_fill(pad.unsqueeze(-1), 0)
@@ -141,9 +143,10 @@ class Network(ReadsTexts, nn.Module):
         return self.cell.sequence(e, self._initial(e, h0))
 
     def forward(self, ids: Tensor | str | Sequence[str], lengths: Tensor | None = None) -> Tensor:
-        """Final logits (B,) of ids (B, T). What stands behind a row's length is not read; without lengths, all is.
+        """Final logits (B,) of ids (B, T). Ids after a row's length are not read; without lengths, all are read.
 
-        Texts may stand for ids: the logit () of one text, `network("not bad")`, or (B,) of a list of them."""
+        Texts may be passed in place of ids: the logit () of one text, `network("not bad")`, or (B,) of a list of
+        them."""
         if is_text(ids):
             return self._logits_of_texts(ids, lengths)
         return self._gather(self.logits(cast(Tensor, ids)), lengths)
@@ -174,11 +177,11 @@ class Network(ReadsTexts, nn.Module):
             if lengths.device != logits.device or not len(lengths):
                 raise
             raise RnnlensError(
-                f"lengths reach from {lengths.min()} to {lengths.max()}: expected 0 … {T}, the number of words"
+                f"lengths range from {lengths.min()} to {lengths.max()}: expected 0 … {T}, the number of words"
             ) from error
 
     def _sequences(self, ids: Tensor) -> Tensor:
-        """Embedded (B, T, D), where ids are a batch of sequences and nothing else."""
+        """The embedded inputs (B, T, D) of a batch of sequences; other shapes are refused."""
         _check_tensor(ids, "inputs" if self.E is None else "ids")
         rank, expected = (2, "ids (B, T)") if self.E is not None else (3, f"inputs (B, T, {self.inputs})")
         if ids.ndim != rank:
@@ -199,31 +202,31 @@ class Network(ReadsTexts, nn.Module):
         return h0.expand(e.shape[0], self.size)
 
     def check_finite(self, where: str = "the network") -> None:
-        """Refuse weights that are NaN or infinite: whatever is computed from them is no number either."""
-        wild = not_finite(self)
-        if wild:
+        """Refuse weights that are NaN or infinite: results computed with them would be NaN too."""
+        names = not_finite(self)
+        if names:
             raise Diverged(
-                f"{where} has weights off the scale (NaN or infinite) in {quoted(', '.join(wild))}: nothing can be "
-                "read from them; train it again, with a lower learning_rate"
+                f"{where} has weights that are NaN or infinite in {quoted(', '.join(names))}: nothing can be computed "
+                "with them; train it again, with a lower learning_rate"
             )
 
     @torch.no_grad()
     def check_measurable(self) -> None:
-        """Refuse a network that no analysis can say anything about: of numbers that are none or overflow, or that
-        treats all its words alike."""
+        """Refuse a network that cannot be analyzed: its weights are NaN, infinite or overflow, or its state is the same
+        after every word."""
         self.check_finite()
         if self.h0.dtype not in (torch.float32, torch.float64):
             raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
         large = too_large(self)
         if large:
             raise Diverged(
-                f"the network has weights off the scale (they overflow) in {quoted(', '.join(large))}: nothing can be "
+                f"the network has weights so large that they overflow in {quoted(', '.join(large))}: nothing can be "
                 "measured with them; train it again, with a lower learning_rate"
             )
         if self.E is not None:
-            some = self.E[:10_000]
-            after = self.step(self.h0.expand(len(some), -1), some)
-            if len(some) > 1 and bool((after == after[0]).all()):
+            e = self.E[:10_000]
+            after = self.step(self.h0.expand(len(e), -1), e)
+            if len(e) > 1 and bool((after == after[0]).all()):
                 raise Diverged(
                     "the network is in the same state after every word: its embeddings or input weights are zero, and "
                     "there is nothing to measure; train it again, with less sparsity"
@@ -233,12 +236,12 @@ class Network(ReadsTexts, nn.Module):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What `Network(vocab, **config)` needs to make this shape again."""
+        """The arguments with which `Network(vocab, **config)` makes a network of this shape."""
         if self.arch not in CELLS or self.E is None:
             raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
         shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
-        start = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
-        return shape | {name: value for name, (value, usual) in start.items() if value != usual}
+        initial = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
+        return shape | {name: value for name, (value, default) in initial.items() if value != default}
 
     def __repr__(self) -> str:
         words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
@@ -247,7 +250,7 @@ class Network(ReadsTexts, nn.Module):
 
 
 def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
-    """Refuse a corpus whose words are not the network's: its ids would stand for other words. A network or corpus
+    """Refuse a corpus whose words are not the network's: its ids would mean other words. A network or corpus
     without a vocabulary is not checked."""
     words = getattr(corpus, "vocab", None)
     if words is not None and network.vocab is not None and words != network.vocab:

@@ -1,4 +1,4 @@
-"""A network whose state is kept out of a subspace: after every step, and at the start (§5.3.4)."""
+"""A network whose state is projected out of a subspace, at the start and after every step (§5.3.4)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rnnlens.networks.scan import no_autocast, repeat, step_by_step, wants_gradi
 
 
 class Projected(nn.Module):
-    """h' = P F(h, e), with P h = h − V (Vᵀh − at): the coordinates along the orthonormal rows of V stay at `at`.
+    """h' = P F(h, e), with P h = h − Vᵀ(V h − at): the coordinates along the orthonormal rows of V stay at `at`.
 
-    V (R, N), at (R,). Wraps any cell; nothing of the wrapped one changes.
+    V (R, N), at (R,). Wraps any cell, which is not changed.
     """
 
     V: Tensor
@@ -58,7 +58,7 @@ class Projected(nn.Module):
         if not isinstance(cell, Cell):
             return repeat(self.step, (e,), h0, record=False).transpose(0, 1)
         d = cell.drive(e).to(cell.U.dtype)
-        with no_autocast(e.device.type):  # as a scan: errors add up
+        with no_autocast(e.device.type):  # as in `scan`, since errors add up
             return repeat(lambda h, d: self.project(cell.combine(h, d, cell.recur(h))), (d,), h0).transpose(0, 1)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
@@ -69,16 +69,18 @@ def projected(network: Network, V: Tensor, at: Tensor) -> Network:
     """A new network with the same weights whose state, from the start on, has the coordinates `at` (R,) along the
     orthonormal rows of V (R, N)."""
     if V.ndim != 2 or V.shape[1] != network.size or not len(V):
-        raise RnnlensError(f"a subspace of shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
+        raise RnnlensError(
+            f"the subspace has shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1"
+        )
     gram = V.double() @ V.double().t()
     if (gram - torch.eye(len(V), dtype=gram.dtype, device=gram.device)).abs().max() > 1e-4:
         raise RnnlensError("the rows of the subspace are not orthonormal: pass them through torch.linalg.qr first")
-    inner = copy.deepcopy(network.cell)  # a network of its own: freezing or moving it leaves the other alone
+    inner = copy.deepcopy(network.cell)  # a copy: freezing or moving it does not change the original
     cell = Projected(inner, V.to(network.h0), at.to(network.h0))
     E = None if network.E is None else network.E.detach()
     h0 = cell.project(network.h0.detach().unsqueeze(0))[0]
-    quiet = Network.assemble(
+    result = Network.assemble(
         cell, E, network.readout_w.detach(), network.readout_b.detach(), h0, network.vocab, f"{network.arch}, projected"
     )
-    quiet.reads = network.reads
-    return quiet.requires_grad_(False)
+    result.reads = network.reads
+    return result.requires_grad_(False)

@@ -16,7 +16,7 @@ from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import PAD, Vocab
 
 Reading = list[tuple[str, float]]  # words, each with the logit after it
-TEXTS_A_BATCH = 64  # of similar length, so that little is computed for padding
+TEXTS_A_BATCH = 64  # of similar length, so that little padding is computed
 
 
 class ReadsTexts:
@@ -42,9 +42,9 @@ class ReadsTexts:
     def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Reading | list[Reading]:
         """The words of a text, each with the logit after it: `network.read("not bad at all")`.
 
-        A list or tuple of texts gives a list of readings, one for each text. Words that are split already are passed as
-        `network.read(words=["not", "bad"])` and taken as they are. `<pad>` is a blank input. A warning says when the
-        network does not know most of the words."""
+        A list or tuple of texts gives a list of readings, one for each text. Words that are already split are passed as
+        `network.read(words=["not", "bad"])` and taken as they are. `<pad>` is a blank input. A warning is given
+        if the network does not know most of the words."""
         vocab = self._words_known("read")
         if (text is None) == (words is None):
             given = "of type NoneType" if text is None else "given together with words"
@@ -56,8 +56,8 @@ class ReadsTexts:
         if not isinstance(text, Iterable) or isinstance(text, bytes | Set | Mapping | Tensor):
             raise RnnlensError(f"the text is of type {type(text).__name__}: expected text, or a list of texts{_SPLIT}")
         readings = []
-        for one in list_of_texts(text, _SPLIT):
-            readings.append(self._read_one(vocab.split(one), one))
+        for each in list_of_texts(text, _SPLIT):  # a loop, so that warnings name the line that calls `read`
+            readings.append(self._read_one(vocab.split(each), each))
         return readings
 
     def _read_one(self, words: list[str], text: object) -> Reading:
@@ -69,7 +69,7 @@ class ReadsTexts:
         if 2 * len(unknown) > len(words):
             warnings.warn(
                 f"{len(unknown)} of the {len(words)} words of {quoted(text)} are unknown to this network, such as "
-                f"{quoted(unknown[0])}: its reading of them means little",
+                f"{quoted(unknown[0])}: its reading is unreliable",
                 RnnlensWarning,
                 stacklevel=3,  # the line that calls `read`
             )
@@ -77,7 +77,7 @@ class ReadsTexts:
 
     @torch.no_grad()
     def read_words(self, words: Sequence[str]) -> Reading:
-        """Words as the vocabulary spells them, each with the logit after it; unknown ones are not warned of."""
+        """Words as the vocabulary spells them, each with the logit after it; without a warning of unknown ones."""
         ids = torch.as_tensor(self._words_known("read_words").encode(words), device=self.h0.device).unsqueeze(0)
         self._check_numbers()
         logits = self.logits(ids)[0, 1:].tolist()
@@ -134,7 +134,7 @@ class ReadsTexts:
         last = torch.as_tensor(lengths, device=self.h0.device)
         return self.logits(torch.as_tensor(ids, device=self.h0.device)).gather(1, last.unsqueeze(1)).squeeze(1)
 
-    # --- what they need ---
+    # --- checks ---
 
     def _words_known(self, method: str) -> Vocab:
         if self.vocab is None:
@@ -152,16 +152,16 @@ class ReadsTexts:
         )
 
 
-_SPLIT = "; for words that are split already use read(words=[…]), for ids network.logits"
+_SPLIT = "; for words that are already split use read(words=[…]), for ids network.logits"
 
 
 def is_text(given: object) -> TypeGuard[str | Sequence[str]]:
-    """Whether it is a text, or a list or tuple that begins with one."""
+    """Whether the input is a text, or a list or tuple that begins with one."""
     return isinstance(given, str) or (isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], str))
 
 
 def _split_words(words: Any) -> list[str]:
-    """Words that are split already, checked."""
+    """Words that are already split, checked."""
     if not isinstance(words, Iterable) or isinstance(words, str | bytes | Set | Mapping | Tensor):
         raise RnnlensError(
             f"words are of type {type(words).__name__}: expected a list of words; for text use read(text)"

@@ -1,8 +1,8 @@
 """One scan for everything that has no fused kernel: UGRNN, adapted and perturbed networks.
 
 For a cell h' = φ(h, d, u) the backward pass is written out. Autograd through a loop would take T small products for
-the gradient of U and several graph nodes a step; here all partial derivatives of φ are computed at once, the loop
-that is left has one product a step, and the gradient of U is a single product at the end.
+the gradient of U and several graph nodes per step; here all partial derivatives of φ are computed at once, the
+remaining loop has one product per step, and the gradient of U is a single product at the end.
 """
 
 from __future__ import annotations
@@ -59,65 +59,64 @@ def repeat(
     advance: Callable[..., Tensor], d: tuple[Tensor, ...], h0: Tensor, *, back: bool = False, record: bool = True
 ) -> Tensor:
     """States (T+1, B, N) of h' = advance(h, d[0][t], d[1][t] …) for drives d (T, B, ·), without gradients; from h0
-    (B, N) at the one end or, with `back`, at the other.
+    (B, N) at the first step or, with `back`, backward from the last.
 
     On a GPU a step of a small network is a dozen kernels of a few microseconds, and launching each takes longer than
-    running it. So a few steps are recorded once as a CUDA graph, which is launched as a whole (`record`: not where
-    `advance` is a user's own, which may do what a graph cannot hold)."""
+    running it. So a few steps are recorded once as a CUDA graph, which is launched as a whole. record: False for a
+    user's own `advance`, which may do what a graph cannot record."""
     T, few = len(d[0]), 8
     states = h0.new_empty(T + 1, *h0.shape)
     states[T if back else 0] = h0
 
-    def some(states: Tensor, d: Sequence[Tensor]) -> None:
+    def run(states: Tensor, d: Sequence[Tensor]) -> None:
         for t in reversed(range(len(d[0]))) if back else range(len(d[0])):
             states[t + (not back)] = advance(states[t + back], *(part[t] for part in d))
 
     if not (record and h0.is_cuda) or 4 * few > T:
-        some(states, d)
+        run(states, d)
         return states
     blocks = (
         [(max(0, t - few), t) for t in range(T, 0, -few)] if back else [(t, min(t + few, T)) for t in range(0, T, few)]
     )
-    here, (aside, pool, _, lock) = torch.cuda.current_stream(h0.device), _recorder(h0.device)
-    aside.wait_stream(here)
-    graph, room, held = torch.cuda.CUDAGraph(), h0.new_empty(few + 1, *h0.shape), [torch.empty_like(x[:few]) for x in d]
-    with lock, torch.cuda.stream(aside):
-        first, last = blocks[0]  # by hand: it also lets libraries allocate what they need, which a recording may not
-        some(states[first : last + 1], [part[first:last] for part in d])
+    current, (side, pool, _, lock) = torch.cuda.current_stream(h0.device), _recorder(h0.device)
+    side.wait_stream(current)
+    graph, buffer = torch.cuda.CUDAGraph(), h0.new_empty(few + 1, *h0.shape)
+    drives = [torch.empty_like(part[:few]) for part in d]
+    with lock, torch.cuda.stream(side):
+        first, last = blocks[0]  # not recorded: here libraries allocate their memory, which a recording may not do
+        run(states[first : last + 1], [part[first:last] for part in d])
         graph.capture_begin(pool, capture_error_mode="thread_local")
         try:
-            some(room, held)
+            run(buffer, drives)
         finally:
             graph.capture_end()
-    here.wait_stream(aside)
+    current.wait_stream(side)
     for first, last in blocks[1:]:
-        at = (
-            few - (last - first) if back else 0
-        )  # where a shorter last block lies, so that its start is the recording's
-        room[few if back else 0] = states[last if back else first]
-        for part, whole in zip(held, d, strict=True):
-            part[at : at + last - first] = whole[first:last]
+        at = few - (last - first) if back else 0  # a shorter last block begins where the recording does
+        buffer[few if back else 0] = states[last if back else first]
+        for drive, part in zip(drives, d, strict=True):
+            drive[at : at + last - first] = part[first:last]
         graph.replay()
         new = slice(0, last - first) if back else slice(1, last - first + 1)
-        states[first : last + 1][new] = room[at : at + last - first + 1][new]
+        states[first : last + 1][new] = buffer[at : at + last - first + 1][new]
     return states
 
 
 @cache
 def _recorder(device: torch.device) -> tuple[torch.cuda.Stream, Any, torch.cuda.CUDAGraph, Lock]:
-    """One stream and one pool of memory for all recordings (each new one would keep what it took to itself), which one
-    thread at a time may use."""
-    aside, pool, first = torch.cuda.Stream(device), torch.cuda.graph_pool_handle(), torch.cuda.CUDAGraph()
-    with torch.cuda.stream(aside):
-        room = torch.zeros(1, device=device)
-        first.capture_begin(pool, capture_error_mode="thread_local")
-        room += 1
-        first.capture_end()
-    return aside, pool, first, Lock()  # a pool lives as long as one of its graphs
+    """One stream and one memory pool for all recordings (a new pool each time would never release its memory), and a
+    lock, since one thread at a time may use them."""
+    side, pool, graph = torch.cuda.Stream(device), torch.cuda.graph_pool_handle(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(side):
+        number = torch.zeros(1, device=device)
+        graph.capture_begin(pool, capture_error_mode="thread_local")
+        number += 1
+        graph.capture_end()
+    return side, pool, graph, Lock()  # a pool lives as long as one of its graphs
 
 
 def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
-    """The same for any step(h, e), left to autograd: the reference for the scan above."""
+    """The same for any step(h, e), differentiated by autograd: the reference for `scan`."""
     states = [h0]
     for t in range(e.shape[1]):
         states.append(step(states[-1], e[:, t]))
@@ -141,7 +140,7 @@ class _Scan(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():  # create_graph=True
             raise RnnlensError(
-                "the scan has first derivatives only, and create_graph=True asks for second ones: "
+                "the scan has first derivatives only, but create_graph=True needs second ones: "
                 "use step_by_step(cell.step, e, h0) of rnnlens.networks"
             )
         with no_autocast(grad.device.type):
@@ -149,15 +148,15 @@ class _Scan(torch.autograd.Function):
 
 
 def _backward(cell: Recurrence, grad: Tensor, d: Tensor, hs: Tensor, U: Tensor, c: Tensor) -> tuple[Tensor, ...]:
-    """Gradients of the drives, h0, U and c from that of the states."""
+    """Gradients of the drives, h0, U and c from the gradient of the states."""
     T, B, _ = d.shape
     S, G, H = cell.blocks, cell.gates, cell.hidden
     past = hs[:-1, :, cell.output].reshape(T * B, H)
-    us = torch.addmm(c, past, U.t()).view_as(d)  # all at once: quicker than having kept them
+    us = torch.addmm(c, past, U.t()).view_as(d)  # recomputed all at once, which is quicker than storing them
     p_h, p_d, p_u = cell.partials(hs[:-1], d, us)
 
     def advance(delta: Tensor, p_h: Tensor, p_u: Tensor, grad: Tensor) -> Tensor:
-        """The gradient one step earlier, everything later included."""
+        """The gradient of the state one step earlier, from all later steps."""
         if S == 1:
             du = (p_u[:, 0] * delta.unsqueeze(1)).view(B, G * H)
             return torch.addmm(torch.addcmul(grad, p_h[:, 0, 0], delta), du, U)

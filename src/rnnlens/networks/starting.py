@@ -1,6 +1,7 @@
-"""A start that remembers: units that hold on to what they read for a while, before anything is learnt.
+"""Initial time constants: units that remember for many words already before training.
 
-As made, a network forgets within a few words, and what stood at a text's beginning hardly reaches the gradient.
+With torch's initial weights a network forgets within a few words, and the beginning of a text hardly affects the
+gradient.
 """
 
 from __future__ import annotations
@@ -10,23 +11,23 @@ from typing import Any
 
 import torch
 
-GATED = ("gru", "lstm", "ugrnn")  # the second of their stacked gates is the one that keeps
+GATED = ("gru", "lstm", "ugrnn")  # the second of their stacked gates keeps the state
 
 
 @torch.no_grad()
-def hold(cell: Any, arch: str, words: float, generator: torch.Generator) -> None:
-    """Let the units of a fresh cell keep their state for 1 … `words` words, evenly in the logarithm, in place.
+def set_time_constants(cell: Any, arch: str, words: float, generator: torch.Generator) -> None:
+    """Give the units of an untrained cell time constants, log-uniform from 1 to `words` words, in place.
 
-    Gates are biased for it (as in Tallec & Ollivier 2018). A vanilla cell has none: its units are made leaky sums of
-    their own input, with nothing from each other.
+    This sets the biases of gates (as in Tallec & Ollivier 2018). A vanilla cell has no gates: its units become leaky
+    sums of their own input, without connections between them.
     """
-    keeps = math.log(words) * torch.rand(cell.hidden, generator=generator)  # log T
+    log_T = math.log(words) * torch.rand(cell.hidden, generator=generator)
     if arch not in GATED:
-        cell.U.copy_(torch.diag(torch.sigmoid(keeps)))
+        cell.U.copy_(torch.diag(torch.sigmoid(log_T)))
         cell.b.zero_(), cell.c.zero_()
         return
-    # σ(log T) = T/(T + 1): of a unit's state this share stays at every step, so it is gone after about T of them.
+    # A unit keeps the share σ(log T) = T/(T + 1) of its state at every step, so its time constant is about T.
     gate = slice(cell.hidden, 2 * cell.hidden)
-    cell.b[gate], cell.c[gate] = keeps, 0.0
-    if arch == "lstm":  # and takes in as much as it lets go
-        cell.b[: cell.hidden], cell.c[: cell.hidden] = -keeps, 0.0
+    cell.b[gate], cell.c[gate] = log_T, 0.0
+    if arch == "lstm":  # the input gate takes in as much as the forget gate drops
+        cell.b[: cell.hidden], cell.c[: cell.hidden] = -log_T, 0.0

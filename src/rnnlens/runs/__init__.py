@@ -1,4 +1,4 @@
-"""Runs: the folder of one trained network, how it was trained, packaged networks, and export."""
+"""Runs: the folder of one trained network, its training settings, packaged networks, and export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every choice of a training run, in one record. The command line's flags are made from it."""
+"""All settings of a training run, in one record. The command line's flags are made from it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class TrainConfig:
     epochs: int = 8
     """Passes over the training reviews."""
     steps: int = 0
-    """Stop after so many steps, be it within an epoch: for corpora of which one epoch is plenty; 0 for all epochs."""
+    """Stop after this many steps, even within an epoch: for corpora with very long epochs; 0 for all epochs."""
     batch: int = 64
-    """Reviews a step, over all processes together."""
+    """Reviews per step, over all processes together."""
     learning_rate: float = 3e-3
     """The highest learning rate of the schedule."""
     schedule: Schedule = "cosine"
@@ -36,41 +36,42 @@ class TrainConfig:
     second_momentum: float = 0.999
     """Adam's beta_2."""
     word_epsilon: float = 1e-8
-    """Adam's epsilon for embedded words: with one such as 1e-3 a word's steps follow the size of its gradient."""
+    """Adam's epsilon for embeddings. With a large one, such as 1e-3, a word's steps scale with its gradient."""
     sparsity: float = 0.0
-    """Length that each embedded word loses at every step, times the learning rate: useless words end at zero."""
+    """Length, times the learning rate, that each embedding loses at every step: useless words become zero."""
     weight_decay: float = 0.0
-    """Strength of the weight penalty."""
+    """Strength of the weight decay."""
     decoupled: bool = True
     """Decoupled weight decay (AdamW); otherwise the penalty is an L2 term in the loss."""
     clip: float = 1.0
     """Largest norm of the gradient; 0 for no limit."""
     word_dropout: float = 0.3
-    """Chance that a word becomes a blank input (x = 0). It also makes the blank input familiar, which analyses need."""
+    """Chance that a word becomes a blank input (x = 0). It also trains the network on blank inputs, which analyses
+    need."""
     dropout_run: float = 1.0
-    """Mean length of the pieces that drop or stay as a whole. With 1 each word drops by itself, which parts most
-    modifiers from what they modify; with 10 or so phrases stay together."""
+    """Mean length of the runs of words that are dropped or kept together. With 1 each word is dropped independently,
+    which separates most modifiers from the words that they modify; with about 10, phrases stay together."""
     blanks: int = 0
-    """Blank inputs put, as one stretch at a random place, into the reviews of every fifth step, so that the network
-    learns to hold its reading over them; 0 for none. Not used where every word has a target."""
+    """Number of blank inputs inserted, together and at a random place, into the reviews of every fifth step, so that
+    the network learns to keep its reading over them; 0 for none. Not used if every word has a target."""
     embedding_dropout: float = 0.5
     """Chance that a component of an embedded word is zeroed."""
     average: float = 0.0
-    """Decay of a running average of the weights, used in place of them at the end; 0 for none."""
+    """Decay of a running average of the weights, which replaces them at the end; 0 for none."""
     max_words: int | None = 800
-    """Only the last so many words of a review are read; None for all."""
+    """Read only this many words of a review, the last ones; None for all."""
     balance: bool = False
-    """Weigh the classes equally, however many reviews each has. With several sources this is always so, within each."""
+    """Weigh the classes equally, however many reviews each has. With several sources this is always done, for each."""
     keep: Literal["best", "last"] = "best"
     """Which weights to end with: the best on the validation reviews after any epoch, or the last."""
     patience: int = 0
-    """Stop after so many epochs without a better validation accuracy; 0 for never."""
+    """Stop after this many epochs without a better validation accuracy; 0 for never."""
     precision: Precision = "fp32"
-    """Arithmetic of the forward pass; bf16 pays on a GPU with large networks, and is refused on a CPU."""
+    """Arithmetic of the forward pass; bf16 is faster for large networks on a GPU, and is refused on a CPU."""
     checkpoint_every: int = 0
     """Steps between checkpoints; 0 for one at the end of each epoch."""
     seed: int = 0
-    """Seed of the order of reviews and of every dropped word."""
+    """Seed of the order of reviews and of dropout."""
 
     def __post_init__(self) -> None:
         check_options("training", vars(self))
@@ -93,7 +94,7 @@ class TrainConfig:
         rise = round(self.warmup * total)
         if step < rise:
             return self.learning_rate * (step + 1) / rise
-        along = (step - rise + 1) / max(1, total - rise)  # 0 at the top, 1 at the last step
+        along = (step - rise + 1) / max(1, total - rise)  # 0 at the highest rate, 1 at the last step
         low = self.final_rate
         if self.schedule == "cosine":
             share = low + (1 - low) * (1 + math.cos(math.pi * along)) / 2

@@ -1,7 +1,7 @@
-"""`export`: a run as a model folder of the Hugging Face hub, which `rnnlens.load` opens as it is.
+"""`export`: write a run as a model folder for the Hugging Face hub, which `rnnlens.load` opens too.
 
-Weights, config.json, vocabulary, results and a card; nothing in it needs `transformers`. Names and words come from
-users: in the card's metadata they are YAML strings, in its text no markdown.
+It has weights, config.json, vocabulary, results and a model card, and does not need `transformers`. Names and words
+come from users: they are quoted in the YAML metadata of the card, and escaped in its markdown text.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ def export(
     dataset: str | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write a run as a hub folder: model.safetensors, config.json, vocab.json, README.md and what was measured.
+    """Write a run as a hub folder: model.safetensors, config.json, vocab.json, README.md and the results.
 
-    name: the model's, by default its folder's. license: an identifier of the hub, such as apache-2.0. dataset: the
-    corpus's owner/name on the hub. overwrite: replace an earlier export; a folder with anything else in it never is.
-    Links in the run folder are refused: what they point to may not be meant for others.
+    name: of the model, by default that of its folder. license: an identifier of the hub, such as apache-2.0. dataset:
+    owner/name of the corpus on the hub. overwrite: replace an earlier export; any other folder is never replaced.
+    Links in the run folder are refused, since they may point to private files.
     """
-    found = load_checked(run.path if isinstance(run, Run) else run)  # what is copied, as it is now
-    run = run if isinstance(run, Run) else found
+    checked = load_checked(run.path if isinstance(run, Run) else run)  # the files that are copied, as they are now
+    run = run if isinstance(run, Run) else checked
     name, to = name or run.path.resolve().name, Path(to)
     if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", license):
         raise RnnlensError(
             f"license is {quoted(license)}: expected an identifier of the hub, such as apache-2.0 or mit"
         )
     _check_free(to, overwrite)
-    about = {"model_type": KIND, **run.about, "corpus": _without_places(run.about["corpus"])}
+    about = {"model_type": KIND, **run.about, "corpus": _without_paths(run.about["corpus"])}
     kind = EXPORT if overwrite else None
     with atomic_folder(to, kind) as folder, parsing(run.path / "run.json", "run of rnnlens"):
         copy_ordinary(run.weights, folder / MODEL)
@@ -69,13 +69,13 @@ def export(
 
 
 def card(run: Run, name: str, license: str = "unknown", dataset: str | None = None) -> str:
-    """The model card: metadata that the hub reads, then what a reader wants to know, all of it from the run."""
+    """The model card: metadata for the hub, then a text for readers, both from the run."""
     import yaml
 
     metadata = yaml.safe_dump(_metadata(run, name, license, dataset), sort_keys=False, allow_unicode=True, width=1000)
     network, corpus = run.about["network"], run.about["corpus"]
     facts = {
-        "network": f"{network['arch']}, {network['hidden']} units, words of {network['embedding']} dimensions",
+        "network": f"{network['arch']}, {network['hidden']} units, embeddings of {network['embedding']} dimensions",
         "words": f"{len(run.vocab):,}",
         "corpus": f"{plain(_named(corpus))}, fingerprint {plain(corpus['fingerprint'])}",
         **({"started from": plain(str(run.about["start"]["name"]))} if "start" in run.about else {}),
@@ -90,7 +90,7 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
 
 # {plain(name)}
 
-A recurrent network that reads a text word by word and says whether it is positive: its logit is then above 0.
+A recurrent network that reads a text word by word. If its logit is above 0, it reads the text as positive.
 
 | | |
 |---|---|
@@ -110,27 +110,26 @@ No other package than `rnnlens` is needed. The method is that of [Maheswaranatha
 
 ## What it is not for
 
-It knows the reviews that it was trained on, and their habits, and nothing else. Do not use it to judge people or what
-they write.
+It knows only the reviews that it was trained on. Do not use it to judge people or what they write.
 """
 
 
 def plain(text: str) -> str:
-    """Text that markdown shows as it is: no markup, no link, no line of its own, whatever it holds."""
+    """Text with all markdown escaped, in one line, so that it is shown as it is."""
     if not isinstance(text, str):
-        raise TypeError(f"{quoted(text)} is no text")
+        raise TypeError(f"{quoted(text)} is not a text")
     text = "".join(char if char.isprintable() else " " for char in text)
     return re.sub(f"([{re.escape(string.punctuation)}])", lambda m: m[0] if m[0] in "-',%" else "\\" + m[0], text)
 
 
 def _metadata(run: Run, name: str, license: str, dataset: str | None) -> dict[str, Any]:
-    found = dataset or _on_hub(run)
+    hub_dataset = dataset or _on_hub(run)
     measured = [
         {"type": "accuracy", "name": f"{part} accuracy", "value": value} for part, value in _accuracies(run).items()
     ]
     result = {
         "task": {"type": "text-classification", "name": "Sentiment classification"},
-        "dataset": {"type": found or "local", "name": _named(run.about["corpus"])},
+        "dataset": {"type": hub_dataset or "local", "name": _named(run.about["corpus"])},
         "metrics": measured,
     }
     return {
@@ -138,25 +137,25 @@ def _metadata(run: Run, name: str, license: str, dataset: str | None) -> dict[st
         "library_name": KIND,
         "pipeline_tag": "text-classification",
         "tags": [*TAGS, run.about["network"]["arch"]],
-        **({"datasets": [found]} if found else {}),
+        **({"datasets": [hub_dataset]} if hub_dataset else {}),
         **({"metrics": ["accuracy"], "model-index": [{"name": name, "results": [result]}]} if measured else {}),
     }
 
 
 def _accuracies(run: Run) -> dict[str, float]:
-    found = run.results.get("accuracy", {})
-    return {part: found[part] for part in ("validation", "test") if isinstance(found.get(part), float)}
+    accuracy = run.results.get("accuracy", {})
+    return {part: accuracy[part] for part in ("validation", "test") if isinstance(accuracy.get(part), float)}
 
 
-def _context(run: Run, most: int = 10) -> dict[str, str]:
-    """What an analysis found, where there was one."""
+def _context(run: Run) -> dict[str, str]:
+    """Facts from the analysis, if the run has been analyzed."""
     results = run.results
     if "subspace" not in results:
         return {}
 
     def strongest(*kinds: str) -> str:
         words = [word["word"] for word in results["modifiers"]["words"] if word["kind"] in kinds]
-        return ", ".join(map(plain, words[:most])) or "none"
+        return ", ".join(map(plain, words[:10])) or "none"
 
     with parsing(run.path / "results.json", "result of rnnlens"):
         shares = percents(results["subspace"]["explained_variance"][:3])
@@ -168,14 +167,14 @@ def _context(run: Run, most: int = 10) -> dict[str, str]:
         }
 
 
-def _without_places(corpus: Mapping[str, Any]) -> dict[str, Any]:
-    """What run.json says of the corpus, with the names of its sources alone."""
+def _without_paths(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of run.json about the corpus, with the names of its sources but not their paths."""
     parts = [{**part, "source": _named(part)} for part in corpus.get("sources", ())]
     return {**corpus, "source": _named(corpus), **({"sources": parts} if parts else {})}
 
 
 def _named(corpus: Mapping[str, Any]) -> str:
-    """Where the reviews came from: a file's name alone, not where it lay on somebody's machine."""
+    """The source of the reviews: of a file only its name, not its path on the user's machine."""
     source = str(corpus.get("source", "unknown"))
     if source.lower() in HUB:
         return f"hf://datasets/{HUB[source.lower()]}"
@@ -183,15 +182,15 @@ def _named(corpus: Mapping[str, Any]) -> str:
 
 
 def _on_hub(run: Run) -> str | None:
-    """The owner/name of the corpus on the hub, where its source says so."""
+    """The owner/name of the corpus on the hub, if its source is on the hub."""
     source = str(run.about["corpus"].get("source", ""))
     path = re.match(r"hf:(?://datasets/)?([\w.-]+/[\w.-]+)", source)
-    shortened = "model_type" in run.about  # an export's: where the source lay is no longer known
-    return path[1] if path else None if shortened else HUB.get(source.lower())
+    exported = "model_type" in run.about  # in an export, a local file may have the short name of a hub data set
+    return path[1] if path else None if exported else HUB.get(source.lower())
 
 
 def _check_free(to: Path, overwrite: bool) -> None:
-    """Only a new folder, an empty one or, if asked to, one with nothing but an earlier export."""
+    """Refuse a folder that exists, unless it is empty or, with `overwrite`, an earlier export."""
     if not overwrite and to.is_dir() and any(to.iterdir()):
         raise RnnlensError(
             f"{quoted(str(to))} is not empty: choose another folder, or replace an earlier export with --overwrite"

@@ -39,13 +39,13 @@ from rnnlens.runs.weights import load_weights, misfit
 
 C = TypeVar("C", bound=CorpusLike | None)
 SHARED = ("accuracy", "loss", KEY, "beginning", "ending")  # parts of results.json that several commands write
-CONFIG, MODEL = "config.json", "model.safetensors"  # what run.json and weights.safetensors are called in an export
+CONFIG, MODEL = "config.json", "model.safetensors"  # the names of run.json and weights.safetensors in an export
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder. `about` is its run.json; the rest is read when first asked for, and refused where it is damaged or
-    belongs to another run."""
+    """A run folder. `about` is its run.json; other files are read when first used, and refused if they are damaged or
+    belong to another run."""
 
     path: Path
     about: dict[str, Any]
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """`zoo:NAME` of a packaged run; otherwise its folder's name, without where it lies."""
+        """`zoo:NAME` of a packaged run; otherwise the name of its folder, without the path."""
         path = self.path.resolve()
         return f"zoo:{path.name}" if path.parent == zoo.HERE.resolve() else path.name
 
@@ -91,7 +91,7 @@ class Run:
 
     @cached_property
     def provenance(self) -> dict[str, str]:
-        """Fingerprints of the weights, vocabulary and corpus; what is measured on this run names them."""
+        """Fingerprints of the weights, vocabulary and corpus, which are stored with every result of this run."""
         corpus = str(self.about["corpus"].get("fingerprint", ""))
         return {"weights": self._network[1], "vocabulary": self._vocab[1], "corpus": corpus}
 
@@ -106,8 +106,8 @@ class Run:
             check_named(file, names, what, files[what], mark, advice)
 
     def check_corpus(self, corpus: CorpusLike) -> None:
-        """Refuse a corpus that the run was not trained on. One whose validation reviews were trained on as well
-        (`Corpus.refit`), or only some of whose sources (`Corpus.only`), fits."""
+        """Refuse a corpus that the run was not trained on. A run that was also trained on its validation reviews
+        (`Corpus.refit`), or only on some of its sources (`Corpus.only`), was trained on it."""
         trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit", "whole")}
         if is_checked(self.about) and getattr(corpus, "fingerprint", None) not in trained_on:
             raise RnnlensError(
@@ -116,11 +116,11 @@ class Run:
             )
 
     def in_own_words(self, corpus: C) -> C | Corpus:
-        """The corpus that a run with added words (`train --start`) was trained on, in the run's vocabulary; any other
-        corpus as it is."""
+        """For a run with added words (`train --start`): the corpus that it was trained on, in the run's vocabulary. Any
+        other corpus as it is."""
         recoded = self.about["corpus"].get("recoded")
-        ours = recoded is not None and recoded == getattr(corpus, "fingerprint", None)
-        return corpus.with_vocab(self.vocab) if ours and isinstance(corpus, Corpus) else corpus
+        trained_on = recoded is not None and recoded == getattr(corpus, "fingerprint", None)
+        return corpus.with_vocab(self.vocab) if trained_on and isinstance(corpus, Corpus) else corpus
 
     def _check_part(self, what: str, file: Path, mark: str) -> None:
         """Refuse a vocabulary or weights that run.json does not name."""
@@ -144,7 +144,8 @@ class Run:
         self._check_part("weights", path, mark)
         with parsing(self.path / "run.json", "run of rnnlens"):
             shape = self.about["network"]
-            least = shape["hidden"] * (shape["hidden"] + shape["embedding"])  # of any cell: before memory is asked for
+            # Every cell has at least this many weights. This is checked before memory is allocated.
+            least = shape["hidden"] * (shape["hidden"] + shape["embedding"])
             if sum(array.size for array in tensors.values()) < least + len(self.vocab) * shape["embedding"]:
                 raise misfit(path, tensors)
             network = Network(self.vocab, **shape)
@@ -160,21 +161,21 @@ class Run:
 
     @cached_property
     def results(self) -> dict[str, Any]:
-        """results.json, or nothing yet."""
+        """The content of results.json; empty if there is none yet."""
         path = self.path / "results.json"
-        found = read_json(path) if path.exists() else {}
+        results = read_json(path) if path.exists() else {}
         for name in ("network", "accuracy", "loss", "provenance", "probes", "beginning", "ending"):
-            if not isinstance(found.get(name, {}), dict):
+            if not isinstance(results.get(name, {}), dict):
                 raise RnnlensError(
-                    f"{quoted(str(path))} is damaged: its {name} is {quoted(found[name])}; write it anew"
+                    f"{quoted(str(path))} is damaged: its {name} is {quoted(results[name])}; write it again"
                 )
         if path.exists():
-            self.check_provenance(path, names_in(found), _RESTORE)
-        return found
+            self.check_provenance(path, names_in(results), _RESTORE)
+        return results
 
     @property
     def accuracy(self) -> dict[str, Any]:
-        """Accuracies by split, and of perturbed reviews; a run whose results.json has none is an error."""
+        """Accuracies by split, and of perturbed reviews; it is an error if results.json has none."""
         if "accuracy" not in self.results:
             path = quoted(str(self.path / "results.json"))
             raise RnnlensError(f"{path} with the accuracy of this run is missing: restore it, or train the run again")
@@ -182,11 +183,11 @@ class Run:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One record an epoch."""
+        """One record per epoch."""
         return read_lines(self.path / "history.jsonl")
 
     def without_subspace(self, network: Network | None = None) -> Network | None:
-        """The network without the modifier subspace that an analysis stored; None if there was none."""
+        """The network without the modifier subspace that an analysis stored; None if there is no analysis."""
         arrays = self.analysis_arrays()
         if "subspace" not in arrays:
             return None
@@ -196,7 +197,8 @@ class Run:
             return projected(network, V, h_star @ V.t())
 
     def analysis_arrays(self) -> dict[str, Tensor]:
-        """analysis.safetensors, or nothing yet; of the same analysis as results.json."""
+        """The arrays of analysis.safetensors, empty if there is none; they must be of the same analysis as
+        results.json."""
         path = self.path / "analysis.safetensors"
         if not path.exists():
             return {}
@@ -208,14 +210,14 @@ class Run:
         return {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
 
     def is_analyzed(self) -> bool:
-        """Whether an analysis is there, whole, and of this network."""
+        """Whether the folder has an intact analysis of this network."""
         try:
             return bool(self.analysis_arrays())
         except RnnlensError:
             return False
 
     def states(self) -> Tensor | None:
-        """The sample of visited states (K, N) that an analysis stored; None if there was none."""
+        """The sample of visited states (K, N) that an analysis stored; None if there is none."""
         path = self.path / "states.safetensors"
         if not path.exists():
             return None
@@ -225,9 +227,9 @@ class Run:
             return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, self.network.size))
 
     def add_results(self, **results: Any) -> None:
-        """Merge results into results.json, a key at a time, and the parts that several commands write (accuracy, loss,
-        provenance, beginning, ending) by their own keys. Pass only what was measured: the rest stays as it is in the
-        file, whichever process or thread wrote it."""
+        """Merge results into results.json, key by key, and the parts that several commands write (accuracy, loss,
+        provenance, beginning, ending) by their own keys. Pass only new results: the rest of the file stays as it is,
+        whichever process or thread wrote it."""
         path = self.path / "results.json"
         with exclusive(self.path, wait=True):
             known = merge_results({KEY: self.current_provenance()}, read_json(path) if path.exists() else {})
@@ -236,8 +238,7 @@ class Run:
             self.results.update(merged)
 
     def current_provenance(self) -> dict[str, str]:
-        """`provenance`, for what is about to be written; refused if the folder no longer holds the run that was
-        opened."""
+        """`provenance`, for new results; refused if the folder no longer holds the run that was opened."""
         if read_about(self.path).get(KEY) != self.about.get(KEY):
             raise RnnlensError(
                 f"{quoted(str(self.path))} holds another run than when it was opened: the results were not stored; "
@@ -261,19 +262,19 @@ def merge_results(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 def load(path: Path | str) -> Run:
     """Open a run folder, or one that `export` wrote: `.network`, `.vocab`, `.config`, `.results`, `.history`.
 
-    The name of a packaged network, `zoo:reviews-gru` or `reviews-gru`, opens that; a folder of the same name wins over
-    the short form."""
+    The name of a packaged network, `zoo:reviews-gru` or `reviews-gru`, opens that; a folder of the same name takes
+    precedence over the short form."""
     path = zoo.find(path) or Path(path)
     about = read_about(path)
     run = Run(path, about)
     if about.get("status") != "finished" or not run.weights.exists():
         raise RnnlensError(f"the run {quoted(str(path))} is not finished: run `rnnlens train` again with --resume")
-    run.network, run.results  # noqa: B018 - whatever is damaged is told now, not in the middle of an analysis
+    run.network, run.results  # noqa: B018 - read now, so that damage is reported before an analysis begins
     return run
 
 
 def unpack(name: str, out: Path | str) -> Run:
-    """A copy of a packaged run that can be written to; one that is there already is opened."""
+    """A writable copy of a packaged run in the folder `out`; an existing copy is opened."""
     source, out = zoo.packaged(name), Path(out)
     if not (out / "run.json").exists():
         with atomic_folder(out) as temporary:
@@ -288,7 +289,7 @@ def unpack(name: str, out: Path | str) -> Run:
 
 
 def load_checked(path: Path | str) -> Run:
-    """`load`, and read the other files of the folder too, so that none of them is damaged or of another run."""
+    """`load`, and also check that no other file of the folder is damaged or belongs to another run."""
     run = load(path)
     run.analysis_arrays()
     run.states()
@@ -296,7 +297,7 @@ def load_checked(path: Path | str) -> Run:
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """run.json (in an export config.json), checked."""
+    """The content of run.json (in an export, config.json), checked."""
     if not path.is_dir():
         raise RnnlensError(
             f"no run folder {quoted(str(path))}: make one with `rnnlens train CORPUS --out {path}`, or open a packaged "
@@ -304,7 +305,7 @@ def read_about(path: Path) -> dict[str, Any]:
         )
     file = _about_file(path)
     if not file.exists():
-        raise RnnlensError(f"{quoted(str(path))} is no run folder: it has no run.json")
+        raise RnnlensError(f"{quoted(str(path))} is not a run folder: it has no run.json")
     about = read_json(file)
     if file.name == CONFIG and about.get("model_type") != "rnnlens":
         raise RnnlensError(f"{quoted(str(path))} holds another kind of model: expected a run or what `export` wrote")

@@ -1,4 +1,4 @@
-"""The weights and the vocabulary of a run as files: written, and copied back into a network of the same shape."""
+"""Write the weights and the vocabulary of a run, and copy weights into a network of the same shape."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def weights_fingerprint(network: Network) -> str:
 
 
 def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
-    """Copy tensors into a network of the same shape (copies: what a file maps may be ill-aligned)."""
-    wanted = network.state_dict()
-    wrong = set(wanted) ^ set(tensors) or {n for n in wanted if tuple(wanted[n].shape) != tensors[n].shape}
+    """Copy tensors into a network of the same shape (copies, since mapped arrays may be misaligned)."""
+    own = network.state_dict()
+    wrong = set(own) ^ set(tensors) or {n for n in own if tuple(own[n].shape) != tensors[n].shape}
     if wrong:
         raise misfit(path, wrong)
     for name, array in tensors.items():
-        if array.dtype.kind != "f":  # copied into real weights, complex ones would lose a part
+        if array.dtype.kind != "f":  # complex numbers would lose their imaginary part
             raise RnnlensError(
                 f"{quoted(str(path))} holds {name} as {array.dtype}: expected real numbers; train it again"
             )
     with torch.no_grad():
-        for name, tensor in wanted.items():
+        for name, tensor in own.items():
             tensor.copy_(torch.from_numpy(tensors[name].copy()))
     network.check_finite(quoted(str(path)))
 
 
 def misfit(path: Path, names: Iterable[str]) -> RnnlensError:
-    """Weights of other names or shapes than run.json asks for."""
+    """The error for weights with other names or shapes than in run.json."""
     return RnnlensError(
         f"{quoted(str(path))} does not fit its run.json: {quoted(', '.join(sorted(names)))} differ; "
         "restore the one that was changed, or train again"

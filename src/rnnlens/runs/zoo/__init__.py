@@ -1,4 +1,4 @@
-"""Trained networks that come with the package, as run folders in half precision, each with a model card."""
+"""The packaged networks: run folders in half precision, each with a model card."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """The networks there are."""
+    """Names of the packaged networks."""
     return sorted(path.parent.name for path in HERE.glob("*/run.json"))
 
 
@@ -22,8 +22,8 @@ def packaged(name: str) -> Path:
 
 
 def find(name: Path | str) -> Path | None:
-    """The folder of the packaged run that a name stands for: `zoo:NAME`, or NAME alone where no file or folder has that
-    name. None for all else."""
+    """The folder of the packaged run with the name `zoo:NAME`, or NAME alone if no file or folder has that name; None
+    for anything else."""
     text = str(name)
     if text.startswith("zoo:"):
         return packaged(text.removeprefix("zoo:"))
