@@ -1,5 +1,4 @@
-"""The table of words with their measures as modifiers: words that change the effect of the words after them (§5.1,
-Fig. 3).
+"""The table of words, with measures of how each changes the effect of the words after it (§5.1, Fig. 3).
 
 strength  signed share by which a word changes the full effect of the next word, with its error (`context.strength`):
           −1 removes the effect, −2 reverses it, +1 doubles it. Lists, subspaces and baselines choose words by it.
