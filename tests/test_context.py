@@ -176,7 +176,7 @@ def test_a_word_that_modifies_nothing_is_an_error_and_so_are_unknown_options():
     network = modified_sum()
     h = torch.zeros(network.size, dtype=torch.float64)
     e = word_inputs(network, ["good"])
-    with pytest.raises(RnnlensError, match="no modification"):
+    with pytest.raises(RnnlensError, match="expected the state after a modifier"):
         mode_removal(network, h, h, e)
     for option in ({"order": "best"}, {"what": "word"}, {"kind": "oblique"}):
         with pytest.raises(RnnlensError, match=f"{next(iter(option.values()))}"):

@@ -152,7 +152,7 @@ def test_bad_input_is_a_value_error_in_one_line(texts):
         (words, ["pos"] * len(words), "one class"),
         (words, [i % 3 for i in range(len(words))], "Only binary classification"),
         (words, None, "requires y"),
-        (words, labels[:-1], "one label a text"),
+        (words, labels[:-1], "one label for each text"),
         (words, np.linspace(0, 1, len(words)), "Unknown label type"),
         ([*words[:-1], 3], labels, "a text is '3' of type int"),
         ([*words[:-1], None], labels, "NoneType"),

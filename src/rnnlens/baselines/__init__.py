@@ -1,4 +1,4 @@
-"""Baselines: bags of words that read like a sentence."""
+"""Baselines: bags of words, with modifiers and edges of documents, as scikit-learn estimators."""
 
 from rnnlens.baselines.estimators import BagOfWords, ModifierConvolution
 from rnnlens.baselines.explanation import Explanation

@@ -1,7 +1,7 @@
-"""Training without redundancy: what modifiers and edges do on average belongs to the words' own weights.
+"""Centered scales: the mean effect of modifiers and edges is part of the words' own weights.
 
-Left free, it drifts into the scales, where the L2 term does not see it. So a model is trained with the mean of every
-scale taken off, and at the end written in the paper's form, which computes the same.
+Without centering it would move into the scales, which the L2 penalty does not cover. So the mean of every scale is
+subtracted during training; at the end the model is rewritten in the paper's form, which computes the same logits.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from rnnlens.corpora.splits import Split
 
 
 class Average(NamedTuple):
-    """Documents as far as averages need them: how often each modifier is met, as a share of all words (M,); typical
-    lengths (Q,); which share of words is kept, where some are dropped in training."""
+    """Averages over documents: share (M,) of each modifier among all words; typical lengths (Q,) of documents; kept,
+    the share of words that word dropout keeps."""
 
     share: Tensor
     lengths: Tensor
@@ -35,49 +35,50 @@ class Average(NamedTuple):
 
 
 def means(model: Convolution, average: Average, kept: float = 1.0) -> list[Tensor]:
-    """What each scale is for a word on average, where so large a share of the words is read."""
-    shape, found = model.shape, list[Tensor]()
+    """The mean of each scale over words, if the share `kept` of the words is read."""
+    shape, scales = model.shape, list[Tensor]()
     if shape.modifiers:
         decay = torch.exp(-torch.exp(-model.log_tau))
-        reach = decay**shape.first_lag / (1 - decay)  # Σ_s exp(−s/τ): over how many words, in sum, each acts
-        found += kept * (average.share @ (model.alpha * reach.unsqueeze(1)))
+        reach = decay**shape.first_lag / (1 - decay)  # Σ_s exp(−s/τ) over the words after a modifier
+        scales += kept * (average.share @ (model.alpha * reach.unsqueeze(1)))
     if shape.edges:
         rate = torch.exp(-model.edge_log_tau)
-        in_sum = (1 - torch.exp(-average.lengths.unsqueeze(1) * rate)).sum(0) / (1 - torch.exp(-rate))
-        found += model.edge_alpha * in_sum / average.lengths.sum()
-    return found
+        sums = (1 - torch.exp(-average.lengths.unsqueeze(1) * rate)).sum(0) / (1 - torch.exp(-rate))
+        scales += model.edge_alpha * sums / average.lengths.sum()
+    return scales
 
 
 def offsets(model: Convolution, average: Average, kept: float = 1.0) -> list[Tensor]:
-    """What to take off each scale: its mean; nothing where weights are of its own but others scale β, since `fold`
-    cannot do both."""
+    """What to subtract from each scale: its mean, or 0 for a scale with own weights if others scale β, because `fold`
+    cannot rewrite both."""
     own = model.shape.scales
     return [
-        mean if all(own) or not theirs else torch.zeros_like(mean)
-        for mean, theirs in zip(means(model, average, kept), own, strict=True)
+        mean if all(own) or not has_own else torch.zeros_like(mean)
+        for mean, has_own in zip(means(model, average, kept), own, strict=True)
     ]
 
 
 @torch.no_grad()
 def fold(model: Convolution, average: Average) -> None:
-    """Write a model without offsets: Σ (scale − mean) w + β is Σ scale w plus another β; where scales are of β itself,
-    (1 + Σ (scale − mean)) β is (1 + Σ scale/c) c β with c = 1 − Σ mean."""
+    """Rewrite a model without offsets. Scales with own weights w: Σ (scale − mean) w + β is Σ scale w plus another β.
+    Scales of β itself: (1 + Σ (scale − mean)) β is (1 + Σ scale/c) c β with c = 1 − Σ mean."""
     own, off = model.shape.scales, offsets(model, average)
     if own and all(own):
         model.beta.sub_(model.tables().weights[:, 1:] @ torch.stack(off))
     elif own:
         c = 1 - torch.stack(off).sum()
         model.beta.mul_(c)
-        for name, theirs in (("alpha", model.shape.own_weights), ("edge_alpha", model.shape.own_edges)):
-            if hasattr(model, name) and not theirs:
+        for name, has_own in (("alpha", model.shape.own_weights), ("edge_alpha", model.shape.own_edges)):
+            if hasattr(model, name) and not has_own:
                 getattr(model, name).div_(c)
     model.offsets = None
 
 
 @torch.no_grad()
 def settle(model: Convolution, average: Average) -> None:
-    """End training. Every word counts less now that none is dropped, so that sums are on average what they were.
-    (Scales stay: with modifiers missing now and then, what they do was learnt too weak.) Fold; keep the means."""
+    """Finish training: scale the words' weights by the share that dropout kept, so that sums have the same mean without
+    dropout; fold the offsets; store the mean scales. The scales themselves are not reduced: because modifiers were
+    dropped now and then, they were learned too weak."""
     for name, parameter in model.named_parameters():
         if name.startswith("beta"):
             parameter.mul_(average.kept)
@@ -88,8 +89,8 @@ def settle(model: Convolution, average: Average) -> None:
 
 
 def average_weights(model: Convolution) -> Tensor:
-    """What each word adds on average, (W,): with the changes it usually undergoes."""
+    """The mean contribution of each word, (W,), with the mean changes by modifiers and edges."""
     total, columns = model.beta, iter(model.tables().weights[:, 1:].unbind(1))
-    for mean, own in zip(model.mean_scales, model.shape.scales, strict=True):
-        total = total + mean * (next(columns) if own else model.beta)
+    for mean, has_own in zip(model.mean_scales, model.shape.scales, strict=True):
+        total = total + mean * (next(columns) if has_own else model.beta)
     return total

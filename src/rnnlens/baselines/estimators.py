@@ -1,7 +1,7 @@
 """Bags of words as scikit-learn classifiers: `fit(texts, y)`, `predict`, `predict_proba`, `score`, `explain`.
 
-The paper's six baselines by name are in `baselines.six`. Texts are split as corpora are; a prepared corpus can be given
-in their place. Two classes.
+The paper's six baselines by name are in `baselines.six`. Texts are split into words as corpora are; a prepared corpus
+can be given in their place. There are two classes.
 """
 
 from __future__ import annotations
@@ -37,38 +37,39 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 
-STEPS = 1_000  # of training, where `epochs` is None
-MOST = 400  # modifiers of an analysis that are used, as in the paper
-CANDIDATES = 1_000  # words that begin as modifiers, where they are learnt
-COMPONENTS = 3  # P, vectors β_mod where modifiers have weights of their own, as in the paper
+STEPS = 1_000  # of training, if `epochs` is None
+MOST = 400  # number of an analysis's modifiers that are used, as in the paper
+CANDIDATES = 1_000  # words that start as modifiers, if modifiers are learned
+COMPONENTS = 3  # P, the number of vectors β_mod, as in the paper
 
 
 class ModifierConvolution(ClassifierMixin, BaseEstimator):
-    """A bag of words in which modifiers change the words after them, less with every word between (§9, Supp. G).
+    """A bag of words in which modifiers change the words after them, with exponential decay (§9, Supp. G).
 
     Which model:
 
-    modifiers       a list of words; "learn": the 1,000 most frequent words begin as modifiers, and a penalty of
-                    `sparsity` leaves those that help; the modifiers of an analysis (`Modifiers`): the 400 strongest; or
-                    None
-    own_weights     modifiers scale three weights of their own (β_mod) for each word, not the word's weight
-    factored        a scale for every modifier and weight; without it, as printed, the three make one
-    edges, own_edges  the beginning and end of a document modify too; with weights of their own
-    first_lag       1: modifiers change what follows; 0: themselves too, as printed
+    modifiers       a list of words; "learn": the 1,000 most frequent words start as modifiers, and a penalty `sparsity`
+                    keeps those that help; a `Modifiers` table of an analysis: its 400 strongest; None: no modifiers
+    own_weights     modifiers scale three own weights (β_mod) of each word instead of the word's weight
+    factored        each modifier has a scale for each of the three; without it, as in the paper, one for their sum
+    edges, own_edges  the beginning and end of a document are modifiers too; they have own weights
+    first_lag       1: modifiers change only the words after them; 0: also themselves, as in the paper
 
     How it is fitted, by Adam:
 
-    vocab_size, min_count  which words are known: the most frequent ones, seen at least so often
-    epochs          passes over the texts; None: as many as make 1,000 steps, at least six
-    batch, learning_rate, decay, momentum  texts a step; the learning rate, which falls to `decay` of itself; Adam's β₁
-    l1, l2          penalties of words' weights: the first takes those to zero that push both ways
-    word_dropout, max_words  share of words left out at each step; only the last so many words of a text are read
-    class_weight    "balanced": classes count the same, however many texts each has; or a dict of a weight for each
-    random_state    an int, or NumPy's RandomState. None is the same as 0: a fit is always repeatable, and NumPy's
-                    global generator is not used
+    vocab_size, min_count  the vocabulary: the most frequent words, with at least `min_count` occurrences
+    epochs          passes over the texts; None: enough for 1,000 steps, from 6 to 200
+    batch           texts per step
+    learning_rate, decay, momentum  the learning rate, which falls to `decay` times itself; Adam's β₁
+    l1, l2          penalties on the words' weights; l1 sets those of uninformative words to exactly zero
+    word_dropout    share of words left out at each step
+    max_words       only the last `max_words` words of a text are read
+    class_weight    "balanced": both classes weigh the same, however many texts each has; or a dict of class weights
+    random_state    an int, or NumPy's RandomState. None is the same as 0: every fit is repeatable, and NumPy's global
+                    generator is not used
     device          "cpu" or "cuda"; None: the CPU
 
-    Fitted: `classes_`, `vocab_`, `model_`, and `modifiers_`, a table of word, strength and scope.
+    Fitted: `classes_`, `vocab_`, `model_`, and `modifiers_`, a table of word, strength and timescale.
     """
 
     def __init__(
@@ -134,14 +135,14 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         model = Convolution(self._shape(vocab, self._modifier_words(vocab)), seed=seed).to(self.device or "cpu")
         average = Average.of(split, model, self.max_words, 1 - self.word_dropout)
         model.offsets = partial(offsets, model, average, average.kept)
-        learnt = isinstance(self.modifiers, str) and len(model.shape.modifiers) > 0
+        learned = isinstance(self.modifiers, str) and len(model.shape.modifiers) > 0
         weights = None
         if self.class_weight is not None:
             y = classes[np.asarray(split.labels).astype(int)]
             weights = compute_class_weight(self.class_weight, classes=classes, y=y)
             weights = check_class_weights(weights, self.class_weight)
-        penalty = partial(self._sparsity, model) if learnt else None
-        train_model(model, split, self._how(len(split), seed), self.l2, penalty, weights, self.l1)
+        penalty = partial(self._sparsity, model) if learned else None
+        train_model(model, split, self._config(len(split), seed), self.l2, penalty, weights, self.l1)
         settle(model, average)
         check_diverged(model, "the fit diverged", f"try a learning_rate below {self.learning_rate:g}")
         self.vocab_, self.classes_, self.model_ = vocab, classes, model.requires_grad_(False)
@@ -166,7 +167,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             )
         texts = list_of_texts(X)
         if len(texts) != len(labels):
-            raise BadInput(f"got {len(texts)} texts and {len(labels)} labels: expected one label a text")
+            raise BadInput(f"got {len(texts)} texts and {len(labels)} labels: expected one label for each text")
         corpus = Corpus.from_texts(
             texts, labels, validation=0, vocab_size=self.vocab_size, min_count=self.min_count, seed=seed
         )
@@ -175,7 +176,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     def _shape(self, vocab: Vocab, words: list[str]) -> Shape:
         if self.first_lag not in (0, 1):
             raise BadInput(
-                f"first_lag is {quoted(self.first_lag)}: expected 1, or 0 for modifiers that scale themselves"
+                f"first_lag is {quoted(self.first_lag)}: expected 1, or 0 for modifiers that also scale themselves"
             )
         return Shape(
             len(vocab),
@@ -200,7 +201,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             return given.strongest(MOST)
         return list(given)
 
-    def _how(self, documents: int, seed: int) -> TrainConfig:
+    def _config(self, documents: int, seed: int) -> TrainConfig:
         epochs = self.epochs if self.epochs is not None else min(200, max(6, -(-STEPS // -(-documents // self.batch))))
         return TrainConfig(
             epochs=epochs,
@@ -216,7 +217,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         )
 
     def _sparsity(self, model: Convolution) -> torch.Tensor:
-        """Where modifiers are learnt, the size of each one's scales."""
+        """The penalty on learned modifiers: `sparsity` times the norm of each one's scales."""
         return self.sparsity * model.alpha.square().sum(1).add(1e-12).sqrt().sum()
 
     # --- reading ---
@@ -231,7 +232,8 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return logits
 
     def _check_usable(self) -> None:
-        """Refuse what is not fitted, and weights that are no numbers: they would give the first class for ever."""
+        """Raise an error if the model is not fitted, or if its weights are not finite: it would always predict the
+        first class."""
         check_is_fitted(self)
         check_diverged(self.model_, "the model diverged", "fit it again, with a smaller learning_rate")
 
@@ -252,13 +254,13 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return self.classes_[positive.astype(int)]
 
     def score(self, X: Sequence[str] | Corpus | Split, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy; the labels of a corpus or split are its own."""
+        """Accuracy. For a corpus or split, y may be left out: it has labels."""
         if y is None and isinstance(X, Corpus | Split):
             y = self.classes_[np.asarray((X.train if isinstance(X, Corpus) else X).labels).astype(int)]
         return super().score(X, y, sample_weight)
 
     def explain(self, text: str) -> Explanation:
-        """What each word adds, which earlier word changed it, by how much, and at what distance."""
+        """The contribution of each word, and which words changed it, by how much, at what distance."""
         self._check_usable()
         if not isinstance(text, str):
             raise BadInput(f"the text is {quoted(text)} of type {type(text).__name__}: expected one text")
@@ -266,24 +268,24 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     @property
     def modifiers_(self) -> DataFrame:
-        """Modifier words, strongest first: word, strength (the change in the weight of the word right after it, as a
-        share of what that word weighs on average: −1 takes it away, −2 flips it), scope τ in words."""
+        """Modifier words, strongest first, with strength (the change in the contribution of the next word, as a share
+        of its mean: −1 removes it, −2 reverses it) and timescale τ in words."""
         import polars
 
-        kinds = {"word": polars.String, "strength": polars.Float64, "tau": polars.Float64}
-        return polars.DataFrame(self.modifier_rows(), schema=kinds)
+        types = {"word": polars.String, "strength": polars.Float64, "tau": polars.Float64}
+        return polars.DataFrame(self.modifier_rows(), schema=types)
 
     def modifier_rows(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The rows of `modifiers_`, without polars; the `most` strongest."""
+        """The first `most` rows of `modifiers_`, without polars."""
         self._check_usable()
         model, ids = self.model_, list(self.model_.shape.modifiers)
         if not ids:
             return []
         tau = model.log_tau.exp()
         scale = model.alpha.expand(-1, COMPONENTS if self.own_weights else 1)
-        usual = average_weights(model)  # how much of them there is in what the modifier adds
+        mean = average_weights(model)  # the strength is the regression of the added weights on these
         added = model.beta_mod if self.own_weights else model.beta.unsqueeze(1)
-        share = scale @ (usual @ added) / usual.square().sum().clamp(min=1e-12)
+        share = scale @ (mean @ added) / mean.square().sum().clamp(min=1e-12)
         strength = share * torch.exp(-1 / tau)
         order = strength.abs().argsort(descending=True).tolist()[:most]
         words = self.vocab_.decode(ids)
@@ -293,21 +295,21 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def save(self, folder: Path | str) -> Path:
         """Write to a folder, without pickle. An estimator that was saved there is replaced; a folder that holds
-        anything else is refused."""
+        anything else is an error."""
         self._check_usable()
         return save_estimator(self, ModifierConvolution._get_param_names(), folder)
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:
-        """Read what `save` wrote; it computes on the CPU."""
+        """Read a folder that `save` wrote; the model is on the CPU."""
         model = load_estimator(cls, folder)
         model._check_usable()
         return model
 
 
 class BagOfWords(ModifierConvolution):
-    """A weight for every word, and their sum: what the augmented models are measured against. Its parameters are those
-    of `ModifierConvolution` that have nothing to do with modifiers."""
+    """A bag of words: the logit is the sum of a weight for every word. The augmented models are compared with it. Its
+    parameters are those of `ModifierConvolution` that do not concern modifiers."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a baseline makes of a text, word by word: base weights, and who changed what, by how much, at what distance."""
+"""How a baseline reads a text: the weight of each word, and which words changed it, by how much, at what distance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rnnlens.corpora.vocab import Vocab
 
 @dataclass(frozen=True)
 class Change:
-    """One word's change of another's contribution; `by` is a word, `<beginning>` or `<end>`."""
+    """The change of a word's contribution by another word, or by `<beginning>` or `<end>`."""
 
     by: str
     distance: int
@@ -24,7 +24,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Contribution:
-    """A word of the text: its base weight, the changes, and the sum of both."""
+    """A word of the text: its base weight, the changes by other words, and their sum."""
 
     word: str
     known: bool
@@ -47,44 +47,47 @@ class Explanation:
     def logit(self) -> float:
         return self.bias + sum(word.total for word in self.words)
 
+    @property
+    def _largest(self) -> float:
+        """The largest |contribution| of a word; 1 if all are 0."""
+        return max((abs(word.total) for word in self.words), default=1.0) or 1.0
+
     def __str__(self) -> str:
         return "\n".join([f"logit {self.logit:+.2f} (bias {self.bias:+.2f})", *map(_line, self.words)])
 
     def __rich__(self) -> object:
-        """For a terminal: the text in colour, then each word that was changed by much."""
+        """For a terminal: the text in color, then the words with large changes."""
         from rich.text import Text
 
-        most = max([abs(word.total) for word in self.words] or [1.0]) or 1.0
         text = Text()
         for word in self.words:
-            share = abs(word.total) / most
-            colour = "green" if word.total > 0 else "red"
-            text.append(printable(word.word), style="" if share < 0.05 else f"bold {colour}" if share > 0.5 else colour)
+            share = abs(word.total) / self._largest
+            color = "green" if word.total > 0 else "red"
+            text.append(printable(word.word), style="" if share < 0.05 else f"bold {color}" if share > 0.5 else color)
             text.append(" ")
         text.append(f"\nlogit {self.logit:+.2f} (bias {self.bias:+.2f})")
         for word in self.words:
-            if any(abs(change.amount) > 0.1 * most for change in word.changes):
+            if any(abs(change.amount) > 0.1 * self._largest for change in word.changes):
                 text.append("\n" + _line(word), style="dim")
         return text
 
     def _repr_html_(self) -> str:
-        most = max([abs(word.total) for word in self.words] or [1.0]) or 1.0
         parts = []
         for word in self.words:
-            share = abs(word.total) / most
-            colour = f"rgba({'43,108,176' if word.total > 0 else '192,86,33'},{0.15 + 0.6 * share:.2f})"
+            share = abs(word.total) / self._largest
+            color = f"rgba({'43,108,176' if word.total > 0 else '192,86,33'},{0.15 + 0.6 * share:.2f})"
             about = f"{word.base:+.2f}" + "".join(
                 f"; {change.amount:+.2f} by {change.by} at distance {change.distance}" for change in word.changes
             )
             parts.append(
-                f'<span style="background:{colour if share > 0.05 else "none"};padding:0 .2em" '
+                f'<span style="background:{color if share > 0.05 else "none"};padding:0 .2em" '
                 f'title="{escape(about)}">{escape(word.word)} <sub>{word.total:+.2f}</sub></span>'
             )
         return f"<p>{' '.join(parts)}<br>logit {self.logit:+.2f}</p>"
 
 
 def _line(word: Contribution) -> str:
-    """A word, what it adds, and the three largest changes by others."""
+    """A word, its contribution, and the three largest changes by other words."""
     changes = ", ".join(
         f"{change.amount:+.2f} by {change.by} at distance {change.distance}"
         for change in sorted(word.changes, key=lambda change: -abs(change.amount))[:3]
@@ -95,7 +98,7 @@ def _line(word: Contribution) -> str:
 
 @torch.no_grad()
 def explain(model: Convolution, vocab: Vocab, text: str, max_words: int | None = None) -> Explanation:
-    """Take a model's logit of one text, or its last `max_words` words, apart."""
+    """Decompose a model's logit of one text, or of its last `max_words` words, into contributions of its words."""
     words = vocab.split(text)
     words = words if max_words is None else words[-max_words:]
     ids = vocab.encode(words).tolist()
@@ -104,10 +107,10 @@ def explain(model: Convolution, vocab: Vocab, text: str, max_words: int | None =
     beta, place = numbers["beta"], {word: m for m, word in enumerate(shape.modifiers)}
     modifiers = [(s, place[i]) for s, i in enumerate(ids) if i in place]
     rate = np.exp(-numbers["log_tau"]) if shape.modifiers else np.zeros(0)
-    found = []
+    contributions = []
     for t, (word, i) in enumerate(zip(words, ids, strict=True)):
         if i < 0:
-            found.append(Contribution(word, False, 0.0))
+            contributions.append(Contribution(word, False, 0.0))
             continue
         changes = []
         for s, m in modifiers:
@@ -122,5 +125,5 @@ def explain(model: Convolution, vocab: Vocab, text: str, max_words: int | None =
             for name, steps, amount in zip(("<beginning>", "<end>"), (t, T - 1 - t), amounts.tolist(), strict=True):
                 changes.append(Change(name, steps, amount))
         known = vocab.unk < 0 or i != vocab.unk
-        found.append(Contribution(word, known, float(beta[i]), changes))
-    return Explanation(found, float(numbers["bias"]))
+        contributions.append(Contribution(word, known, float(beta[i]), changes))
+    return Explanation(contributions, float(numbers["bias"]))

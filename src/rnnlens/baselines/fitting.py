@@ -1,4 +1,4 @@
-"""How baselines are trained and read in batches, on a CPU or a GPU: the words of all documents lie on the device."""
+"""Training and prediction of baselines in batches; the words of all documents are on the device, a CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from rnnlens.training.batches import epoch_batches, token_batches
 
 @dataclass(frozen=True)
 class Documents:
-    """A split on a device: all ids end to end (and as many more as the longest document has), and where the kept (last)
-    words of each document are. `longest` is on the host, so that a batch's width is known without waiting."""
+    """A split on a device: the ids of all documents, end to end, padded by the length of the longest document; and the
+    start and length of the last `max_words` words of each. `host_lengths` are the lengths in the host's memory, so that
+    the width of a batch is known without waiting for the device."""
 
     ids: Tensor
     starts: Tensor
     lengths: Tensor
     labels: Tensor
-    longest: np.ndarray
+    host_lengths: np.ndarray
 
     @classmethod
     def of(cls, split: Split, device: torch.device | str, max_words: int | None) -> Documents:
@@ -39,68 +40,69 @@ class Documents:
         return cls(on_device[0], on_device[1], on_device[2], on_device[3], lengths)
 
     def batches(self, batches: list[np.ndarray]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Rows, ids (B, T) and lengths (B,) of each batch; what stands behind a length is of no meaning. Only the order
-        of documents crosses to the device."""
+        """Rows, ids (B, T) and lengths (B,) of each batch; ids beyond a length are arbitrary. Only the order of
+        documents is copied to the device."""
         order = torch.from_numpy(np.concatenate(batches)).to(self.ids.device)
         for rows, batch in zip(order.split([len(batch) for batch in batches]), batches, strict=True):
-            t = torch.arange(max(1, int(self.longest[batch].max())), device=rows.device)
+            t = torch.arange(max(1, int(self.host_lengths[batch].max())), device=rows.device)
             yield rows, self.ids[self.starts[rows].unsqueeze(1) + t], self.lengths[rows]
 
 
 def train_model(
     model: Convolution,
     split: Split,
-    how: TrainConfig,
+    config: TrainConfig,
     l2: float,
     penalty: Callable[[], Tensor] | None = None,
     class_weights: np.ndarray | None = None,
     l1: float = 0.0,
 ) -> None:
-    """Adam on the cross-entropy (of classes that weigh so much), an L2 term on the words' weights, and what
-    `penalty` adds, in place. Each step also takes `l1` times the learning rate from every word's weight, down to zero:
-    words stay that push one way more often than not, be they frequent or rare."""
+    """Minimize with Adam, in place, the cross-entropy (weighted by class), an L2 term on the words' weights and
+    `penalty`. Each step also shrinks every word's weight towards zero by `l1` times the learning rate, which keeps the
+    words, be they frequent or rare, whose gradients mostly have one sign."""
     device = model.bias.device
-    documents = Documents.of(split, device, how.max_words)
+    documents = Documents.of(split, device, config.max_words)
     words = [value for name, value in model.named_parameters() if name.startswith("beta")]
     others = [value for name, value in model.named_parameters() if not name.startswith("beta")]
-    # Adam's own penalty adds weight_decay · w to the gradient: that of l2 · w² is twice l2.
+    # Adam's weight_decay adds weight_decay · w to the gradient; the gradient of l2 · w² is 2 · l2 · w.
     groups: list[dict[str, Any]] = [
         {"params": words, "weight_decay": 2 * l2},
         {"params": others},
     ]
-    optimizer = torch.optim.Adam(groups, betas=(how.momentum, how.second_momentum), fused=True)
-    generator = torch.Generator(device).manual_seed(how.seed)
+    optimizer = torch.optim.Adam(groups, betas=(config.momentum, config.second_momentum), fused=True)
+    generator = torch.Generator(device).manual_seed(config.seed)
     weights = None if class_weights is None else torch.as_tensor(class_weights, dtype=torch.float32, device=device)
-    step, total = 0, how.epochs * -(-len(split) // how.batch)
-    for epoch in range(how.epochs):
-        for rows, ids, lengths in documents.batches(epoch_batches(documents.longest, how.batch, how.seed, epoch)):
-            if how.word_dropout:
-                dropped = torch.rand(ids.shape, generator=generator, device=device) < how.word_dropout
+    step, total = 0, config.epochs * -(-len(split) // config.batch)
+    for epoch in range(config.epochs):
+        batches = epoch_batches(documents.host_lengths, config.batch, config.seed, epoch)
+        for rows, ids, lengths in documents.batches(batches):
+            if config.word_dropout:
+                dropped = torch.rand(ids.shape, generator=generator, device=device) < config.word_dropout
                 ids = ids.masked_fill(dropped, PAD)
             labels = documents.labels[rows]
-            weighed = None if weights is None else weights[labels.long()]
-            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), labels, weighed)
+            document_weights = None if weights is None else weights[labels.long()]
+            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), labels, document_weights)
             if penalty is not None:
                 loss = loss + penalty()
             for group in optimizer.param_groups:
-                group["lr"] = how.rate(step, total)
+                group["lr"] = config.rate(step, total)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             if l1:
                 for weight in words:
-                    weight.data = F.softshrink(weight.data, l1 * how.rate(step, total))
+                    weight.data = F.softshrink(weight.data, l1 * config.rate(step, total))
             step += 1
 
 
 @torch.no_grad()
 def read_logits(model: Convolution, split: Split, max_words: int | None, most: int = 256) -> np.ndarray:
-    """The logit of every document, (n,), at most so many at a time."""
+    """The logit of every document, (n,), read in batches of at most `most` documents."""
     documents = Documents.of(split, model.bias.device, max_words)
-    found = torch.zeros(len(split), device=model.bias.device)
+    logits = torch.zeros(len(split), device=model.bias.device)
     if len(split):
-        # On a CPU what fits its cache, on a GPU few batches.
-        tables, tokens = model.tables(), 2**18 if found.is_cuda else 2**14
-        for rows, ids, lengths in documents.batches(token_batches(documents.longest, tokens, most)):
-            found[rows] = model(ids, lengths, tables)
-    return found.cpu().numpy()
+        # On a CPU batches that fit its cache, on a GPU few large batches.
+        tables, tokens = model.tables(), 2**18 if logits.is_cuda else 2**14
+        for rows, ids, lengths in documents.batches(token_batches(documents.host_lengths, tokens, most)):
+            logits[rows] = model(ids, lengths, tables)
+    return logits.cpu().numpy()

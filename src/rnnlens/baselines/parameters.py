@@ -1,4 +1,4 @@
-"""The parameters of the estimators, checked when they are fitted: scikit-learn's `__init__` only stores them."""
+"""Checks of the estimators' parameters at `fit`; as scikit-learn requires, `__init__` only stores them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rnnlens.common.ranges import check_options
 
 
 def check_parameters(model: Any) -> None:
-    """Refuse what no model can be fitted with."""
+    """Raise an error if a parameter is out of range or of the wrong type."""
     try:
         check_options("estimator", {name: value for name, value in vars(model).items() if name != "random_state"})
     except RnnlensError as error:
@@ -36,7 +36,7 @@ def seed_of(random_state: Any) -> int:
 
 
 def check_words(given: Any) -> None:
-    """Modifiers: None, "learn", what an analysis found, or words, each once."""
+    """Raise an error unless modifiers are None, "learn", a `Modifiers` table, or words without repetition."""
     if given is None or hasattr(given, "strongest") or (isinstance(given, str) and given == "learn"):
         return
     if isinstance(given, str | bytes | Set) or not isinstance(given, Iterable):
@@ -51,7 +51,7 @@ def check_words(given: Any) -> None:
 
 
 def check_class_weights(weights: np.ndarray, given: Any) -> np.ndarray:
-    """Weights (2,) of the classes that training can use."""
+    """The class weights (2,); an error unless they are finite, at least 0, and not all 0."""
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise BadInput(
             f"class_weight is {quoted(given)}: expected 'balanced', or a number of at least 0 for each class"

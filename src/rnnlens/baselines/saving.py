@@ -29,9 +29,9 @@ def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path
     if not isinstance(model.modifiers, str | None):
         options["modifiers"] = words
     if not isinstance(model.random_state, int | None):
-        options["random_state"] = None  # a generator's state is not kept
+        options["random_state"] = None  # the state of a generator is not saved
     if isinstance(model.class_weight, dict):
-        options["class_weight"] = list(model.class_weight.items())  # JSON knows only strings as keys
+        options["class_weight"] = list(model.class_weight.items())  # keys in JSON must be strings
     with atomic_folder(folder, SAVED) as temporary:
         mark = write_tensors(temporary / "weights.safetensors", model.model_.state_dict())
         write_json(
@@ -50,33 +50,33 @@ def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path
 
 
 def load_estimator(kind: Any, folder: Path | str) -> Any:
-    """An estimator of some kind with the parameters, words and weights that a folder holds, checked."""
+    """The estimator of class `kind` in a folder, with its parameters, words and weights, checked."""
     file, weights = Path(folder) / "baseline.json", Path(folder) / "weights.safetensors"
     about = read_json(file)
     tensors, _, mark = read_marked_tensors(weights)
     if is_checked(about):
-        again = "restore the file that was changed, or fit the model again"
-        check_named(file, names_in(about), "weights", weights, mark, again)
+        advice = "restore the file that was changed, or fit the model again"
+        check_named(file, names_in(about), "weights", weights, mark, advice)
     with parsing(folder, "baseline of rnnlens"):
         names, options = set(kind._get_param_names()), dict(about["options"])
         model = kind(**{name: value for name, value in options.items() if name in names})
         if isinstance(model.class_weight, list):
             model.class_weight = dict(model.class_weight)
         model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
-        model._how(1, seed_of(model.random_state))  # which checks the options
+        model._config(1, seed_of(model.random_state))  # this checks the options
         if model.classes_.shape != (2,):
             raise ValueError(f"its classes are {quoted(about['classes'])}, expected two")
         shape = model._shape(model.vocab_, about["modifiers"])
-        if shape.parameters > sum(x.size for x in tensors.values()):  # before memory is asked for
-            raise ValueError(f"its options ask for {shape.parameters} weights, more than it has")
+        if shape.parameters > sum(x.size for x in tensors.values()):  # checked before memory is allocated
+            raise ValueError(f"its options need {shape.parameters} weights, more than it has")
         model.model_ = Convolution(shape)
-        wanted, stored = (
-            {name: tuple(x.shape) for name, x in of.items()} for of in (model.model_.state_dict(), tensors)
+        expected, stored = (
+            {name: tuple(x.shape) for name, x in arrays.items()} for arrays in (model.model_.state_dict(), tensors)
         )
-        if wanted != stored:
-            raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(wanted)}")
+        if expected != stored:
+            raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(expected)}")
         if not np.array_equal(tensors["which"], model.model_.which.numpy()):
-            raise ValueError("its weights are of other modifiers")
+            raise ValueError("its weights belong to other modifiers")
         model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
     model.model_.requires_grad_(False)
     return model

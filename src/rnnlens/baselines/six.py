@@ -12,4 +12,4 @@ BASELINES: dict[str, dict[str, Any]] = {
     "comw+beta_mod": {"own_weights": True},
     "comw+beta_mod+beta_bod+beta_eod": {"own_weights": True, "edges": True, "own_edges": True},
 }
-"""The paper's six models: options of `ModifierConvolution`, to which modifiers are added where there are any."""
+"""Options of `ModifierConvolution` by name; for the `comw` models the modifiers must be added."""

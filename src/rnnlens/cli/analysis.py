@@ -1,4 +1,4 @@
-"""Taking networks apart: demo, toy, analyze."""
+"""Commands that analyze a network: demo, toy, analyze."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.cli.printing import Arch, Device, show_report
+from rnnlens.cli.printing import Arch, Device, show_facts, show_report
 from rnnlens.common.display import percent, percents
 from rnnlens.common.terminal import say, show, table_of
 
@@ -23,7 +23,7 @@ def demo(
     seed: int = 0,
     device: Device | None = None,
 ) -> None:
-    """Analyze a packaged network and write the report: no download, well under a minute.
+    """Analyze a packaged network and write the report, offline, in well under a minute.
 
     Then open `runs/demo/report.html` in a browser.
 
@@ -34,9 +34,9 @@ def demo(
     network
         The packaged network: reviews-gru, reviews-lstm, reviews-ugrnn or reviews-vanilla.
     out
-        The run folder to write; it may be there already.
+        The run folder to write; it may exist already.
     seed
-        Of random controls.
+        Seed of random controls.
     device
         Where to compute.
     """
@@ -56,10 +56,11 @@ def toy(
     resume: bool = False,
     device: Device | None = None,
 ) -> None:
-    """Train a network on the toy language, take it apart, and write the report.
+    """Train a network on the toy language, analyze it, and write the report.
 
-    The language has negation and emphasis whose rules are known; the report shows how the network implements them: the
-    line attractor, the deflections, the linear modes, and what removing them does. Under three minutes on two cores.
+    The language has negation and emphasis with known rules. The report shows how the network implements them: the line
+    attractor, the deflections, the linear modes, and the effect of removing them. Takes under three minutes on two
+    cores.
 
     Example: `rnnlens toy --out runs/toy`
 
@@ -74,7 +75,7 @@ def toy(
     seed
         Seed of the language's reviews, the weights and the order of training.
     resume
-        Go on where a killed run stopped.
+        Continue an interrupted run.
     device
         Where to compute; by default a GPU if there is one.
     """
@@ -110,11 +111,11 @@ def analyze(
     seed: int = 0,
     device: Device | None = None,
 ) -> None:
-    """Take a trained network apart: modifiers, barcodes, subspace, timescales, edges of documents.
+    """Analyze a trained network: modifiers, barcodes, subspace, timescales, edges of documents.
 
-    Without a corpus, everything that needs no review text; with the corpus it was trained on, also what accuracy hangs
-    on (this reads the test reviews, many times: quick on a GPU). Results and the page, `report.html`, go to the run
-    folder.
+    Without a corpus, this measures everything that needs no review text. With the corpus that the network was trained
+    on, it also measures which perturbations cost accuracy; this reads the test reviews many times and is fast on a GPU.
+    Results and the page, `report.html`, are written to the run folder.
 
     Example: `rnnlens analyze runs/mine --corpus corpora/mine --reviews 1000`
 
@@ -123,18 +124,19 @@ def analyze(
     run
         A run folder.
     corpus
-        The prepared corpus that it was trained on.
+        The prepared corpus that the network was trained on.
     reviews
-        Read at most this number of reviews of a split, drawn at random: on a CPU, 5000 take a quarter of an hour. An
-        analysis of more reviews that is there already is kept: the command ends before it does anything.
+        Read at most this number of reviews of a split, drawn at random; on a CPU, 5000 take a quarter of an hour. An
+        existing analysis of more reviews is not replaced: the command stops with an error.
     overwrite
         Replace an analysis of more reviews.
     top
-        How many of the most frequent words to look at.
+        How many of the most frequent words to measure.
     table
-        Also write every word's measures, to a csv or parquet file; a file that is no such table is not replaced.
+        Also write the measures of every word to a csv or parquet file. An existing file is replaced only if it is such
+        a table.
     seed
-        Of visited states and random controls.
+        Seed of visited states and random controls.
     device
         Where to compute.
     """
@@ -148,36 +150,15 @@ def analyze(
     _analyze(run, corpus, table, top=top, seed=seed, device=device, reviews=reviews, overwrite=overwrite)
 
 
-def _strength(words: Modifiers, word: str | None) -> str:
-    if word is None:
-        return ""
-    row = words[word]
-    return f"{row['strength']:+.2f} ± {row['error']:.2f}"
-
-
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
-    """Analyze, save, print what is most worth knowing, write the report."""
+    """Analyze and save, print a summary, write the report."""
     from rnnlens.analysis.analyze import analyze_command
     from rnnlens.context.blank import BlankInput
     from rnnlens.page import report as write_report
 
     analysis = analyze_command(run, corpus, **options)
     results, words = analysis.results, analysis.modifiers
-    both = words.strongest(LISTED, ("negator", "diminisher")), words.strongest(LISTED, "intensifier")
-    shown = table_of("negators and diminishers", "strength", "intensifiers", "strength", title="the clearest modifiers")
-    for less, more in zip_longest(*both):
-        shown.add_row(less or "", _strength(words, less), more or "", _strength(words, more))
-    if any(both):
-        show(shown)
-        say("strength: by what share a word changes the effect of the next one, ± its standard error;")
-        say("−1 takes the effect away, −2 flips it, +1 doubles it. The most certain come first.")
-    else:
-        unclear = results["modifiers"]["unclear"]
-        say(
-            f"no word is clearly a modifier ({unclear:,} are unclear): too little data to tell, or this network reads "
-            "much like a bag of words"
-        )
-
+    _show_modifiers(words, results["modifiers"]["unclear"])
     for warning in results["warnings"]:
         say(f"warning: {warning}")
     line = results["line_attractor"]
@@ -205,13 +186,31 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
         ),
     ]
     if analysis.perturbations is not None:
-        found = analysis.perturbations
-        facts.append(("words shuffled", repr(found.shuffled)))
-        facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in found.removed.items()]
-    table_of_facts = table_of("", "", header=False)
-    for fact in facts:
-        table_of_facts.add_row(*fact)
-    show(table_of_facts)
+        removed = analysis.perturbations.removed
+        facts.append(("words shuffled", repr(analysis.perturbations.shuffled)))
+        facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in removed.items()]
+    show_facts(facts)
     if table is not None:
         say(f"table: {words.write(table, **analysis.timescales.columns(words.words))}")
     show_report(write_report(analysis))
+
+
+def _show_modifiers(words: Modifiers, unclear: int) -> None:
+    """Print the clearest modifiers with their strengths."""
+    weakening, intensifying = words.strongest(LISTED, ("negator", "diminisher")), words.strongest(LISTED, "intensifier")
+    if not weakening and not intensifying:
+        say(
+            f"no word is clearly a modifier ({unclear:,} are unclear): too little data to tell, or this network reads "
+            "much like a bag of words"
+        )
+        return
+
+    def cells(word: str | None) -> tuple[str, str]:
+        return ("", "") if word is None else (word, f"{words[word]['strength']:+.2f} ± {words[word]['error']:.2f}")
+
+    table = table_of("negators and diminishers", "strength", "intensifiers", "strength", title="the clearest modifiers")
+    for pair in zip_longest(weakening, intensifying):
+        table.add_row(*cells(pair[0]), *cells(pair[1]))
+    show(table)
+    say("strength: signed share by which a word changes the effect of the next one, ± its standard error;")
+    say("−1 removes the effect, −2 reverses it, +1 doubles it. The most certain come first.")

@@ -1,4 +1,4 @@
-"""Which kinds of sentences a network reads right: audit."""
+"""The command audit: which kinds of sentences a network reads correctly."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def audit(
     seed: int = 0,
     device: Device | None = None,
 ) -> None:
-    """Say which kinds of sentences a network reads right: plain, negated, intensified, contrasted.
+    """Test which kinds of sentences a network reads correctly: plain, negated, intensified, contrasted.
 
-    Sentences such as "the food was not good" are made from templates and from words that the network itself reads as
-    clearly positive or negative. Negated sentences should have the other sign, intensified ones more of the same and
-    diminished ones less; of "… but …" the second part decides. Beside each kind stands what the network's measured
-    strengths say about it. The words of the sentences are English.
+    Sentences such as "the food was not good" are made from English templates and words that the network itself reads as
+    clearly positive or negative. A negated sentence should have the opposite sign of the plain one, an intensified one
+    a larger logit of the same sign, a diminished one a smaller logit; in "… but …" the second part decides. The
+    network's measured strengths are shown for each kind.
 
     Example: `rnnlens audit zoo:reviews-gru --worst 5`
 
@@ -35,13 +35,13 @@ def audit(
     run
         A run folder, or `zoo:reviews-gru`, a packaged network.
     trees
-        Sentences whose phrases people labelled, in the format of the Stanford Sentiment Treebank: also how many of
-        the positive and negative phrases with a negator, with *but*, with an intensifier and with none of these are
-        read right.
+        Sentences with phrases labeled by people, in the format of the Stanford Sentiment Treebank. This adds the share
+        of positive and negative phrases that are read correctly, for phrases with a negator, with *but*, with an
+        intensifier, and with none of these.
     worst
         How many of the most confidently wrong sentences to print.
     seed
-        Which words stand in the two parts of "… but …".
+        Seed of the choice of words in the two parts of "… but …".
     device
         Where to compute.
     """
@@ -50,33 +50,33 @@ def audit(
     from rnnlens.networks.devices import check_device
 
     check_device(device)
-    found = audit_run(run, trees, seed=seed, worst=worst, device=device)
+    result = audit_run(run, trees, seed=seed, worst=worst, device=device)
 
     def table(title: str, kinds: tuple[KindAudit, ...]) -> None:
         shown = table_of(*HEAD, title=title)
-        for one in kinds:
-            shown.add_row(*one.row())
+        for kind in kinds:
+            shown.add_row(*kind.row())
         show(shown)
 
-    table("sentences from templates", found.kinds)
-    say("of +, of −: the share that is right of the sentences that should be (more) positive, and (more) negative")
-    say("mean logit: toward the expected sign; for intensified and diminished, the change against the plain sentence")
-    for kind, needed in found.left_out:
-        say(f"not tested: {kind}; the vocabulary lacks {needed}")
-    if found.people:
-        table("phrases that people labelled", found.people)
+    table("sentences from templates", result.kinds)
+    say("of +, of −: the share read correctly of the sentences that should be (more) positive, and (more) negative")
+    say("mean logit: towards the expected sign; for intensified and diminished, the change from the plain sentence")
+    for name, needed in result.left_out:
+        say(f"not tested: {name}; the vocabulary lacks {needed}")
+    if result.people:
+        table("phrases labeled by people", result.people)
     say("\nwhat the measured strengths say:", lines=True)
-    if found.unmeasured is not None:
-        say(f"nothing: {found.unmeasured}")
-    for one in found.kinds:
-        if one.mechanism is not None:
-            say(f"- {one.kind}: {one.mechanism}")
-    wrong = found.worst(worst)
+    if result.unmeasured is not None:
+        say(f"nothing: {result.unmeasured}")
+    for kind in result.kinds:
+        if kind.mechanism is not None:
+            say(f"- {kind.kind}: {kind.mechanism}")
+    wrong = result.worst(worst)
     shown = table_of("sentence", "kind", "expected", "logit", "plain", title="the most confidently wrong sentences")
-    for kind, reading in wrong:
+    for name, reading in wrong:
         plain = "" if reading.plain is None else f"{reading.plain:+.2f}"
-        shown.add_row(reading.text, kind, reading.expected, f"{reading.logit:+.2f}", plain)
+        shown.add_row(reading.text, name, reading.expected, f"{reading.logit:+.2f}", plain)
     if wrong:
         show(shown)
     else:
-        say("no sentence is read wrong")
+        say("all sentences are read correctly")

@@ -1,4 +1,4 @@
-"""Flags: which ones were given, whole numbers that are not rounded, and ranges checked before a command runs."""
+"""Flags of commands: which ones were given, no rounding of whole numbers, and ranges checked before a command runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rnnlens.runs.config import TrainConfig
 
 
 class TrainFlags(TrainConfig):
-    """The fields of TrainConfig that were given as flags, under `given`; they are checked as TrainConfig's are."""
+    """A TrainConfig from flags; `given` has only the fields that were given as flags."""
 
     given: dict[str, Any]
 
@@ -25,11 +25,11 @@ class TrainFlags(TrainConfig):
 
 
 def _with_defaults(config: TrainConfig) -> type[TrainFlags]:
-    """The same flags with the values of `config` as the defaults that `--help` shows."""
+    """TrainFlags whose defaults in `--help` are the values of `config`."""
     hints = get_type_hints(TrainConfig)
     shown = [(field.name, hints[field.name], getattr(config, field.name)) for field in fields(config)]
-    place = {"__module__": __name__}  # cyclopts does not look into classes of the standard library
-    return make_dataclass("RecipeFlags", shown, bases=(TrainFlags,), frozen=True, init=False, namespace=place)
+    namespace = {"__module__": __name__}  # cyclopts does not look into classes of the standard library
+    return make_dataclass("RecipeFlags", shown, bases=(TrainFlags,), frozen=True, init=False, namespace=namespace)
 
 
 if TYPE_CHECKING:
@@ -38,10 +38,11 @@ else:
     RecipeFlags = _with_defaults(RECIPE)
 
 
-def whole_numbers_whole(hint: Any, tokens: Sequence[Any]) -> Any:
-    """The value of a flag, as cyclopts converts it, but 1.5 is refused for a whole number: cyclopts rounds it."""
-    kinds = get_args(hint) or (hint,)
-    if int in kinds and float not in kinds:
+def convert_strictly(hint: Any, tokens: Sequence[Any]) -> Any:
+    """Convert a flag's value as cyclopts does, but raise an error for 1.5 as a whole number, which cyclopts would
+    round."""
+    types = get_args(hint) or (hint,)
+    if int in types and float not in types:
         for token in tokens:
             if "." in token.value:
                 raise ValueError(f"expected a whole number, not {token.value}")
@@ -49,7 +50,7 @@ def whole_numbers_whole(hint: Any, tokens: Sequence[Any]) -> Any:
 
 
 def checked(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with the ranges of its options checked before anything else."""
+    """The command with a check of its options' ranges before it runs."""
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:

@@ -1,19 +1,22 @@
-"""Reviews and networks: prepare, train, info, probe."""
+"""Commands for corpora and networks: prepare, train, info, probe."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from rnnlens.cli.flags import TrainFlags
-from rnnlens.cli.printing import Arch, Device
+from rnnlens.cli.printing import Arch, Device, show_facts
 from rnnlens.common.errors import UsageError
 from rnnlens.common.terminal import say, show, table_of
 from rnnlens.corpora.options import PrepareConfig
+
+if TYPE_CHECKING:
+    from rnnlens.networks import Network
 
 
 def prepare(
@@ -23,7 +26,7 @@ def prepare(
     overwrite: bool = False,
     config: Annotated[PrepareConfig, Parameter(name="*")] = PrepareConfig(),  # noqa: B008 - frozen
 ) -> None:
-    """Turn reviews into a vocabulary and memory-mapped ids.
+    """Turn reviews into a corpus: a vocabulary, and word ids that are memory-mapped.
 
     A source is a data set of the hub (`imdb`, `yelp`, `hf:owner/name`), a csv, tsv, jsonl or parquet file, a folder
     with train and test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1,
@@ -45,7 +48,7 @@ def prepare(
         How much each review of a source counts in training, relative to other sources, as NAME=NUMBER; may be given
         several times. The name is the last part of the source's path without a suffix; the default is 1.
     overwrite
-        Replace another corpus that is already there; a folder that holds anything else is never replaced.
+        Replace an existing corpus; a folder that holds anything else is never replaced.
     """
     if not sources:
         raise UsageError("no source is given: expected at least one, as in `rnnlens prepare reviews.csv --out CORPUS`")
@@ -59,14 +62,16 @@ def prepare(
     with progress_bar("preparing", 1) as advance:
         done = 0.0
 
-        def told(rows: int, total: int) -> None:
+        def advance_to(rows: int, total: int) -> None:
             nonlocal done
             advance(rows / max(1, total) - done, f"{rows:,} of {total:,} reviews")
             done = rows / max(1, total)
 
-        corpus = prepare_corpus(sources, out, weights=weights, overwrite=overwrite, progress=told, **asdict(config))
+        corpus = prepare_corpus(
+            sources, out, weights=weights, overwrite=overwrite, progress=advance_to, **asdict(config)
+        )
     say(repr(corpus))
-    _show_facts(source_facts(corpus))
+    show_facts(source_facts(corpus))
     say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
 
 
@@ -93,11 +98,11 @@ def train(
 ) -> None:
     """Train a network on a corpus.
 
-    Killed at any moment, the same command with `--resume` continues exactly where the last checkpoint stands.
+    After an interruption, the same command with `--resume` continues from the last checkpoint.
 
-    Example: `rnnlens train corpora/mine --tuned --out runs/mine`. With only some thousand reviews, small networks that
-    begin with a memory learn sooner: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
-    Better, go on from a packaged network: `--start zoo:reviews-gru`.
+    Example: `rnnlens train corpora/mine --tuned --out runs/mine`. With a few thousand reviews, small networks with long
+    initial time constants learn faster: `--hidden 64 --embedding 32 --scale 0.1 --memory 100 --learning-rate 0.01`.
+    Fine-tuning a packaged network is better still: `--start zoo:reviews-gru`.
 
     Parameters
     ----------
@@ -108,32 +113,32 @@ def train(
     arch
         Architecture of the network.
     start
-        A run folder or `zoo:NAME`: go on from its network, with the corpus's new words added to its vocabulary. Shape
-        and architecture are its own. By default few epochs at a low learning rate, and words are dropped as in its
-        first training; flags that are given win.
+        A run folder or `zoo:NAME`: fine-tune its network, with the corpus's new words added to its vocabulary. Its
+        shape and architecture are kept. The defaults are few epochs at a low learning rate, and the word dropout of its
+        first training; flags take precedence.
     hidden
         Units of the network.
     embedding
         Length of a word's embedding.
     scale
-        Size of the embeddings before training. Small ones, such as 0.1, learn sooner; a vanilla network needs them.
+        Standard deviation of the initial embeddings. With a small one, such as 0.1, networks learn faster; a vanilla
+        network needs it.
     memory
-        How many words the units hold on to before training, at most; 0 for as they come. A vanilla network needs some,
-        such as 1000.
+        Initial time constants of the units, log-uniform from 1 to this many words; 0 keeps torch's default. A vanilla
+        network needs long ones, such as 1000.
     tuned
-        Use the bundled settings of this architecture, chosen on the validation texts of five sources.
-        On another corpus they make about as many steps, with at most three times as many epochs, and in smaller
-        batches where there are few reviews. Flags that are given win.
+        Use the bundled settings of this architecture, chosen on the validation texts of five sources. On another corpus
+        training takes about as many steps, with at most three times as many epochs, and with smaller batches if there
+        are few reviews. Flags take precedence.
     settings
-        The `settings.json` of `rnnlens sweep`: what it chose for this architecture; flags that are given
-        win.
+        The `settings.json` of `rnnlens sweep`, with settings for this architecture. Flags take precedence.
     sources
-        Train on the reviews of these sources of the corpus only, by name with commas between them, such as
-        `imdb,yelp`. The accuracy is measured on all sources.
+        Train only on the reviews of these sources of the corpus, names separated by commas, such as `imdb,yelp`. The
+        accuracy is measured on all sources.
     refit
-        Train on the validation reviews too, to the last epoch: once every choice is made.
+        Also train on the validation reviews, to the last epoch; use it after all settings are chosen.
     resume
-        Go on where a killed run stopped.
+        Continue an interrupted run.
     test
         Evaluate the finished network on the test reviews. Choose settings on the validation reviews first.
     device
@@ -165,7 +170,7 @@ def train(
 
 
 def info(path: Path, /) -> None:
-    """Say what is in a run folder or a prepared corpus.
+    """Describe a run folder or a prepared corpus.
 
     Example: `rnnlens info runs/mine`
 
@@ -177,36 +182,29 @@ def info(path: Path, /) -> None:
     from rnnlens.experiments.info import describe
 
     title, facts = describe(path)
-    _show_facts(facts, title)
-
-
-def _show_facts(facts: list[tuple[str, str]], title: str | None = None) -> None:
-    table = table_of("", "", title=title, header=False)
-    for name, value in facts:
-        table.add_row(name, value)
-    show(table)
+    show_facts(facts, title)
 
 
 def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device | None = None) -> None:
     """Read sentences with a trained network and show its logit after every word.
 
-    After `rnnlens analyze`, also with the modifier subspace switched off.
+    After `rnnlens analyze`, it also shows the logits with the modifier subspace removed.
 
     Example: `rnnlens probe runs/mine "not bad at all" "bad" --figure reading.html`
 
     Parameters
     ----------
     run
-        A run folder, or `zoo:reviews-gru`, the packaged network.
+        A run folder, or a packaged network such as `zoo:reviews-gru`.
     texts
-        One or more sentences, each in quotes. `<pad>` is no input.
+        One or more sentences, each in quotes. `<pad>` is the blank input.
     figure
-        Also draw them, to an html, svg, pdf or png file.
+        Also draw the logits, to an html, svg, pdf or png file.
     device
         Where to compute.
     """
     if not texts:
-        raise UsageError('no sentence to read: give at least one, as in `rnnlens probe RUN "not bad at all"`')
+        raise UsageError('no sentence is given: expected at least one, as in `rnnlens probe RUN "not bad at all"`')
     from rnnlens.networks.devices import check_device
     from rnnlens.runs import load
 
@@ -216,33 +214,35 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
         from rnnlens.figures.style import PICTURES
 
         check_output(figure, "a figure", *PICTURES)
-    opened = load(run)
-    network = opened.network.to(device or "cpu")
-    quiet = opened.without_subspace(network)
+    loaded = load(run)
+    network = loaded.network.to(device or "cpu")
+    without = loaded.without_subspace(network)
     sentences = {text: network.read(text) for text in texts}
     for text, words in sentences.items():
-        calm = None if quiet is None else quiet.read(text)
-        table = table_of("word", "logit", "change", *([] if calm is None else ["without modifiers", "change"]), "")
-        before, calmer = network.logit(network.h0).item(), 0.0 if quiet is None else quiet.logit(quiet.h0).item()
-        table.add_row("(start)", f"{before:+.2f}", "", *([] if calm is None else [f"{calmer:+.2f}", ""]), "")
-        span = max(abs(logit) for _, logit in words) or 1.0
-        for k, (word, logit) in enumerate(words):
+        columns = [_logits(network, words)]
+        if without is not None:
+            columns.append(_logits(without, without.read(text)))
+        head = ["logit", "change", "without modifiers", "change"][: 2 * len(columns)]
+        table = table_of("word", *head, "")
+        table.add_row("(start)", *(cell for logits in columns for cell in (f"{logits[0]:+.2f}", "")), "")
+        largest = max(abs(logit) for _, logit in words) or 1.0
+        for k, (word, logit) in enumerate(words, start=1):
             known = network.vocab is not None and (word in network.vocab or word == "<pad>")
-            bar = "█" * max(1, round(20 * abs(logit) / span))
-            other = [] if calm is None else [f"{calm[k][1]:+.2f}", f"{calm[k][1] - calmer:+.2f}"]
             table.add_row(
                 word if known else f"{word} (unknown)",
-                f"{logit:+.2f}",
-                f"{logit - before:+.2f}",
-                *other,
-                bar,
+                *(cell for logits in columns for cell in (f"{logits[k]:+.2f}", f"{logits[k] - logits[k - 1]:+.2f}")),
+                "█" * max(1, round(20 * abs(logit) / largest)),
                 style="green" if logit > 0 else "red",
             )
-            before, calmer = logit, calmer if calm is None else calm[k][1]
         show(table)
-    if quiet is not None:
+    if without is not None:
         say("without modifiers: with the modifier subspace projected out of the state at every step")
     if figure is not None:
         from rnnlens import figures
 
         say(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
+
+
+def _logits(network: Network, words: list[tuple[str, float]]) -> list[float]:
+    """The logit before the first word, and after each word."""
+    return [network.logit(network.h0).item(), *(logit for _, logit in words)]

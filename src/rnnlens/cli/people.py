@@ -1,4 +1,4 @@
-"""Networks beside people: agree."""
+"""The command agree: compare networks with people."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def agree(
     seed: int = 0,
     device: Device | None = None,
 ) -> None:
-    """Compare the strengths of words in networks with what people say of the same words.
+    """Compare the strengths of words in networks with strengths computed from human labels.
 
-    People have judged thousands of phrases x and "w x", such as "good" and "not good" (Stanford Sentiment Treebank).
-    The strength of w in their judgement is the share by which it changes x: −1 takes its valence away, −2 flips it.
-    The numbers come with the package, so this works offline. Printed is the correlation r over words, its 95 %
-    interval, and the ceiling that people's own agreement sets: no measure can be expected to exceed it. Choose between
-    methods on the odd sentences and report the even ones. Of several networks, the consensus is shown too: the mean of
-    their strengths.
+    People have labeled thousands of phrases x and "w x", such as "good" and "not good" (Stanford Sentiment Treebank).
+    The strength of w in these labels is the signed share by which it changes x: −1 removes its valence, −2 reverses it.
+    The numbers are in the package, so this works offline. The output is the correlation r over words, its 95 %
+    interval, and the ceiling set by the agreement of people with each other, which no measure can be expected to
+    exceed. Choose between methods on the odd sentences and report the even ones. For several networks, their consensus
+    (the mean of their strengths) is compared too.
 
     With the trees themselves, the networks also read every x and "w x" from their initial state (*behaviour*), and the
     same formula is applied to their logits.
@@ -34,18 +34,18 @@ def agree(
     Parameters
     ----------
     runs
-        Run folders, or packaged networks such as `zoo:reviews-gru`. One that is not analyzed is measured now.
+        Run folders, or packaged networks such as `zoo:reviews-gru`. A run without an analysis is measured first.
     trees
-        A file of trees in the Treebank's format, one a line, with labels from 0 to 4: `(3 (2 very) (3 good))`.
+        A file of trees in the Treebank's format, score per line, with labels from 0 to 4: `(3 (2 very) (3 good))`.
     lexicon
         A list of modifiers (csv, tsv or txt: a word, and if known its sign or grade), or `vader` for those of the
-        package vaderSentiment; may be given several times. Average precision says how high they stand by |strength|.
+        package vaderSentiment; may be given several times. Average precision measures how high they rank by |strength|.
     figure
-        Also write a scatter with the words as labels, to a html, svg, pdf or png file.
+        Also write a scatter plot labeled with the words, to an html, svg, pdf or png file.
     top
         How many of the most frequent words to measure.
     seed
-        Of visited states and the bootstrap.
+        Seed of visited states and the bootstrap.
     device
         Where to compute.
     """
@@ -63,11 +63,11 @@ def agree(
     if figure is not None:
         check_output(figure, "a figure", *PICTURES)
     with progress_bar("comparing", 2 * len(runs)) as advance:
-        found = agreement(list(runs), trees, lexicon or (), top=top, seed=seed, device=device, advance=advance)
-    say(f"people: {found.people.source}")
-    for one in found.scores:
-        table = table_of(*COLUMNS, title=f"{one.name}: correlation of strengths with people's")
-        for row in one.rows():
+        result = agreement(list(runs), trees, lexicon or (), top=top, seed=seed, device=device, advance=advance)
+    say(f"people: {result.people.source}")
+    for score in result.scores:
+        table = table_of(*COLUMNS, title=f"{score.name}: correlation of strengths with people's")
+        for row in score.rows():
             table.add_row(*row)
         show(table)
         table = table_of(
@@ -76,9 +76,9 @@ def agree(
             "by chance",
             "same sign",
             "modifiers",
-            title=f"{one.name}: modifiers of lexicons in the order of |strength|",
+            title=f"{score.name}: ranking of the lexicons' modifiers by |strength|",
         )
-        for name, ranking in one.rankings.items():
+        for name, ranking in score.rankings.items():
             sign = "–" if ranking.same_sign is None else f"{100 * ranking.same_sign:.0f} %"
             table.add_row(
                 name,
@@ -87,13 +87,13 @@ def agree(
                 sign,
                 f"{ranking.modifiers:,} of {ranking.words:,}",
             )
-        if one.rankings:
+        if score.rankings:
             show(table)
-    table = table_of(*FURTHEST, title=f"{found.scores[-1].name}: words on which it differs most")
-    for word, *values in found.furthest():
+    table = table_of(*FURTHEST, title=f"{result.scores[-1].name}: words with the largest differences")
+    for word, *values in result.furthest():
         table.add_row(word, *(f"{value:+.2f}" for value in values))
     show(table)
     if trees is None:
         say("behaviour was not measured: it needs the trees' text (--trees)")
     if figure is not None:
-        say(f"figure: {write_figure(found.figure(), figure)}")
+        say(f"figure: {write_figure(result.figure(), figure)}")

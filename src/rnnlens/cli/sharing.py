@@ -1,4 +1,4 @@
-"""What is shown to others: report, figures, export."""
+"""Commands that write files to share: report, figures, export."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rnnlens.common.terminal import say
 
 
 def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -> None:
-    """Write the page of an analyzed run: one HTML file with the figures, and the network itself, live.
+    """Write the page of an analyzed run: one HTML file with the figures and the network, to run in the browser.
 
     Example: `rnnlens report runs/mine --out mine.html`
 
@@ -19,9 +19,9 @@ def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -
     run
         A run folder, after `rnnlens analyze` or `rnnlens toy`, or the folder of `rnnlens reproduce`.
     out
-        Where to write, a name ending in html; by default `report.html` in that folder. Another file is not replaced.
+        The HTML file to write; by default `report.html` in that folder. Only a file that rnnlens wrote is replaced.
     words
-        How many of the most frequent words the live network knows; by default as many as 12 MB hold.
+        How many of the most frequent words the page's network knows; by default as many as fit in 12 MB.
     """
     from rnnlens.page import report as write_report
 
@@ -29,7 +29,7 @@ def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -
 
 
 def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pdf", "png", "html"] = "svg") -> None:
-    """Save every figure of an analyzed run, each to a file.
+    """Save every figure of an analyzed run to its own file.
 
     Example: `rnnlens figures runs/mine --format pdf --out figures`. To change one, draw it in Python:
     `rnnlens.figures.barcodes(rnnlens.load("runs/mine"), ["not", "very"])` is a Plotly figure.
@@ -41,7 +41,7 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     out
         The folder to write to; by default `figures` in the run folder.
     format
-        What kind of file. All but html need `pip install rnnlens[images]` and a Chrome or Chromium.
+        Format of the files. All but html need `pip install rnnlens[images]` and Chrome or Chromium.
     """
     from rnnlens.common.files import parsing
     from rnnlens.common.progress import progress_bar
@@ -49,13 +49,13 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     from rnnlens.runs import load
 
     results = load(run).results
-    odd = parsing(run / "results.json", "result of rnnlens")
-    with odd, progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
+    reading = parsing(run / "results.json", "result of rnnlens")
+    with reading, progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
         written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
     for path in written:
         say(path)
-    for name, why in missing.items():
-        say(f"{name}: not drawn: {why}")
+    for name, reason in missing.items():
+        say(f"{name}: not drawn: {reason}")
 
 
 def export(
@@ -68,10 +68,10 @@ def export(
     dataset: str | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write a run as a model folder of the Hugging Face hub, with a card; `rnnlens.load` opens it again.
+    """Write a run as a model folder for the Hugging Face hub, with a model card; `rnnlens.load` can open it.
 
-    model.safetensors, config.json, vocab.json, README.md, and what was measured. Nothing is sent anywhere: upload the
-    folder with `hf upload OWNER/NAME FOLDER` if you like.
+    The folder has model.safetensors, config.json, vocab.json, README.md and the results of the analysis. Nothing is
+    uploaded; to do that, use `hf upload OWNER/NAME FOLDER`.
 
     Example: `rnnlens export runs/mine --to hub/mine --license apache-2.0`
 
@@ -84,9 +84,9 @@ def export(
     name
         The model's name in its card; by default that of the run folder.
     license
-        The license you give it, as the hub writes it: `apache-2.0`, `mit`, `cc-by-4.0` …
+        The model's license, as the hub names it: `apache-2.0`, `mit`, `cc-by-4.0` …
     dataset
-        The reviews' `owner/name` on the hub, if they are there.
+        The name `owner/name` of the reviews on the hub, if they are there.
     overwrite
         Replace an earlier export; a folder that holds anything else is never replaced.
     """

@@ -1,4 +1,4 @@
-"""Many networks: baselines, sweep, reproduce, validate."""
+"""Commands that train many models: baselines, sweep, reproduce, validate."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def baselines(
     modifiers
         The modifier words: one or more analyzed runs, or a list (.json, .txt).
     out
-        The folder to write; each baseline is saved in a folder of its name, and replaces only an earlier one.
+        The folder to write. Each baseline is saved in a subfolder with its name, which may replace only a baseline.
     most
-        How many of a run's modifiers.
+        How many of a run's modifiers to use, the strongest first.
     settings
         A sweep's `settings.json`; by default the bundled settings.
     refit
-        Fit on training and validation reviews together, once every choice is made; needs `--test`.
+        Fit on training and validation reviews together, after all settings are chosen; needs `--test`.
     test
-        Judge on the test reviews instead of the validation reviews.
+        Measure accuracy on the test reviews instead of the validation reviews.
     seed
-        Of training.
+        Seed of training.
     device
         Where to compute.
     """
@@ -66,7 +66,7 @@ def baselines(
     show(table)
     strongest = ", ".join(f"{m['word']} {m['strength']:+.2f} (τ {m['tau']:.1f})" for m in row["modifiers"][:12])
     say(f"strongest modifiers: {strongest}")
-    say("strength: the change in the weight of the next word, as a share of it; τ: over how many words it fades")
+    say("strength: the change in the contribution of the next word, as a share of it; τ: its timescale in words")
     say(f"saved: {out}")
 
 
@@ -87,10 +87,10 @@ def sweep(
     seed: int = 0,
     device: Device | None = None,
 ) -> None:
-    """Search for good settings at random, judged on the validation reviews.
+    """Search for good settings at random, scored on the validation reviews.
 
-    A trial whose worker is killed is run again, a finished one never. The best settings are written to `settings.json`,
-    which `train`, `baselines` and `reproduce` take.
+    A trial that was interrupted is run again; a finished trial is not. The best settings are written to
+    `settings.json`, which `train`, `baselines` and `reproduce` accept.
 
     Example: `rnnlens sweep corpora/imdb --model gru,lstm --trials 60 --jobs 2 --out runs/sweep`
 
@@ -99,29 +99,29 @@ def sweep(
     corpus
         A prepared corpus folder, or any source that `rnnlens prepare` takes.
     model
-        One or more of Table 1's models, with commas: `bow`, `bod+eod`, `bod+eod+beta_bod+beta_eod`, `comw`,
+        One or more of Table 1's models, separated by commas: `bow`, `bod+eod`, `bod+eod+beta_bod+beta_eod`, `comw`,
         `comw+beta_mod`, `comw+beta_mod+beta_bod+beta_eod`, `gru`, `lstm`, `ugrnn`, `vanilla`; or `all`.
     out
         The folder to write: the ledger and `settings.json`.
     trials
-        How many for each model.
+        Number of trials for each model.
     engine
-        Processes of this machine, or a Ray cluster (that of `RAY_ADDRESS`, else a local one).
+        Run trials in processes of this machine, or on a Ray cluster (`RAY_ADDRESS`, else a local one).
     storage
-        URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines may share;
-        by default SQLite in the folder.
+        URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines can share;
+        by default an SQLite file in the folder.
     jobs
-        Trials at a time, each in a process of its own; 0 for this process.
+        Number of trials at a time, each in its own process; 0 runs them in this process.
     resume
-        Go on with the trials that are in the folder.
+        Continue the search in the folder.
     modifiers
         For models with modifiers: a list of words (.json, .txt), or one or more analyzed runs.
     most
-        How many of a run's modifiers.
+        How many of a run's modifiers to use, the strongest first.
     earlier
-        A file that `python -m rnnlens.experiments.trials` wrote: its trials are taken over.
+        A file written by `python -m rnnlens.experiments.trials`: its trials are added to the ledger.
     seed
-        Of the search and of training.
+        Seed of the search and of training.
     device
         Where to compute.
     """
@@ -171,10 +171,11 @@ def reproduce(
     jobs: int = 1,
     device: Device | None = None,
 ) -> None:
-    """Train the ten models of the paper's Table 1 on a corpus, and set ours beside the paper's numbers.
+    """Train the ten models of the paper's Table 1 on a corpus, and compare their accuracy with the paper's.
 
-    Every model is trained on training and validation reviews together, with settings chosen before, and reads the test
-    reviews once for each seed. What is finished is reused: the same command goes on after being killed.
+    Every model is trained on training and validation reviews together, with settings that were chosen before, and is
+    evaluated on the test reviews once for each seed. After an interruption, the same command continues where it
+    stopped.
 
     Example: `rnnlens reproduce corpora/imdb --out runs/table`
 
@@ -183,26 +184,26 @@ def reproduce(
     corpus
         A prepared corpus folder with validation and test reviews, or any such source.
     out
-        The folder to write, or to go on with.
+        The folder to write, or to continue.
     model
-        Some of the ten models, with commas (see `rnnlens sweep --help`).
+        The models to train, separated by commas (see `rnnlens sweep --help`).
     seeds
-        How many trainings of each model.
+        Number of trainings of each model.
     settings
-        A sweep's `settings.json`; by default the bundled settings. On another corpus than they were chosen on,
-        models are trained for as many steps.
+        A sweep's `settings.json`; by default the bundled settings. On another corpus than the one they were chosen on,
+        models are trained for about as many steps.
     modifiers
-        The modifier words: a list (.json, .txt) or analyzed runs; by default what GRUs trained here agree on.
+        The modifier words: a list (.json, .txt) or analyzed runs; by default the consensus of GRUs trained here.
     most
-        How many modifiers.
+        How many modifiers to use.
     trials
-        Search for settings first, with so many trials a model.
+        Search for settings first, with this number of trials for each model; 0 for no search.
     balance
         Weigh the classes equally, however many reviews each has.
     engine
-        Processes of this machine, or a Ray cluster.
+        Train in processes of this machine, or on a Ray cluster.
     jobs
-        Models at a time, each in a process of its own; 0 for this process.
+        Number of models at a time, each in its own process; 0 trains them in this process.
     device
         Where to compute.
     """
@@ -252,11 +253,11 @@ def validate(
     device: Device | None = None,
     config: Annotated[RecipeFlags, Parameter(name="*", group="Training")] = RecipeFlags(),  # noqa: B008 - frozen
 ) -> None:
-    """Test the method on a language whose truth is known.
+    """Test the method on an artificial language whose modifiers are known.
 
-    Makes a language with modifiers of known kind, strength and reach, trains networks on it, takes each apart as any
-    other network, and scores `strength` and `norm` against the truth. After an interruption, the same command continues
-    where it stopped. `tiny` and `topics` take a minute for each network; `hard` wants a GPU.
+    This makes a language with modifiers of known kind, strength and timescale, trains networks on it, analyzes each
+    like any other network, and scores `strength` and `norm` against the truth. After an interruption, the same command
+    continues where it stopped. `tiny` and `topics` take a minute for each network; `hard` needs a GPU to be fast.
 
     Example: `rnnlens validate --preset hard --seeds 5 --out runs/hard`
 
@@ -269,21 +270,21 @@ def validate(
     arch
         Architecture of the networks.
     seeds
-        Networks to train; several give a consensus.
+        Number of networks to train; several give a consensus.
     language_seed
         Seed of the language and its documents.
     documents
-        Training documents, if not as many as the preset has.
+        Number of training documents; by default that of the preset.
     hidden
         Units of the networks.
     embedding
         Length of a word's embedding.
     scale
-        Size of the untrained word embeddings: small ones stay small for rare words, and add no noise.
+        Standard deviation of the initial embeddings; if small, rare words keep small embeddings and add little noise.
     memory
-        Initial time constants of the units, log-uniform from 1 to so many words; 0 keeps the default.
+        Initial time constants of the units, log-uniform from 1 to this many words; 0 keeps torch's default.
     jobs
-        Networks at a time, each in a process of its own.
+        Number of networks at a time, each in its own process.
     device
         Where to compute; by default a GPU if there is one.
     """
@@ -291,7 +292,7 @@ def validate(
 
     settings = Settings(arch, hidden, embedding, scale, memory, recipe(config.given))
     rows = validate_command(preset, out, settings, seeds, language_seed, documents, jobs, device)
-    table = table_of("", "networks: mean (range)", "consensus", title=f"{preset}: found against the truth")
+    table = table_of("", "networks: mean (range)", "consensus", title=f"{preset}: measures against the truth")
     for row in rows:
         table.add_row(*row)
     show(table)

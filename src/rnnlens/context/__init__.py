@@ -1,4 +1,4 @@
-"""How a network uses context: what words do at a state, and how modifiers change it."""
+"""How a network uses context: the effects of words at a state, and how modifiers change them."""
 
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes, state_barcode
 from rnnlens.context.bilinear import Bilinear, fit_bilinear

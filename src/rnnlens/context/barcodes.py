@@ -1,4 +1,4 @@
-"""Barcodes: how a state changes what each probe word does, wᵀ ΔJ_inp x (eq. 5, §5.2.2; Figs. 5 and 8, Supp. D)."""
+"""Barcodes: the change in the effect of each probe word, wᵀ ΔJ_inp x (eq. 5, §5.2.2; Figs. 5 and 8, Supp. D)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rnnlens.networks import Network
 
 @dataclass(frozen=True, eq=False)
 class Barcode(Shown):
-    """What a word, a state or a direction does to the effects of probe words, on the logit.
+    """The change that a word, a state or a direction makes to the effects of probe words on the logit.
 
     positive, negative            (n⁺,), (n⁻,)  the change in each probe's linear effect
     base_positive, base_negative  (n⁺,), (n⁻,)  the probes' effects at h*
@@ -33,7 +33,7 @@ class Barcode(Shown):
 
     @property
     def share(self) -> float:
-        """The change as a share of the valence that was there: −1 takes it away, −2 flips it, +1 doubles it."""
+        """The change as a share of the effect at h*: −1 removes the effect, −2 reverses it, +1 doubles it."""
         change = self.positive.mean() - self.negative.mean()
         return float(change / (self.base_positive.mean() - self.base_negative.mean()))
 
@@ -82,7 +82,7 @@ def barcode(network: Network, line: LineAttractor, word: str, probes: Probes | N
 def state_barcode(
     network: Network, line: LineAttractor, h: Tensor, name: str = "state", probes: Probes | None = None
 ) -> Barcode:
-    """The barcode of a state (N,): of the initial state, of one on the way back to the line …"""
+    """The barcode of a state (N,), such as the initial state or one on the way back to the line."""
     line.check_blank()
     probes = probes or Probes.from_network(network, line)
     e = probes.inputs(network)
@@ -94,15 +94,15 @@ def state_barcode(
 def component_barcodes(
     network: Network, line: LineAttractor, components: Tensor, sizes: Tensor, probes: Probes | None = None
 ) -> list[Barcode]:
-    """Barcodes of directions (P, N) of state space: h* moved along each by its size (P,), half the difference between
-    moving forth and back, so that it is the part of the change that is odd in the direction (Fig. 8)."""
+    """Barcodes of directions (P, N) of state space: half the difference between the barcodes at h* plus and minus size
+    (P,) times the direction, which cancels the change that is even in the direction (Fig. 8)."""
     probes = probes or Probes.from_network(network, line)
-    found = []
+    barcodes = []
     for p, (direction, size) in enumerate(zip(components, sizes.tolist(), strict=True), start=1):
         forth, back = (
             state_barcode(network, line, line.h_star + sign * size * direction, f"component {p}", probes)
             for sign in (1, -1)
         )
         change = (forth.positive - back.positive) / 2, (forth.negative - back.negative) / 2
-        found.append(Barcode(f"component {p}", probes, *change, forth.base_positive, forth.base_negative))
-    return found
+        barcodes.append(Barcode(f"component {p}", probes, *change, forth.base_positive, forth.base_negative))
+    return barcodes

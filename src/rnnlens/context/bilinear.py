@@ -2,9 +2,9 @@
 
     J_inp(h_mod) ≈ J_inp(h*) + Σ_p ((h_mod − h*)ᵀ m^p) A^p
 
-Fitting m^p and A^p to all modifiers is a reduced-rank regression of ΔJ_inp on Δh, uncentred, in the metric in which
-ΔJ_inp acts on one-hot words; by `input_features` ΔJ_inp is a short vector with the same inner products, so nothing of
-the size of a vocabulary appears.
+Fitting m^p and A^p to all modifiers is a reduced-rank regression of ΔJ_inp on Δh, uncentered, in the metric of ΔJ_inp
+on one-hot words. `input_features` turns ΔJ_inp into a short vector with the same inner products, so that no array has
+the size of the vocabulary.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from rnnlens.networks import Network
 class Bilinear(Shown):
     """m (P, N): the modifier components m^p. features (P, K): A^p in the coordinates of `input_features`.
 
-    explained   (Q,)  share of ‖ΔJ_inp‖² explained with 1 … Q terms, over the words it was fitted to
-    held_out    (Q,)  the same for words that were not (a fifth of them), fitted to the rest
-    bound       (Q,)  what a plain SVD of ΔJ_inp explains: no linear function of the state can do better
+    explained   (Q,)  share of ‖ΔJ_inp‖² explained with 1 … Q terms, over the words of the fit
+    held_out    (Q,)  the same over a fifth of the words, for a fit to the other words
+    bound       (Q,)  share explained by an SVD of ΔJ_inp: an upper bound for any linear function of the state
     """
 
     m: Tensor
@@ -81,7 +81,7 @@ def fit_bilinear(
     line.check_blank()
     rows = modifiers.norm.argsort(descending=True)[:MOST] if rows is None else rows
     if len(rows) < 5:
-        raise RnnlensError(f"{len(rows)} modifiers: expected at least 5 to fit the bilinear model to")
+        raise RnnlensError(f"got {len(rows)} modifiers: expected at least 5 to fit the bilinear model to")
     X = (modifiers.h_mod[rows] - line.h_star).double()
     Y = (input_features(network, modifiers.h_mod[rows]) - input_features(network, line.h_star)).double()
     most = min(most, len(rows), network.size)
@@ -104,13 +104,13 @@ def fit_bilinear(
 
 
 def _reduced_rank(X: Tensor, Y: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """The best X mᵀ A of every rank up to `rank`: m (rank, N), A (rank, K). Directions of X that hardly occur (below a
-    thousandth of the largest) are left out, so that noise in them is not blown up."""
+    """The best X mᵀ A of every rank up to `rank`: m (rank, N), A (rank, K). Directions of X with a singular value
+    below a thousandth of the largest are left out, so that their noise is not amplified."""
     U, size, V = torch.linalg.svd(X, full_matrices=False)
     keep = size > 1e-3 * size[0]
     U, size, V = U[:, keep], size[keep], V[keep]
-    within = U.t() @ Y  # the least-squares fit is U within
-    u, s, A = torch.linalg.svd(within, full_matrices=False)
+    coefficients = U.t() @ Y  # the least-squares fit is U @ coefficients
+    u, s, A = torch.linalg.svd(coefficients, full_matrices=False)
     rank = min(rank, len(s))
     m = (V.t() / size) @ (u[:, :rank] * s[:rank])
     return m.t(), A[:rank]
@@ -118,8 +118,8 @@ def _reduced_rank(X: Tensor, Y: Tensor, rank: int) -> tuple[Tensor, Tensor]:
 
 def _explained(X: Tensor, Y: Tensor, m: Tensor, A: Tensor) -> Tensor:
     """1 − ‖Y − X mᵀA‖²/‖Y‖² with the first 1, 2, … terms."""
-    total, left, found = Y.square().sum(), Y.clone(), []
+    total, residual, shares = Y.square().sum(), Y.clone(), []
     for p in range(len(m)):
-        left = left - (X @ m[p]).unsqueeze(1) * A[p]
-        found.append(1 - left.square().sum() / total)
-    return torch.stack(found)
+        residual = residual - (X @ m[p]).unsqueeze(1) * A[p]
+        shares.append(1 - residual.square().sum() / total)
+    return torch.stack(shares)

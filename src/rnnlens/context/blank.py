@@ -1,8 +1,9 @@
-"""What blank inputs (x = 0) do to the reading, from the states that a network visits.
+"""How blank inputs (x = 0) change the reading, from the states that a network visits.
 
-Every analysis expands the network at the blank input, so the network must hold its reading there. The first blank
-inputs after a word change the reading in any network: words count more at once than in the long run (§6.2). Once those
-transients are gone, a change that goes on means that the blank input is unfamiliar, or that the network forgets.
+Every analysis expands the network at the blank input, so the network must keep its reading there. The first blank
+inputs after a word change the reading in any network, because a word's effect is larger at first than in the long run
+(§6.2). A change that continues after these transients means that the network was not trained for blank inputs, or that
+it forgets.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.context.impulse import settle
 from rnnlens.networks import Network
 
-BLANKS = 50  # as many as the paper appends to reviews (§6.2)
+BLANKS = 50  # the number that the paper appends to reviews (§6.2)
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class BlankInput(Shown):
     """How far blank inputs move the logit, on average over visited states.
 
     first   mean |change of the logit| over the first 50 blank inputs: transients, and any drift
-    then    the same over 50 more, once transients are gone: drift alone
+    then    the same over 50 more, after the transients: drift alone
     spread  standard deviation of the logit over the states after 0, 50 and 100 blank inputs
     """
 
@@ -37,21 +38,21 @@ class BlankInput(Shown):
 
     @property
     def limit(self) -> float:
-        """The largest drift that is not warned of: a tenth of the spread that the readings still have after the first
-        50 blank inputs, because multiplying the readout by a number changes both alike.
+        """The largest drift without a warning: a tenth of the spread of the readings after the first 50 blank inputs.
+        Multiplying the readout by a number changes drift and limit by the same factor.
 
-        Networks that read reviews spread by 2 to 4 logits, so this is about 0.3 logits for them. Where the first blank
-        inputs leave next to nothing of the spread, there is no reading that could drift: a hundredth of the spread
-        before them is always allowed."""
+        The readings of networks for reviews spread by 2 to 4 logits, so the limit is about 0.3 logits. If the first
+        blank inputs remove nearly all of the spread, no reading is left that could drift: the limit is at least a
+        hundredth of the spread before them."""
         return max(0.1 * self.spread[1], 0.01 * self.spread[0])
 
     @property
     def drifts(self) -> bool:
-        """Whether the network fails to hold its reading, so that what is measured at the blank input is unreliable."""
+        """Whether the drift is above the limit, so that measurements at the blank input are unreliable."""
         return self.then > self.limit
 
     def warning(self) -> str:
-        """What to tell where it drifts."""
+        """The warning for a network that drifts."""
         drift, spread = (f"{float(f'{x:.2g}'):g}" for x in (self.then, self.spread[1]))
         return (
             f"the output drifts {drift} logits over {BLANKS} blank inputs after transients (the outputs' standard "
@@ -64,7 +65,7 @@ class BlankInput(Shown):
         return {"first": self.first, "then": self.then, "spread": list(self.spread)}
 
     def summary(self) -> str:
-        """The numbers in a line."""
+        """The numbers in one line."""
         before, between, after = self.spread
         return (
             f"the first {BLANKS} change the reading by {self.first:.2f} on average, {BLANKS} more by {self.then:.2f} "
@@ -82,7 +83,7 @@ class BlankInput(Shown):
 
 @torch.no_grad()
 def blank_input(network: Network, states: Tensor) -> BlankInput:
-    """Read 100 blank inputs from visited states (..., N): how far the first 50 move the logit, and how far 50 more."""
+    """Read 100 blank inputs from visited states (..., N): how far the first 50 and the next 50 move the logit."""
     h = states.reshape(-1, states.shape[-1])
     if not len(h) or h.shape[1] != network.size:
         raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size}), at least one")

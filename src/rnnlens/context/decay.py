@@ -1,4 +1,4 @@
-"""Exponential decay: one fit for many series."""
+"""Exponential decay, fitted to many series at once."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class ExponentialFit(Shown):
 def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = None, steps: int = 200) -> ExponentialFit:
     """Fit y(t) ≈ a·exp(−t/τ) + c to series (..., T) at t = 0 … T−1.
 
-    For each τ of a fine logarithmic grid a and c are a linear regression in closed form; the best τ is kept. Where the
-    best is the shortest or longest on the grid, explains less than half of the series, or leaves more than goes, there
-    is none to tell.
+    For each τ of a fine logarithmic grid, a and c follow by linear regression; the τ with the best fit is kept. τ is
+    NaN if it is the shortest or longest of the grid, if the fit explains less than half of the variance, or if less
+    than half of the series decays (|a| ≤ |c|).
     """
     T = y.shape[-1]
     grid = torch.logspace(
@@ -50,13 +50,13 @@ def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = No
     centred = basis - basis.mean(1, keepdim=True)
     unit = centred / centred.norm(dim=1, keepdim=True)
     flat = y.double().reshape(-1, T)
-    around = flat - flat.mean(1, keepdim=True)
-    best = (around @ unit.t()).square().max(1)
-    spread = around.square().sum(1)
+    deviation = flat - flat.mean(1, keepdim=True)
+    best = (deviation @ unit.t()).square().max(1)
+    spread = deviation.square().sum(1)
     k = best.indices
-    a = (around * centred[k]).sum(1) / centred[k].square().sum(1)
+    a = (deviation * centred[k]).sum(1) / centred[k].square().sum(1)
     c = flat.mean(1) - a * basis[k].mean(1)
     r2 = torch.where(spread > 0, best.values / spread.clamp(min=1e-300), torch.zeros_like(spread))
-    falls = a.abs() > c.abs()  # it goes down from a + c to c: most of it goes
+    falls = a.abs() > c.abs()  # most of a + c decays
     tau = torch.where((k > 0) & (k < steps - 1) & (r2 >= 0.5) & falls, grid[k], torch.nan)
     return ExponentialFit(*(x.reshape(y.shape[:-1]).to(y.dtype) for x in (tau, a, c, r2)))

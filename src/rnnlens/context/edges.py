@@ -1,7 +1,7 @@
 """Edges of documents: words at the beginning and at the end count more (§6, Fig. 9, Supp. E).
 
-Beginning: the trained initial state is itself a modifier; its barcode says which. End: a valence word moves the logit
-further at first than it does in the long run; at the end of a review there is no long run.
+Beginning: the trained initial state acts as a modifier, which its barcode shows. End: a valence word moves the logit
+further at first than in the long run, and at the end of a review no words follow that would let the transient decay.
 """
 
 from __future__ import annotations
@@ -26,10 +26,15 @@ from rnnlens.networks import Network
 
 @dataclass(frozen=True, eq=False)
 class Beginning(Shown):
-    """The initial state as a modifier: its barcode, and its path (T+1, R) in the subspace under blank inputs, with the
-    distance from the line (T+1,). interventions: two states to begin from instead, h0 without its coordinates in the
-    first two directions of the subspace, and the point of the line nearest to h0: how far each is from h0, and what
-    share of the initial state's effect on valence each takes away."""
+    """The initial state as a modifier.
+
+    barcode          its barcode
+    path             (T+1, R)  its coordinates in the subspace under blank inputs
+    distance         (T+1,)    its distance from the line
+    interventions    two other initial states: h0 without its first two coordinates in the subspace (projected), and the
+                     point of the line nearest to h0 (on_line). moved: the distance from h0; takes_away: the share of
+                     the initial state's effect on valence that is gone
+    """
 
     barcode: Barcode
     path: Tensor
@@ -59,20 +64,20 @@ class Beginning(Shown):
 
 @torch.no_grad()
 def beginning(network: Network, line: LineAttractor, subspace: Subspace, probes: Probes, steps: int = 50) -> Beginning:
-    """What the initial state does to the first words (Fig. 9a, b)."""
+    """How the initial state changes the effects of the first words (Fig. 9a, b)."""
     h0 = network.h0.detach()
     states = responses(network, h0, steps)
-    found = state_barcode(network, line, h0, "h0", probes)
+    own = state_barcode(network, line, h0, "h0", probes)
     two = subspace.components[:2]
     others = {"projected": h0 - ((h0 - subspace.h_star) @ two.t()) @ two, "on_line": line.nearest(h0)}
     interventions = {
         name: {
             "moved": float((h - h0).norm()),
-            "takes_away": 1 - state_barcode(network, line, h, name, probes).share / (found.share or 1.0),
+            "takes_away": 1 - state_barcode(network, line, h, name, probes).share / (own.share or 1.0),
         }
         for name, h in others.items()
     }
-    return Beginning(found, subspace.project(states), line.distance(states), interventions)
+    return Beginning(own, subspace.project(states), line.distance(states), interventions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +85,11 @@ class Ending(Shown):
     """Transients of valence words on the readout.
 
     words        (V,)
-    transients   (V, T+1)  the logit after the word and then blank inputs, less that after blank inputs alone
-    ratio        (V,)      steady over initial effect: below 1, words at the end count more
-    settled      (V,)      steps until the transient is within 5 % of its whole way from the last value
-    growth                 |λ|^T of the integration mode: by how much alone everything grows or fades meanwhile
-    modes        the linear modes behind it
+    transients   (V, T+1)  the logit after the word and blank inputs, minus that after blank inputs alone
+    ratio        (V,)      last divided by first effect: below 1, words at the end count more
+    settled      (V,)      steps until the transient has covered 95 % of the way to its last value
+    growth                 |λ|^T of the integration mode: the factor by which it grows or decays meanwhile
+    modes        the linear modes that carry the transients
     """
 
     words: list[str]
@@ -123,15 +128,14 @@ class Ending(Shown):
 
 @dataclass(frozen=True, eq=False)
 class EndingModes(Shown):
-    """Supp. E, in the network linearised at h*.
+    """The modes of Supp. E, in the network linearized at h*.
 
     timescales (U,), eigenvalues (U,)   of every unit (a real mode or a conjugate pair)
     change     (U,)      mean |change of the logit right after a valence word| on removing the unit
-    eligible   (U,)      neither an integrating mode, which keeps its value over the time looked at, nor a fast
-                         modifier mode
-    strongest            the two eligible units that change most
+    eligible   (U,)      neither an integrating mode, which keeps its value over T steps, nor a fast modifier mode
+    strongest            the two eligible units with the largest change
     course     (2, T+1)  the mean |contribution| of these two over time
-    transients (V, T+1)  of the words, in full, and `without` (V, T+1) with the two removed from the state at each step
+    transients (V, T+1)  of the words, and `without` (V, T+1) with these two removed from the state at each step
     """
 
     modes: Modes
@@ -163,12 +167,12 @@ class EndingModes(Shown):
         }
 
     def _facts(self) -> Facts:
-        found = self.to_dict()
+        stored = self.to_dict()
         return [
             ("units", len(self.change)),
             ("neither integrating nor fast", int(self.eligible.sum())),
-            ("timescales of the two strongest", found["strongest_timescales"]),
-            ("what they change at once", [found["change"][i] for i in self.strongest]),
+            ("timescales of the two strongest", stored["strongest_timescales"]),
+            ("what they change at once", [stored["change"][i] for i in self.strongest]),
         ]
 
     def _drawing(self) -> str:
@@ -186,14 +190,14 @@ def ending(
 ) -> Ending:
     """Transients of the probe words on the readout, and the modes that carry them (Fig. 9c, d; Supp. E).
 
-    fastest: modes with a shorter timescale are the modifiers'; modes slower than `steps` words integrate.
+    fastest: modes with a shorter timescale belong to modifiers; modes slower than `steps` words integrate.
     """
     line.check_blank()
     e = probes.inputs(network)
     transients = _transients(network, line.h_star, e, steps)
     first, last = transients[:, 0], transients[:, -1]
-    off = (transients - last.unsqueeze(1)).abs() > 0.05 * (first - last).abs().unsqueeze(1).clamp(min=1e-12)
-    settled = (off * torch.arange(1, steps + 2, device=off.device)).amax(1)
+    unsettled = (transients - last.unsqueeze(1)).abs() > 0.05 * (first - last).abs().unsqueeze(1).clamp(min=1e-12)
+    settled = (unsettled * torch.arange(1, steps + 2, device=unsettled.device)).amax(1)
     return Ending(
         probes.words,
         transients,
@@ -205,18 +209,18 @@ def ending(
 
 
 def _transients(network: Network, h: Tensor, e: Tensor, steps: int, keep: Tensor | None = None) -> Tensor:
-    """Logits (V, steps+1) after each word and then blank inputs, less those after blank inputs alone. keep (N, N): a
+    """Logits (V, steps+1) after each word and blank inputs, minus those after blank inputs alone. keep (N, N): a
     projection that is applied to the deflection from h at every step."""
-    both = torch.cat([e.new_zeros(1, network.inputs), e])
-    states = network.step(h.expand(len(both), -1), both)
+    inputs = torch.cat([e.new_zeros(1, network.inputs), e])
+    states = network.step(h.expand(len(inputs), -1), inputs)
     logits = []
     for _ in range(steps + 1):
         if keep is not None:
             states = h + (states - h) @ keep.t()
         logits.append(network.logit(states))
         states = network.step(states)
-    found = torch.stack(logits, 1)
-    return found[1:] - found[:1]
+    paths = torch.stack(logits, 1)
+    return paths[1:] - paths[:1]
 
 
 def _ending_modes(
@@ -226,9 +230,9 @@ def _ending_modes(
     first = torch.tensor([unit[0] for unit in modes.units], device=modes.J.device)
     half = Probes(probes.positive[:50], probes.negative[:50])  # the paper's 50 + 50 valence words
     e = half.inputs(network)
-    pushed = linearise(network, line.h_star.expand(len(e), -1)).inp(e)
-    # Of each mode: what it adds to the logit t steps after a word, (w·r_a) λ_a^t (ℓ_a·J_inp v).
-    at_once = modes.amplitudes(pushed) * (network.w.to(modes.right.dtype) @ modes.right)  # (V, N)
+    deflections = linearise(network, line.h_star.expand(len(e), -1)).inp(e)
+    # Mode a adds (w·r_a) λ_a^t (ℓ_a·J_inp v) to the logit t steps after a word v; here t = 0.
+    at_once = modes.amplitudes(deflections) * (network.w.to(modes.right.dtype) @ modes.right)  # (V, N)
     change = torch.stack([at_once[:, list(unit)].sum(1).real.abs().mean() for unit in modes.units])
     times = modes.timescales[first]
     integration = torch.tensor([modes.integration in unit for unit in modes.units], device=first.device)

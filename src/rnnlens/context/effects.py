@@ -1,6 +1,6 @@
-"""What a word does to the logit at a state, in full and to first order. Every study of context compares these.
+"""Effects of words on the logit at a state, in full and to first order. All analyses of context compare these.
 
-The effect of a word v at a state h is w·[F(h, v) − F(h, 0)]: what it adds to the logit beyond what a blank input would.
+The effect of a word v at a state h is w·[F(h, v) − F(h, 0)]: what it adds to the logit beyond a blank input.
 A modifier is a word after which the effects of other words differ.
 """
 
@@ -16,14 +16,13 @@ from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.networks import Cell, Network
 
-BLOCK = 2**22  # numbers a block of states × words may hold
+BLOCK = 2**22  # largest number of floats in a block of states × words
 
 
 def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
-    """Embedded words (V, D), in this order; `<pad>` is the blank input. A word that the network does not know is
-    an error."""
+    """Embeddings (V, D) of words; `<pad>` is the blank input. A word that is not in the vocabulary is an error."""
     if network.vocab is None:
-        raise RnnlensError("this network has no words: pass embedded inputs")
+        raise RnnlensError("this network has no words: expected a network with a vocabulary")
     unknown = next((word for word in words if word not in network.vocab and word != PAD_WORD), None)
     if unknown is not None:
         raise RnnlensError(f"the network does not know the word {quoted(unknown)}: expected words of its vocabulary")
@@ -32,9 +31,11 @@ def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
 
 @torch.no_grad()
 def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) -> Tensor:
-    """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V); read (N,): in place of w.
+    """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V).
 
-    For a cell the words' drives and the states' recurrent inputs are computed once each, and only φ for every pair.
+    read (N,): a readout in place of w.
+
+    For a cell, the words' drives and the states' recurrent inputs are computed once, and only φ for every pair.
     """
     flat, w = h.reshape(-1, network.size), network.w if read is None else read
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
@@ -64,7 +65,7 @@ def linear_effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
 
 @torch.no_grad()
 def after(network: Network, h: Tensor, words: Sequence[str]) -> Tensor:
-    """All states (T+1, N) from h (N,) on, after each of the words in turn."""
+    """States (T+1, N): h (N,) itself, then the state after each of the words in turn."""
     states = [h]
     for e in word_inputs(network, words):
         states.append(network.step(states[-1], e))

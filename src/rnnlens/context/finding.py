@@ -18,7 +18,7 @@ from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import input_change
 from rnnlens.networks import Network
 
-PRIOR_SEEDS = 4.0  # how many networks the rule for the error of training counts for, beside those that are given
+PRIOR_SEEDS = 4.0  # the weight, in networks, of the rule for the training error beside the networks that are given
 
 
 @torch.no_grad()
@@ -30,14 +30,14 @@ def find_modifiers(
 ) -> Modifiers:
     """Measure the `top` most frequent words as modifiers.
 
-    probes: by default the words that the network itself reads most strongly. Several networks with the same words, each
-    with its line: strengths are their mean, and the error says how much they differ; the rest is of the first.
+    probes: by default the words with the largest effects in the network itself. For several networks with the same
+    words, each with its line, the table is a consensus: mean measures, and an error from how much the networks differ.
     """
     if not isinstance(network, Network):
         lines = [line] if isinstance(line, LineAttractor) else list(line)
         if not network or len(lines) != len(network):
             raise RnnlensError(f"got {len(network)} networks and {len(lines)} lines: expected a line for each")
-        return _consensus([find_modifiers(n, at, top, probes) for n, at in zip(network, lines, strict=True)])
+        return _consensus([find_modifiers(*pair, top, probes) for pair in zip(network, lines, strict=True)])
     assert isinstance(line, LineAttractor)
     line.check_blank()
     probes = probes or Probes.from_network(network, line)
@@ -45,56 +45,57 @@ def find_modifiers(
     assert network.vocab is not None and network.E is not None
     h_star = line.h_star
     h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
-    found = strengths(network, line, ids, probes)
+    measured = strengths(network, line, ids, probes)
     e = probes.inputs(network)
     barcode = linear_effects(network, h_mod, e) - linear_effects(network, h_star, e)
     positive, negative = (part.mean(-1) for part in probes.split(barcode))
-    seen = network.vocab.counts
+    counts = network.vocab.counts
     norm = input_change(network, h_mod, h_star)
-    training = training_error(found.moves, None if seen is None else float(sum(seen)))
-    errors = torch.stack([found.from_probes, found.from_places, training])
-    check_measured(strength=found.strength, error=errors, valence=found.valence, norm=norm)
-    measured = table_of(
+    training = training_error(measured.moves, None if counts is None else float(sum(counts)))
+    errors = torch.stack([measured.from_probes, measured.from_places, training])
+    check_measured(strength=measured.strength, error=errors, valence=measured.valence, norm=norm)
+    modifiers = table_of(
         network,
         line,
         probes,
         ids,
-        strength=found.strength,
+        strength=measured.strength,
         errors=errors,
-        valence=found.valence,
-        own=found.own,
-        moves=found.moves,
+        valence=measured.valence,
+        own=measured.own,
+        moves=measured.moves,
         norm=norm,
         on_positive=positive,
         on_negative=negative,
         tau=torch.full_like(norm, torch.nan),
     )
-    return replace(measured, tau=_taus(measured))
+    return replace(modifiers, tau=_taus(modifiers))
 
 
-def _taus(found: Modifiers) -> Tensor:
+def _taus(modifiers: Modifiers) -> Tensor:
     """τ (M,) of the strongest words, NaN for the others."""
-    tau, rows = torch.full_like(found.norm, torch.nan), found.strong
+    tau, rows = torch.full_like(modifiers.norm, torch.nan), modifiers.strong
     if len(rows):
-        tau[rows] = fit_exponential(fading(found.network, found.line, found.h_mod[rows], found.probes)).tau.to(tau)
+        strength = fading(modifiers.network, modifiers.line, modifiers.h_mod[rows], modifiers.probes)
+        tau[rows] = fit_exponential(strength).tau.to(tau)
     return tau
 
 
-def _consensus(found: list[Modifiers]) -> Modifiers:
-    """One table for several networks: the mean of their strengths. The error of training is that of a mean, from how
-    much the networks differ, together with what the rule for single networks expects."""
-    first, k = found[0], len(found)
-    for other in found[1:]:
+def _consensus(members: list[Modifiers]) -> Modifiers:
+    """One table for several networks: the mean of each measure. The training error is that of a mean: it combines how
+    much the networks differ with the error that the rule for single networks predicts."""
+    first, k = members[0], len(members)
+    for other in members[1:]:
         if other.words != first.words:
-            raise RnnlensError("the networks do not know the same words: a consensus needs one vocabulary")
+            raise RnnlensError("the networks have different vocabularies: expected networks with the same words")
 
     def all_of(name: str) -> Tensor:
-        return torch.stack([getattr(one, name).to(first.strength) for one in found])
+        return torch.stack([getattr(member, name).to(first.strength) for member in members])
 
     strength, errors, tau = all_of("strength"), all_of("errors"), all_of("tau")
-    apart = (strength - strength.mean(0)).square().sum(0)
+    deviation = (strength - strength.mean(0)).square().sum(0)
     expected = errors[:, 2].square().mean(0)
-    training = ((PRIOR_SEEDS * expected + apart) / (PRIOR_SEEDS + k - 1) / k).sqrt()
+    training = ((PRIOR_SEEDS * expected + deviation) / (PRIOR_SEEDS + k - 1) / k).sqrt()
     return replace(
         first,
         strength=strength.mean(0),
@@ -105,6 +106,6 @@ def _consensus(found: list[Modifiers]) -> Modifiers:
         on_positive=all_of("on_positive").mean(0),
         on_negative=all_of("on_negative").mean(0),
         tau=tau.nanmean(0),
-        members=tuple(found),
+        members=tuple(members),
         errors=torch.stack([*(errors[:, part].square().mean(0).sqrt() / k**0.5 for part in (0, 1)), training]),
     )

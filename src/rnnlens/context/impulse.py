@@ -1,4 +1,4 @@
-"""What a modifier leaves behind: the way back to the line under blank inputs (§5.2.1, Fig. 4), and its τ (Fig. 7)."""
+"""Impulse responses: how the state returns to the line after a modifier (§5.2.1, Fig. 4), and its τ (Fig. 7)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rnnlens.networks import Network
 
 @torch.no_grad()
 def responses(network: Network, h: Tensor, steps: int) -> Tensor:
-    """States (..., steps+1, N) from h (..., N) on, under blank inputs."""
+    """States (..., steps+1, N) under blank inputs, starting with h (..., N)."""
     states = [h]
     for _ in range(steps):
         states.append(network.step(states[-1]))
@@ -36,13 +36,13 @@ def settle(network: Network, h: Tensor, steps: int) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Impulse(Shown):
-    """The way back after one word.
+    """The states after one word and then blank inputs.
 
-    states    (T+1, N)  h_mod first, then under blank inputs
+    states    (T+1, N)  h_mod, then the states under blank inputs
     along     (T+1,)    the logit
-    coordinates (T+1, R)  in the modifier subspace
-    distance  (T+1,)    from the line
-    fit                 an exponential through the distance
+    coordinates (T+1, R)  coordinates in the modifier subspace
+    distance  (T+1,)    distance from the line
+    fit                 an exponential fitted to the distance
     """
 
     word: str
@@ -66,18 +66,18 @@ class Impulse(Shown):
         }
 
     def _facts(self) -> Facts:
-        found = self.to_dict()
+        stored = self.to_dict()
         return [
             ("word", self.word),
-            ("distance from the line", found["distance"][0]),
-            (f"after {len(self.distance) - 1} blank inputs", found["distance"][-1]),
-            ("timescale τ, words", found["tau"]),
-            ("R² of the exponential", found["r2"]),
+            ("distance from the line", stored["distance"][0]),
+            (f"after {len(self.distance) - 1} blank inputs", stored["distance"][-1]),
+            ("timescale τ, words", stored["tau"]),
+            ("R² of the exponential", stored["r2"]),
         ]
 
     def _drawing(self) -> str:
-        found = self.to_dict()
-        return lines_svg([("distance", found["distance"]), *([("fit", found["fit"])] if found["fit"] else [])])
+        stored = self.to_dict()
+        return lines_svg([("distance", stored["distance"]), *([("fit", stored["fit"])] if stored["fit"] else [])])
 
 
 def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str, steps: int = 30) -> Impulse:
@@ -96,8 +96,8 @@ class Timescales(Shown):
     """How fast modifiers decay along each component of the subspace (Fig. 7).
 
     tau    (M, R)  in words, NaN where a component does not decay exponentially
-    r2     (M, R)  share of the coordinate's course that the exponential explains
-    paths  (M, T+1, R)  the coordinates
+    r2     (M, R)  share of the coordinate's variance over time that the exponential explains
+    paths  (M, T+1, R)  the coordinates over time
     """
 
     words: list[str]
@@ -106,14 +106,14 @@ class Timescales(Shown):
     paths: Tensor
 
     def mean(self) -> list[float | None]:
-        """The mean τ of each component over the words that decay."""
+        """The mean τ of each component over the words with a τ; None if no word has one."""
         return [_plain(column[~column.isnan()].mean()) for column in self.tau.t()]
 
     def median(self) -> list[float | None]:
         return [_plain(column.nanmedian()) for column in self.tau.t()]
 
     def columns(self, words: list[str]) -> dict[str, list[float | None]]:
-        """τ along each component for the rows of a table of words; None where there is none."""
+        """τ along each component for the given words, as columns of a table; None for a word without one."""
         known = {word: [_plain(x) for x in row] for word, row in zip(self.words, self.tau, strict=True)}
         none: list[float | None] = [None] * self.tau.shape[1]
         return {f"tau_{p + 1}": [known.get(word, none)[p] for word in words] for p in range(self.tau.shape[1])}
@@ -153,7 +153,7 @@ def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps
     rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.h_mod.device)
     paths = subspace.project(responses(network, modifiers.h_mod[rows], steps))
     fit = fit_exponential(paths.transpose(1, 2))
-    # Along a component that a word hardly moves the state in there is nothing to decay.
+    # If a word hardly moves the state along a component, nothing decays there.
     moved = paths[:, 0].abs() >= 0.05 * paths[:, 0].norm(dim=1, keepdim=True)
     return Timescales(subspace.words, torch.where(moved, fit.tau, torch.nan), fit.r2, paths)
 

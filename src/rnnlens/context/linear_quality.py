@@ -1,4 +1,4 @@
-"""How well the linear input expansion predicts what words do, on the line and after modifiers (Supp. A.3)."""
+"""How well the linear expansion predicts the effects of words, on the line and after modifiers (Supp. A.3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LinearQuality(Shown):
 
     @property
     def agreement(self) -> float:
-        """1 − Σ|linear − full| / Σ|full|: 1 where the expansion is exact, 0 where it is as wrong as saying nothing."""
+        """1 − Σ|linear − full| / Σ|full|: 1 if the expansion is exact, 0 if it is no better than predicting 0."""
         return float(1 - (self.linear - self.full).abs().sum() / self.full.abs().sum())
 
     def _facts(self) -> Facts:

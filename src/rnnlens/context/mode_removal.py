@@ -1,7 +1,7 @@
-"""Which linear modes carry a modifier: take them out of the state, and see what is left of its effect (Supp. A.4).
+"""Which linear modes carry a modifier: remove them from the state, and measure what remains of its effect (Supp. A.4).
 
-The state after a modifier, h_mod, is a deflection from a point of the line, h*. It matters because words have other
-effects there; taking out the modes that carry it should bring their effects back to those at h*.
+A modifier deflects the state from h* on the line to h_mod, where words have other effects. Removing the modes that
+carry the deflection should bring these effects back to those at h*.
 """
 
 from __future__ import annotations
@@ -27,17 +27,19 @@ What = Literal["state", "input"]
 
 @dataclass(frozen=True, eq=False)
 class ModeRemoval(Shown):
-    """What is left of a modifier's effect as modes are removed one unit (a real mode or a conjugate pair) at a time.
+    """What remains of a modifier's effect as modes are removed, one unit (a real mode or a conjugate pair) at a time.
 
     units          (R,)     the units in the order of their removal, as numbers into `modes.units`
-    remaining      (R+1,)   ‖effects − effects at h*‖ / ‖the same, nothing removed‖: 1 at first, 0 with nothing left
-    effects        (R+1, V) the words' effects after each removal, those of the untouched h_mod first
-    reference      (V,)     their effects at h*, without the modifier
-    random         (draws, R+1)  `remaining` for random units in their place
+    remaining      (R+1,)   ‖effects − effects at h*‖, divided by its value with nothing removed: 1 at first, 0 if all
+                            of the effect is gone
+    effects        (R+1, V) the words' effects after each removal, first those at h_mod
+    reference      (V,)     the words' effects at h*, without the modifier
+    random         (draws, R+1)  `remaining` for random units
     rotated        (draws, R+1)  `remaining` for the modes of a randomly rotated network, Q J Qᵀ, chosen in the same
-                            way: as oblique as the true ones, but pointing anywhere. What choosing alone achieves
-    size           (R+1,)   how long what is left of the deflection is, as a share of it. Modes are oblique: removing
-                            some of them often makes it longer, and takes the state to where it never was
+                            way: as oblique as the true ones, but in random directions. It shows how much of the result
+                            is due to choosing the best units
+    size           (R+1,)   length of the remaining deflection, as a share of the whole. Modes are oblique: removing
+                            some often makes it longer, and takes the state to where the network never is
     """
 
     modes: Modes
@@ -100,15 +102,15 @@ def mode_removal(
     draws: int = 40,
     seed: int = 0,
 ) -> ModeRemoval:
-    """Remove modes of J_rec(h*) after a modifier, and measure what words e (V, D) then do.
+    """Remove modes of J_rec(h*) after a modifier, and measure the effects of embedded words e (V, D).
 
-    kind   biorthogonal takes out r ℓᵀΔh, orthogonal the projection on ℓ (see `remove_modes`); results differ.
-    order  single: units by how much the removal of each alone changes the effect (the paper's); greedy: each next one
-           is that whose removal, with those before it, leaves least.
-    what   state: out of h_mod − h*, then the full step (Supp. A.4); input: out of J_inp(h_mod) v, then the readout, to
-           first order (§4). There the integration mode stays: without it nothing is left of any word.
-    units  which to remove, in this order, instead of choosing; by default `most` of them at most.
-    draws  of random units; a fourth as many of rotated modes.
+    kind   biorthogonal removes r ℓᵀΔh, orthogonal the projection on ℓ (see `remove_modes`); results differ.
+    order  single: by how much removing each unit alone changes the effects (the paper's order); greedy: next comes
+           the unit whose removal, together with those before it, leaves the smallest remainder.
+    what   state: remove from h_mod − h*, then take the full step (Supp. A.4); input: remove from J_inp(h_mod) v, then
+           read out, to first order (§4). The integration mode is then kept: without it no word has an effect.
+    units  the units to remove, in this order; by default they are chosen, `most` at most.
+    draws  number of draws of random units; a quarter as many of rotated modes.
     """
     modes = modes or linear_modes(network, h_star)
     _check(order, what, modes)
@@ -117,29 +119,29 @@ def mode_removal(
     whole = measure(deflection)
     size = (whole - reference).norm()
     if not size > 1e-6 * reference.norm():
-        raise RnnlensError("the words have the same effects at h_mod as at h*: there is no modification to remove")
+        raise RnnlensError("the words have the same effects at h_mod as at h*: expected the state after a modifier")
 
     def left(basis: Modes, sets: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """The words' effects without each set of units, (sets, V), and what remains of the modification, (sets,)."""
-        found = measure(_without(deflection, basis, sets, kind))
-        return found, (found - reference).norm(dim=-1) / size
+        """The words' effects without each set of units, (sets, V), and the remaining share of the change, (sets,)."""
+        changed = measure(_without(deflection, basis, sets, kind))
+        return changed, (changed - reference).norm(dim=-1) / size
 
-    def curve(basis: Modes, some: Sequence[int]) -> tuple[Tensor, Tensor]:
-        return left(basis, [some[:k] for k in range(len(some) + 1)])
+    def curve(basis: Modes, removed: Sequence[int]) -> tuple[Tensor, Tensor]:
+        return left(basis, [removed[:k] for k in range(len(removed) + 1)])
 
     def ordered(basis: Modes) -> list[int]:
-        everyone = [i for i, unit in enumerate(modes.units) if what == "state" or modes.integration not in unit]
+        candidates = [i for i, unit in enumerate(modes.units) if what == "state" or modes.integration not in unit]
         if order == "single":
-            change = (left(basis, [[i] for i in everyone])[0] - whole).norm(dim=-1)
-            return [everyone[i] for i in change.argsort(descending=True)[:most].tolist()]
+            change = (left(basis, [[i] for i in candidates])[0] - whole).norm(dim=-1)
+            return [candidates[i] for i in change.argsort(descending=True)[:most].tolist()]
         chosen: list[int] = []
-        while len(chosen) < min(most, len(everyone)):
-            rest = [i for i in everyone if i not in chosen]
+        while len(chosen) < min(most, len(candidates)):
+            rest = [i for i in candidates if i not in chosen]
             chosen.append(rest[int(left(basis, [[*chosen, i] for i in rest])[1].argmin())])
         return chosen
 
     chosen = ordered(modes) if units is None else [*units]
-    found, remaining = curve(modes, chosen)
+    words_effects, remaining = curve(modes, chosen)
     generator = torch.Generator().manual_seed(seed)
     random, rotated = [], []
     for _ in range(draws):
@@ -147,7 +149,7 @@ def mode_removal(
     for _ in range(max(1, draws // 4)):
         other = _rotated(modes, generator)
         rotated.append(curve(other, ordered(other) if units is None else chosen)[1])
-    shorter = _without(deflection, modes, [chosen[:k] for k in range(len(chosen) + 1)], kind)
+    remainders = _without(deflection, modes, [chosen[:k] for k in range(len(chosen) + 1)], kind)
     return ModeRemoval(
         modes,
         kind,
@@ -155,11 +157,11 @@ def mode_removal(
         what,
         chosen,
         remaining,
-        found,
+        words_effects,
         reference,
         torch.stack(random),
         torch.stack(rotated),
-        shorter.flatten(1).norm(dim=1) / deflection.norm(),
+        remainders.flatten(1).norm(dim=1) / deflection.norm(),
     )
 
 
@@ -170,24 +172,24 @@ def _check(order: str, what: str, modes: Modes) -> None:
         raise RnnlensError(f"what is {quoted(what)}: expected state or input")
     if modes.inputs is not None and bool(modes.inputs.any()):
         raise RnnlensError(
-            "the modes were taken at an input that is not blank: the effects of words are measured around the blank "
-            "input; take them with linear_modes(network, h_star)"
+            "the modes were taken at an input that is not blank: expected modes at the blank input, where the effects "
+            "of words are measured; take them with linear_modes(network, h_star)"
         )
 
 
 def _without(deflection: Tensor, modes: Modes, sets: Sequence[Sequence[int]], kind: Kind) -> Tensor:
-    """Deflections (..., N) with each set of units taken out, (sets, ..., N): `remove_modes`, for many sets at once."""
-    rows = [[a for i in some for a in modes.units[i]] for some in sets]
+    """Deflections (..., N) with each set of units removed, (sets, ..., N): `remove_modes` for many sets at once."""
+    rows = [[a for i in units for a in modes.units[i]] for units in sets]
     if kind == "biorthogonal":
         mask = torch.zeros(len(sets), len(modes), dtype=modes.right.dtype, device=modes.right.device)
-        for k, some in enumerate(rows):
-            mask[k, some] = 1
+        for k, removed in enumerate(rows):
+            mask[k, removed] = 1
         amplitudes = modes.amplitudes(deflection)
         mask = mask.reshape(len(sets), *[1] * (amplitudes.ndim - 1), len(modes))
         return deflection - ((mask * amplitudes) @ modes.right.t()).real
     if kind != "orthogonal":
         raise RnnlensError(f"kind is {quoted(kind)}: expected biorthogonal or orthogonal")
-    # Directions ℓ of each set as rows, with zeros for shorter sets: Δh − Lᵀ (L Lᵀ)⁺ L Δh.
+    # L has the directions ℓ of each set as rows, padded with zeros: Δh − Lᵀ (L Lᵀ)⁺ L Δh.
     L = torch.zeros(len(sets), max(map(len, rows)), len(modes), dtype=modes.J.dtype, device=modes.J.device)
     for k, units in enumerate(sets):
         if units:
@@ -209,8 +211,8 @@ def _rotated(modes: Modes, generator: torch.Generator) -> Modes:
 def _measurement(
     network: Network, h_mod: Tensor, h_star: Tensor, e: Tensor, what: What
 ) -> tuple[Tensor, Callable[[Tensor], Tensor], Tensor]:
-    """What modes are taken out of, how to measure the words' effects (V,) with what is left of it, and their effects at
-    h*."""
+    """The deflection that modes are removed from, a function from what is left of it to the words' effects (V,), and
+    the effects at h*."""
     if what == "state":
 
         def after_removal(left: Tensor) -> Tensor:

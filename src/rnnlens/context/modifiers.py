@@ -1,10 +1,10 @@
-"""Which words are modifiers: after them, other words are read differently (§5.1, Fig. 3).
+"""The table of words, with measures of how each changes the effect of the words after it (§5.1, Fig. 3).
 
-strength  by what share a word changes the full effect of the next word, with its error (`context.strength`): −1 takes
-          the effect away, −2 flips it, +1 doubles it. Lists, subspaces and baselines choose words by it.
-norm      ‖J_inp(h_mod) − J_inp(h*)‖_F at h_mod = F(h*, word), the paper's. Words with a strong valence of their own
-          have a large norm too, because they move the state along the line.
-tau       how many words the change lasts, measured over blank inputs.
+strength  signed share by which a word changes the full effect of the next word, with its error (`context.strength`):
+          −1 removes the effect, −2 reverses it, +1 doubles it. Lists, subspaces and baselines choose words by it.
+norm      ‖J_inp(h_mod) − J_inp(h*)‖_F at h_mod = F(h*, word), the paper's measure. Words with a large valence have a
+          large norm too, because they move the state along the line.
+tau       timescale in words on which the strength decays over blank inputs.
 kind      negator, diminisher, intensifier, valence, none or unclear.
 """
 
@@ -41,34 +41,34 @@ from rnnlens.networks import Network
 if TYPE_CHECKING:
     from polars import DataFrame
 
-FORMULA = "^([=+\\-@\t\r\n＝＋－＠])"  # how a cell begins that spreadsheets run (OWASP); as in page/script/table.js
+FORMULA = "^([=+\\-@\t\r\n＝＋－＠])"  # start of a cell that spreadsheets run (OWASP); as in page/script/table.js
 MOST = 400  # the paper's number of modifiers
-PARTS = ("error_probes", "error_places", "error_training")  # of the error, as `Modifiers.errors` has them
+PARTS = ("error_probes", "error_places", "error_training")  # parts of the error, the rows of `Modifiers.errors`
 MEASURES = (
     "strength", "error", "valence", "own", "norm", "tau", "on_positive", "on_negative", "moves", *PARTS,
 )  # fmt: skip
-"""What is stored of each word."""
-TABLES = ("csv", "parquet")  # what a table of words is saved as
+"""The measures of each word that are stored."""
+TABLES = ("csv", "parquet")  # file formats of a table of words
 
 
 @dataclass(frozen=True, eq=False)
 class Modifiers(Shown):
-    """Words (M), most frequent first, with every measure.
+    """Words (M), most frequent first, with all their measures.
 
     ids         (M,)    in the network's vocabulary
-    counts      (M,)    how often each was seen in training; None where nobody counted
-    strength    (M,)    by what share the word changes the full effect of the next word
+    counts      (M,)    occurrences in the training texts; None if they were not counted
+    strength    (M,)    signed share by which the word changes the full effect of the next word
     error       (M,)    standard error of the strength: other probes, other places on the line, another training
     errors      (3, M)  its three parts, in this order
     valence     (M,)    the word's own full effect at h*, in logits
     own         (M,)    the same in units of the mean size of a probe word's effect
-    moves       (M,)    how far the word moves the state, in units of the median word
+    moves       (M,)    how far the word moves the state, in units of the median over words
     norm        (M,)    ‖ΔJ_inp‖_F; scale: ‖J_inp(h*)‖_F
-    on_positive, on_negative  (M,)  the mean change of the linear effect on positive and negative probes: the barcode's
-    tau         (M,)    words that the change lasts; NaN for all but the strongest, and where it does not decay
+    on_positive, on_negative  (M,)  means of the barcode over positive and negative probes
+    tau         (M,)    timescale of the strength in words; NaN for all but the strongest, and if it does not decay
     h_mod       (M, N)  F(h*, word)
     kinds               negator, diminisher, intensifier, valence, none or unclear
-    members             of a consensus: each network's own
+    members             the tables of the single networks, for a consensus
     """
 
     network: Network = field(repr=False)
@@ -98,7 +98,7 @@ class Modifiers(Shown):
 
     @cached_property
     def h_mod(self) -> Tensor:
-        """Where each word takes the state from h*, (M, N)."""
+        """The state after each word from h*, (M, N)."""
         assert self.network.E is not None
         with torch.no_grad():
             return self.network.step(self.line.h_star.expand(len(self), -1), self.network.E.detach()[self.ids])
@@ -119,13 +119,13 @@ class Modifiers(Shown):
 
     @cached_property
     def order(self) -> Tensor:
-        """All rows: modifiers first, by what of their strength is certain (the end of ± 2 errors nearer 0), then the
-        other words by the size of their strength less their error, valence words last."""
-        named = torch.tensor([kind in MODIFIERS for kind in self.kinds], device=self.strength.device)
+        """All rows, by |strength| − 2 errors (the end of the ± 2 error interval nearer 0): modifiers first, then the
+        other words, valence words last."""
+        modifier = torch.tensor([kind in MODIFIERS for kind in self.kinds], device=self.strength.device)
         valence = torch.tensor([kind == "valence" for kind in self.kinds], device=self.strength.device)
         size = self.strength.abs() - LEAST_ERRORS * self.error
         bound = float(size.abs().max()) + 1 if len(size) else 1.0
-        return (size + 2 * bound * named - 2 * bound * valence).argsort(descending=True)
+        return (size + 2 * bound * modifier - 2 * bound * valence).argsort(descending=True)
 
     @property
     def selected(self) -> Tensor:
@@ -134,7 +134,7 @@ class Modifiers(Shown):
 
     @property
     def strong(self) -> Tensor:
-        """The strongest words, as many as the paper's baselines have: what the subspace is fitted to."""
+        """Rows of the 400 strongest words, to which the subspace is fitted."""
         return self.order[:MOST]
 
     def strongest(
@@ -146,9 +146,9 @@ class Modifiers(Shown):
     ) -> list[str]:
         """The n strongest words.
 
-        kind: one kind or several, such as "negator" or "negators"; by default all modifiers, by the norm all words.
-        by: `strength` orders by what of it is certain, `norm` is the paper's ranking.
-        threshold: the smallest norm or size of strength."""
+        kind: one kind or several, such as "negator" or "negators"; by default all modifiers, or all words if by="norm".
+        by: `strength` orders by |strength| − 2 errors, `norm` is the paper's ranking.
+        threshold: the smallest norm or |strength|."""
         if by not in ("strength", "norm"):
             raise RnnlensError(f"by is {quoted(by)}: expected strength or norm")
         order = self.order if by == "strength" else self.norm.argsort(descending=True)
@@ -158,7 +158,7 @@ class Modifiers(Shown):
         return [self.words[i] for i in rows if threshold is None or float(size[i]) >= threshold][:n]
 
     def rank(self, word: str, by: str = "strength") -> int:
-        """The place of a word, from 1."""
+        """The rank of a word, from 1."""
         order = self.order if by == "strength" else self.norm.argsort(descending=True)
         return 1 + order.tolist().index(self.row(word))
 
@@ -191,19 +191,19 @@ class Modifiers(Shown):
         }
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table's columns, in the words' own order."""
+        """The table's columns, in the order of `words`."""
         return dict(self._columns)
 
     def table(self, **more: Sequence[Any]) -> DataFrame:
-        """A polars DataFrame, strongest first; more columns (in the words' order) may be added."""
+        """A polars DataFrame, strongest first; more columns (in the order of `words`) may be added."""
         import polars
 
         frame = polars.DataFrame({**self.columns(), **more})
         return frame[self.order.cpu().numpy()]
 
     def write(self, path: Path | str, **more: Sequence[Any]) -> Path:
-        """Save the table as .csv or .parquet. A file there is replaced only if it is such a table. In a .csv file,
-        texts that a spreadsheet would run as a formula (they begin with = + - @ or a tab) get a `'` in front."""
+        """Save the table as .csv or .parquet. An existing file is replaced only if it is such a table. In a .csv
+        file, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets a `'` in front."""
         import polars
 
         path = check_output(path, "a table", *TABLES)
@@ -233,7 +233,7 @@ class Modifiers(Shown):
         return printable(f"Modifiers({len(self.selected)} of {len(self)} words: {first} …)")
 
     def to_dict(self, most: int = 300, also: Sequence[str] = ()) -> dict[str, Any]:
-        """For results.json, under `modifiers`: the strongest words, and some more by name."""
+        """For results.json, under `modifiers`: the strongest words, and the words in `also`."""
         columns = self.columns()
         rows = list(
             dict.fromkeys([*self.order[:most].tolist(), *(self.row(word) for word in also if word in self._rows)])
@@ -255,7 +255,7 @@ class Modifiers(Shown):
         }
 
     def arrays(self) -> dict[str, Tensor]:
-        """For analysis.safetensors: words (M,), their ids, and measures (C, M), the columns `MEASURES`."""
+        """For analysis.safetensors: the words' ids (M,), and their measures (C, M) in the order of `MEASURES`."""
         return {"words": self.ids.int(), "measures": torch.stack([self._measure(name).float() for name in MEASURES])}
 
     def _measure(self, name: str) -> Tensor:
@@ -266,19 +266,19 @@ class Modifiers(Shown):
     def from_arrays(
         cls, network: Network, line: LineAttractor, probes: Probes, arrays: Mapping[str, Tensor]
     ) -> Modifiers:
-        """The table that `arrays` came from."""
+        """The table from the result of `arrays`."""
         measures = dict(zip(MEASURES, arrays["measures"].to(network.h0), strict=True))
         errors = torch.stack([measures.pop(name) for name in PARTS])
-        del measures["error"]  # it follows from its parts
+        del measures["error"]  # it is computed from its parts
         return table_of(network, line, probes, arrays["words"].long().to(network.h0.device), errors=errors, **measures)
 
     def asymmetry(self) -> dict[str, Any]:
         """§11: how many negators, diminishers and intensifiers there are, and how strong they are on average."""
-        found: dict[str, Any] = {}
+        summary: dict[str, Any] = {}
         for kind in MODIFIERS:
-            rows = [i for i, of in enumerate(self.kinds) if of == kind]
-            found[kind] = {"n": len(rows), "mean_strength": float(self.strength[rows].mean()) if rows else None}
-        return found
+            rows = [i for i, own in enumerate(self.kinds) if own == kind]
+            summary[kind] = {"n": len(rows), "mean_strength": float(self.strength[rows].mean()) if rows else None}
+        return summary
 
 
 def table_of(network: Network, line: LineAttractor, probes: Probes, ids: Tensor, **measures: Tensor) -> Modifiers:
@@ -292,7 +292,7 @@ def table_of(network: Network, line: LineAttractor, probes: Probes, ids: Tensor,
 
 
 def _histogram(size: Tensor, bins: int = 60) -> dict[str, list[float]]:
-    """Counts in bins that are even in the logarithm, up to the largest; the smallest hundredth is in the first."""
+    """Counts in logarithmic bins from the 1st percentile, with smaller values in the first bin, to the maximum."""
     size = size.double().cpu()
     high = math.log10(max(float(size.max()), 1e-30))
     low = max(math.log10(max(float(size.quantile(0.01)), 1e-30)), high - 6)

@@ -1,4 +1,4 @@
-"""What form negation has (§11): a shift of every word's effect to the other side, a factor, or a reversal?"""
+"""The form of negation (§11): does it shift effects towards the other sign, scale them, or reverse them?"""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rnnlens.networks import Network
 
 @torch.no_grad()
 def negation_form(network: Network, line: LineAttractor, modifiers: Modifiers, most: int = 50) -> dict[str, Any]:
-    """For the strongest negators and diminishers, the probes' effects y after the word from their effects x before it
-    in three forms: a shift y = x − s·sign(x), a factor y = m·x, and a reversal y = −x. Each is told by the share of the
-    change y − x that it explains, in the mean over words; below 0 it is worse than no change."""
+    """Predict the probes' effects y after each of the strongest negators and diminishers from their effects x at h*, in
+    three forms: a shift y = x − s·sign(x), a factor y = m·x, and a reversal y = −x. The result is the share of the
+    squared change y − x that each form explains, averaged over words; below 0 it is worse than predicting no change."""
     line.check_blank()
     rows = [i for i in modifiers.order.tolist() if modifiers.kinds[i] in ("negator", "diminisher")][:most]
     if not rows:

@@ -1,7 +1,7 @@
-"""What accuracy hangs on: reviews shuffled, states kept out of a subspace, against random controls (§5.3.4, Supp. F).
+"""Which perturbations cost accuracy: words shuffled, subspaces removed, with random controls (§5.3.4, Supp. F).
 
-Every comparison is paired: the same reviews before and after. A difference of accuracies carries a bootstrap interval
-over reviews and McNemar's exact p for "the perturbation changes nothing".
+Every comparison is paired: the same reviews before and after. A difference of accuracies has a bootstrap interval over
+reviews and McNemar's exact p-value for the hypothesis of no change.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from rnnlens.networks import Network
 from rnnlens.training.batches import token_batches
 
 Batch = tuple[np.ndarray, Tensor, Tensor]  # rows (B,), ids (B, T), lengths (B,)
-HELD = 2**27  # words that are kept in a CPU's memory between passes: half a gigabyte
+HELD = 2**27  # most words that are kept in a CPU's memory between passes: half a gigabyte
 
 
 @dataclass(frozen=True)
 class Reviews:
-    """A split's reviews in batches of like length, for many passes: held where the network is, or, where they would
-    not fit, read again for each pass."""
+    """A split's reviews in batches of similar length, for many passes: kept in the memory of the network's device, or
+    read again for each pass if they do not fit."""
 
     labels: np.ndarray
     batches: Iterable[Batch]
 
     @classmethod
     def to_read(cls, split: SplitLike, network: Network, max_words: int | None = None) -> Reviews:
-        """In batches that fit where the network is."""
+        """The reviews in batches that fit in the memory of the network's device."""
         width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
         return cls.of(split, network.h0.device, max_words, width)
 
@@ -51,26 +51,26 @@ class Reviews:
         width: int = 1024,
         held: int | None = None,
     ) -> Reviews:
-        """width: how many numbers a network keeps for a word, as gates and state; held: words to keep, at most."""
-        # On a GPU few large batches, since every step of a scan costs a launch, in a sixth of its memory at most; on a
-        # CPU what fits its cache.
+        """width: floats that a network stores per word, for gates and state; held: most words to keep in memory."""
+        # On a GPU few large batches, because every step launches kernels, in at most a sixth of its memory; on a CPU
+        # batches that fit its cache.
         tokens, most, room = 2**15, 256, HELD
         if torch.device(device).type == "cuda":
             memory = torch.cuda.get_device_properties(device).total_memory
             tokens, most = max(2**15, min(2**21, memory // (6 * 4 * max(1, width)))), 16384
-            room = memory // 24  # and another sixth for the words themselves
+            room = memory // 24  # 4 bytes a word: another sixth of the memory
         lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
-        batches = _Read(split, token_batches(lengths, tokens, most), max_words, device)
-        whole = int(lengths.sum()) <= (room if held is None else held)
-        return cls(np.asarray(split.labels) > 0.5, list(batches) if whole else batches)
+        batches = _LazyBatches(split, token_batches(lengths, tokens, most), max_words, device)
+        fits = int(lengths.sum()) <= (room if held is None else held)
+        return cls(np.asarray(split.labels) > 0.5, list(batches) if fits else batches)
 
     def __len__(self) -> int:
         return len(self.labels)
 
 
 @dataclass(frozen=True)
-class _Read:
-    """Batches that are read when their turn comes."""
+class _LazyBatches:
+    """Batches that are read one by one, on each pass."""
 
     split: SplitLike
     rows: list[np.ndarray]
@@ -88,32 +88,33 @@ class _Read:
 def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = None, pads: int = 0) -> np.ndarray:
     """The final logit (n,) of every review.
 
-    shuffle: a seed; each review's words in random order. pads: blank inputs appended to each review.
+    shuffle: the seed for a random order of each review's words. pads: number of blank inputs appended to each review.
     """
-    found = np.zeros(len(reviews), dtype=np.float32)
+    logits = np.zeros(len(reviews), dtype=np.float32)
     for rows, ids, n in reviews.batches:
         if shuffle is not None:
-            # Keys by review, so that the order does not depend on how reviews are batched.
+            # One generator per review, so that the order does not depend on the batches.
             drawn = np.zeros(ids.shape, dtype=np.float32)
             for k, (row, length) in enumerate(zip(rows.tolist(), n.tolist(), strict=True)):
                 drawn[k, :length] = np.random.default_rng([shuffle, row]).random(length, dtype=np.float32)
             keys = torch.from_numpy(drawn).to(ids.device)
-            keys[torch.arange(ids.shape[1], device=ids.device) >= n.unsqueeze(1)] = 2  # what is behind stays behind
+            keys[torch.arange(ids.shape[1], device=ids.device) >= n.unsqueeze(1)] = 2  # padding stays at the end
             ids = ids.gather(1, keys.argsort(1))
         if pads:
             ids, n = torch.nn.functional.pad(ids, (0, pads), value=PAD), n + pads
-        found[rows] = network(ids, n).float().cpu().numpy()
-    return found
+        logits[rows] = network(ids, n).float().cpu().numpy()
+    return logits
 
 
 @dataclass(frozen=True)
 class Difference(Shown):
-    """Accuracy after a perturbation less accuracy before, of the same n reviews.
+    """Accuracy after a perturbation minus accuracy before it, on the same n reviews.
 
-    interval  95 %, by bootstrap over reviews      p  McNemar's exact test of no change
-    lost, won  reviews that were right and are no longer, and the other way round
-    recentred  the same with the threshold that calls as many reviews positive as there are: a perturbation that only
-               shifts all logits alike, and costs accuracy by that alone, costs nothing here
+    interval   95 % interval of the difference, by bootstrap over reviews
+    p          McNemar's exact test of no change
+    lost, won  number of reviews that were right and became wrong, and the reverse
+    recentred  the same comparison with thresholds at which the predicted number of positive reviews is the true one: a
+               perturbation that shifts all logits by the same amount costs no accuracy here
     """
 
     accuracy: float
@@ -130,17 +131,17 @@ class Difference(Shown):
         return self.accuracy - self.before
 
     def to_dict(self) -> dict[str, Any]:
-        found = {**vars(self), "interval": list(self.interval), "difference": self.difference}
-        del found["recentred"]
-        return found if self.recentred is None else {**found, "recentred": self.recentred.to_dict()}
+        record = {**vars(self), "interval": list(self.interval), "difference": self.difference}
+        del record["recentred"]
+        return record if self.recentred is None else {**record, "recentred": self.recentred.to_dict()}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Difference:
-        """The difference that `to_dict` came from."""
+        """The difference from the result of `to_dict`."""
         fields = {name: stored[name] for name in ("accuracy", "before", "p", "lost", "won", "n")}
-        again = cls.from_dict(stored["recentred"]) if "recentred" in stored else None
+        recentred = cls.from_dict(stored["recentred"]) if "recentred" in stored else None
         low, high = stored["interval"]
-        return cls(**fields, interval=(low, high), recentred=again)
+        return cls(**fields, interval=(low, high), recentred=recentred)
 
     def _facts(self) -> Facts:
         low, high = (f"{100 * edge:+.2f}" for edge in self.interval)
@@ -159,12 +160,12 @@ class Difference(Shown):
 
 
 def compare(before: np.ndarray, after: np.ndarray, draws: int = 10_000, seed: int = 0) -> Difference:
-    """Two vectors of right (True) and wrong answers to the same reviews.
+    """Compare two vectors of right (True) and wrong answers to the same reviews.
 
     Only the reviews whose answer changed matter: resampling n reviews draws (lost, won, same) from a multinomial."""
     before, after = np.asarray(before, dtype=bool), np.asarray(after, dtype=bool)
     if before.shape != after.shape or before.ndim != 1 or not len(before):
-        raise RnnlensError(f"answers of shape {before.shape} and {after.shape}: expected two of the same length")
+        raise RnnlensError(f"answers have shapes {before.shape} and {after.shape}: expected the same length")
     n, lost, won = len(before), int((before & ~after).sum()), int((~before & after).sum())
     generator = np.random.default_rng(seed)
     drawn = generator.multinomial(n, [lost / n, won / n, max(0.0, 1 - (lost + won) / n)], size=draws)
@@ -175,18 +176,18 @@ def compare(before: np.ndarray, after: np.ndarray, draws: int = 10_000, seed: in
 
 
 def compare_logits(before: np.ndarray, after: np.ndarray, labels: np.ndarray) -> Difference:
-    """Final logits (n,) of the same reviews before and after a perturbation, and which are positive."""
-    # The threshold that calls as many reviews positive as there are.
+    """Compare final logits (n,) of the same reviews, with labels (n,), before and after a perturbation."""
+    # The threshold at which the predicted number of positive reviews is the true one.
     centred = compare(*((logits > np.quantile(logits, 1 - labels.mean())) == labels for logits in (before, after)))
     return replace(compare((before > 0) == labels, (after > 0) == labels), recentred=centred)
 
 
 def _mcnemar(lost: int, won: int) -> float:
-    """Two-sided exact: were changes as likely to help as to harm, how often would they be this uneven?"""
+    """Two-sided exact p-value of lost and won under the hypothesis that both are equally likely."""
     n, k = lost + won, min(lost, won)
     if n == 0:
         return 1.0
-    if n > 1000:  # beyond what exact counting needs
+    if n > 1000:  # where exact integers become slow
         from scipy.stats import binomtest
 
         return float(binomtest(k, n).pvalue)
@@ -200,8 +201,8 @@ class Perturbations(Shown):
     shuffled           words in random order
     removed            by rank: the modifier subspace projected out at every step
     random             by rank: as many random directions (orthogonal to the line), several draws
-    words              by rank: the subspace of as many other words, common but no modifiers, orthogonal to the
-                       modifiers' own, several draws: do these matter, or any directions that words move the state in?
+    words              by rank: subspaces of as many common words that are not modifiers, orthogonal to the modifier
+                       subspace, several draws: a control for removing directions in which any words move the state
     """
 
     accuracy: float
@@ -217,8 +218,8 @@ class Perturbations(Shown):
             "n": self.n,
             "shuffled": self.shuffled.to_dict(),
             "removed": {str(rank): d.to_dict() for rank, d in self.removed.items()},
-            "random": {str(rank): [d.to_dict() for d in found] for rank, found in self.random.items()},
-            "words": {str(rank): [d.to_dict() for d in found] for rank, found in self.words.items()},
+            "random": {str(rank): [d.to_dict() for d in draws] for rank, draws in self.random.items()},
+            "words": {str(rank): [d.to_dict() for d in draws] for rank, draws in self.words.items()},
         }
 
     def _facts(self) -> Facts:
@@ -228,11 +229,11 @@ class Perturbations(Shown):
             ("words shuffled", repr(self.shuffled)),
         ]
         facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in self.removed.items()]
-        for name, draws in (("random subspaces", self.random), ("other words' subspaces", self.words)):
-            for rank, found in draws.items():
-                middle = float(np.median([d.difference for d in found])) if found else None
-                told = None if middle is None else f"{100 * middle:+.2f} points, median of {len(found)}"
-                facts.append((f"{name} of rank {rank} removed", told))
+        for name, controls in (("random subspaces", self.random), ("other words' subspaces", self.words)):
+            for rank, draws in controls.items():
+                median = float(np.median([d.difference for d in draws])) if draws else None
+                text = None if median is None else f"{100 * median:+.2f} points, median of {len(draws)}"
+                facts.append((f"{name} of rank {rank} removed", text))
         return facts
 
 
@@ -247,12 +248,12 @@ def perturb(
     seed: int = 0,
     report: Callable[[str], None] = lambda note: None,
 ) -> Perturbations:
-    """Shuffle; remove the first components of the subspace, for each rank; remove random subspaces of the same rank,
-    and those of other words."""
+    """Measure accuracy with words shuffled; with the first components of the subspace removed, for each rank; and with
+    random subspaces and those of other words, of the same rank, removed."""
     before = final_logits(network, reviews)
 
-    def compared(other: Network, **how: Any) -> Difference:
-        return compare_logits(before, final_logits(other, reviews, **how), reviews.labels)
+    def compared(other: Network, **options: Any) -> Difference:
+        return compare_logits(before, final_logits(other, reviews, **options), reviews.labels)
 
     report("shuffled")
     shuffled = compared(network, shuffle=seed)
@@ -273,13 +274,13 @@ def perturb(
 
 def initial_state_without(network: Network, V: Tensor, at: Tensor) -> Network:
     """A new network that starts from h0 with its coordinates along the orthonormal rows of V (R, N) set to those of the
-    state `at`; its steps are as before (§6.1)."""
+    state `at`; its steps are the same (§6.1)."""
     h0 = network.h0.detach()
     return network_from(network, h0 - ((h0 - at) @ V.t()) @ V)
 
 
 def network_from(network: Network, h0: Tensor) -> Network:
-    """A new network that starts from another state; its steps are as before."""
+    """A new network that starts from the state h0; its steps are the same."""
     E = None if network.E is None else network.E.detach()
     return Network.assemble(
         copy.deepcopy(network.cell),

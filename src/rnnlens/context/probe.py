@@ -23,7 +23,7 @@ def probe_reviews(network: Network, reviews: Mapping[str, str] = REVIEWS) -> dic
 
 
 def probe_phrases(network: Network, phrases: tuple[str, ...] = PHRASES) -> dict[str, float]:
-    """The final logit of each phrase, less that of the empty review (Fig. 10b)."""
+    """The final logit of each phrase, minus that of the empty review (Fig. 10b)."""
     empty = float(network.logit(network.h0.detach()))
     return {phrase: network.read_words(_words(network, phrase))[-1][1] - empty for phrase in phrases}
 
@@ -34,11 +34,15 @@ def _words(network: Network, text: str) -> list[str]:
     return network.vocab.split(text)
 
 
-def probe_results(network: Network, quiet: Network | None = None, random: Network | None = None) -> dict[str, Any]:
-    """For results.json, under `probes`: the reviews with the network as it is, without the modifier subspace, and
-    without a random one."""
-    found = {"reviews": probe_reviews(network), "phrases": probe_phrases(network)}
-    for name, other in (("without_subspace", quiet), ("without_random", random)):
-        if other is not None:
-            found[name] = {"reviews": probe_reviews(other), "phrases": probe_phrases(other)}
-    return found
+def probe_results(network: Network, without_subspace: Network, without_random: Network) -> dict[str, Any]:
+    """For results.json, under `probes`: logits of the network, of the same without the modifier subspace, and of the
+    same without a random subspace."""
+    return {
+        **_readings(network),
+        "without_subspace": _readings(without_subspace),
+        "without_random": _readings(without_random),
+    }
+
+
+def _readings(network: Network) -> dict[str, Any]:
+    return {"reviews": probe_reviews(network), "phrases": probe_phrases(network)}

@@ -20,7 +20,7 @@ from rnnlens.networks import Network
 
 @dataclass(frozen=True)
 class Probes(Shown):
-    """Positive and negative words, strongest first; `source` says how they were found."""
+    """Positive and negative words, strongest first. source: how they were chosen."""
 
     positive: tuple[str, ...]
     negative: tuple[str, ...]
@@ -34,7 +34,9 @@ class Probes(Shown):
             object.__setattr__(self, name, tuple(words))
         both = set(self.positive) & set(self.negative)
         if both:
-            raise RnnlensError(f"{quoted(sorted(both)[0])} is among the positive and the negative probes")
+            raise RnnlensError(
+                f"{quoted(sorted(both)[0])} is among the positive and the negative probes: expected each word once"
+            )
 
     @property
     def words(self) -> list[str]:
@@ -56,7 +58,7 @@ class Probes(Shown):
         ] + [("source", self.source)]
 
     def inputs(self, network: Network) -> Tensor:
-        """Embedded, (n⁺ + n⁻, D)."""
+        """The embeddings of `words`, (n⁺ + n⁻, D)."""
         return word_inputs(network, self.words)
 
     def first(self, n: int) -> Probes:
@@ -64,7 +66,7 @@ class Probes(Shown):
         return Probes(self.positive[:n], self.negative[:n], self.source)
 
     def some(self, n: int) -> Probes:
-        """n of each side at most, evenly spread from the strongest to the weakest."""
+        """At most n of each side, evenly spaced from the strongest to the weakest."""
         positive, negative = (
             tuple(words[len(words) * i // n] for i in range(n)) if len(words) > n else words
             for words in (self.positive, self.negative)
@@ -72,21 +74,21 @@ class Probes(Shown):
         return Probes(positive, negative, self.source)
 
     def split(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Values for `words` along the last dimension, parted into positive and negative ones."""
+        """Split values for `words`, along the last dimension, into those of positive and of negative probes."""
         return values[..., : len(self.positive)], values[..., len(self.positive) :]
 
     def contrast(self, values: Tensor) -> Tensor:
-        """(mean over positive probes − mean over negative ones)/2: above 0 where valence is stressed, below where it is
-        weakened or flipped; the same shift of both leaves it alone."""
+        """(mean over positive probes − mean over negative probes)/2. A change of effects has a contrast above 0 if it
+        intensifies valence and below 0 if it weakens or reverses it; a shift of all effects has contrast 0."""
         positive, negative = self.split(values)
         return (positive.mean(-1) - negative.mean(-1)) / 2
 
     @classmethod
     def from_corpus(cls, corpus: CorpusLike, n: int = 100, seed: int = 0) -> Probes:
-        """The n words of largest and of smallest weight in a logistic regression on the words of the training reviews
-        (the paper's choice), which knows nothing of the network."""
+        """The n words with the largest and the n with the smallest weights in a logistic regression on the words of the
+        training reviews (the paper's choice), which does not depend on the network."""
         if np.ndim(corpus.train.labels) != 1:
-            raise RnnlensError("this corpus has a target at every word: probes need one label a review")
+            raise RnnlensError("this corpus has a target at every word: expected one label for each review")
         weights = bag_of_words(corpus, seed)
         words = corpus.vocab.words
         order = np.argsort(weights, kind="stable")
@@ -100,11 +102,11 @@ class Probes(Shown):
 
     @classmethod
     def from_network(cls, network: Network, line: LineAttractor, n: int = 100, common: int = 5_000) -> Probes:
-        """The words with the largest and smallest effect wᵀ J_inp(h*) x, of the `common` most frequent: for networks
-        without a corpus."""
+        """The n words with the largest and the n with the smallest effect wᵀ J_inp(h*) x, of the `common` most
+        frequent: for networks without a corpus."""
         line.check_blank()
         if network.vocab is None:
-            raise RnnlensError("this network has no words: there is nothing to probe it with")
+            raise RnnlensError("this network has no words: probes need a network with a vocabulary")
         ids = common_words(network, common)
         n = min(n, len(ids) // 2)
         effect = word_effects(network, line.h_star)[ids]
@@ -117,23 +119,25 @@ class Probes(Shown):
         )
 
     def known_to(self, network: Network) -> Probes:
-        """Those that a network knows."""
+        """The probes that are in a network's vocabulary."""
         vocab = network.vocab
         if vocab is None:
-            raise RnnlensError("this network has no words: there is nothing to probe it with")
+            raise RnnlensError("this network has no words: probes need a network with a vocabulary")
         kept = [tuple(word for word in words if word in vocab) for words in (self.positive, self.negative)]
         for words, side in zip(kept, (self.positive, self.negative), strict=True):
             if not words:
-                raise RnnlensError(f"the network knows none of the probes {quoted(', '.join(side))}: give others")
+                raise RnnlensError(
+                    f"none of the probes {quoted(', '.join(side))} is in the network's vocabulary: pass others"
+                )
         return Probes(kept[0], kept[1], self.source)
 
 
 def common_words(network: Network, top: int) -> Tensor:
-    """Ids of the most frequent words, most frequent first, without `<unk>`; in the vocabulary's order where nobody
-    counted."""
+    """Ids of the `top` most frequent words, most frequent first, without `<unk>`; in the vocabulary's order if it has
+    no counts."""
     vocab = network.vocab
     if vocab is None:
-        raise RnnlensError("this network has no words: pass one that has")
+        raise RnnlensError("this network has no words: expected a network with a vocabulary")
     counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
     order = np.argsort(-counts, kind="stable")
     order = order[order != vocab.unk][:top]
@@ -141,8 +145,8 @@ def common_words(network: Network, top: int) -> Tensor:
 
 
 def bag_of_words(corpus: CorpusLike, seed: int = 0, C: float = 0.05, most: int = 100_000) -> np.ndarray:
-    """Weights (W,) of a logistic regression of the label on which words a training review has; of more than `most`
-    reviews, so many drawn at random."""
+    """Weights (W,) of a logistic regression of the label on the words that occur in a training review. If there are
+    more than `most` reviews, it uses `most` of them, drawn at random."""
     from scipy.sparse import csr_matrix
     from sklearn.linear_model import LogisticRegression
 
@@ -153,15 +157,15 @@ def bag_of_words(corpus: CorpusLike, seed: int = 0, C: float = 0.05, most: int =
     columns, rows = [], []
     for start in range(0, len(chosen), 4096):
         ids, n = split.batch(chosen[start : start + 4096])
-        inside = (np.arange(ids.shape[1]) < np.asarray(n)[:, None]) & (ids >= 0)
-        rows.append(np.nonzero(inside)[0] + start)
-        columns.append(ids[inside])
+        is_word = (np.arange(ids.shape[1]) < np.asarray(n)[:, None]) & (ids >= 0)
+        rows.append(np.nonzero(is_word)[0] + start)
+        columns.append(ids[is_word])
     row, column = np.concatenate(rows), np.concatenate(columns)
-    seen = csr_matrix((np.ones(len(row), np.float32), (row, column)), shape=(len(chosen), len(corpus.vocab)))
-    seen.sum_duplicates()
-    seen.data[:] = 1
+    occurs = csr_matrix((np.ones(len(row), np.float32), (row, column)), shape=(len(chosen), len(corpus.vocab)))
+    occurs.sum_duplicates()
+    occurs.data[:] = 1
     model = LogisticRegression(C=C, solver="liblinear", random_state=seed)
-    model.fit(seen, np.asarray(split.labels)[chosen] > 0.5)
+    model.fit(occurs, np.asarray(split.labels)[chosen] > 0.5)
     weights = model.coef_[0]
     if corpus.vocab.unk >= 0:
         weights[corpus.vocab.unk] = 0

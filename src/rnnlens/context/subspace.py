@@ -19,15 +19,15 @@ from rnnlens.networks.projected import projected
 @dataclass(frozen=True, eq=False)
 class Subspace(Shown):
     """Principal components of the modifiers' deflections h_mod − h*, orthogonal to the line attractor, the readout and
-    the integration mode: the paper takes the line out "to ensure that the subspace does not have any valence effects".
+    the integration mode: the paper removes the line "to ensure that the subspace does not have any valence effects".
 
-    components  (R, N)  orthonormal, the one with most variance first; each points towards intensifiers
-    explained   (K,)    share of variance of every component that was fitted (K ≥ R)
+    components  (R, N)  orthonormal, the largest variance first; each points towards intensifiers
+    explained   (K,)    share of variance of every fitted component (K ≥ R)
     sizes       (K,)    standard deviation of the deflections along each
-    mean        (N,)    the deflections' mean, which PCA takes away (it is centred)
+    mean        (N,)    the deflections' mean, which PCA subtracts
     h_star      (N,)    the origin
-    line        (k, N)  the line's own directions and what reads and sums up valence, orthogonal to all of this
-    words, coordinates (M, R)  the modifiers it was fitted to, and where they are
+    line        (k, N)  the directions of `LineAttractor.valence`, orthogonal to the components
+    words, coordinates (M, R)  the modifiers of the fit, and their coordinates
     """
 
     components: Tensor
@@ -45,26 +45,26 @@ class Subspace(Shown):
         return len(self.components)
 
     def project(self, h: Tensor) -> Tensor:
-        """Coordinates of states (..., N) → (..., R), from h*."""
+        """Coordinates of states relative to h*, (..., N) → (..., R)."""
         return (h - self.h_star) @ self.components.t()
 
     def take(self, rank: int) -> Subspace:
-        """The first components only."""
+        """The subspace of the first `rank` components."""
         if not 1 <= rank <= self.rank:
             raise RnnlensError(f"rank is {rank}: expected 1 … {self.rank}")
         return replace(self, components=self.components[:rank], coordinates=self.coordinates[:, :rank])
 
     def one_component(self, times: float = 5.0, most: int = 10) -> list[list[str]]:
-        """Words that load on one of the first two components only (at least so many times as much), strongest first:
-        the paper's are `zero` and `five`, before `stars`."""
+        """For each of the first two components, the words whose coordinate is at least `times` as large as on the
+        other, largest first. The paper's examples are `zero` and `five`, before `stars`."""
         if self.rank < 2:
             return []
-        found = []
+        lists = []
         for this, other in ((0, 1), (1, 0)):
-            size, rest = self.coordinates[:, this].abs(), self.coordinates[:, other].abs()
+            size, other_size = self.coordinates[:, this].abs(), self.coordinates[:, other].abs()
             order = size.argsort(descending=True).tolist()
-            found.append([self.words[i] for i in order if size[i] >= times * rest[i]][:most])
-        return found
+            lists.append([self.words[i] for i in order if size[i] >= times * other_size[i]][:most])
+        return lists
 
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `subspace`."""
@@ -105,15 +105,15 @@ def fit_subspace(
     rows: Tensor | None = None,
     without: Tensor | None = None,
 ) -> Subspace:
-    """Centred PCA of the modifiers' deflections with the line's own direction taken out.
+    """PCA of the modifiers' deflections, after the directions of `line.valence` are removed from them.
 
-    rank: how many components; None: all there are, at most 10. rows: which of the words; by default the strongest 400.
-    without: orthonormal directions (k, N) that are taken out of the deflections too."""
+    rank: number of components; None for all, at most 10. rows: rows of the words to use; by default the strongest 400.
+    without: more orthonormal directions (k, N) that are removed from the deflections."""
     line.check_blank()
     rows = modifiers.strong if rows is None else rows
     if len(rows) < 2:
         raise RnnlensError(
-            f"{len(rows)} words: expected at least 2 to fit a subspace to (raise `top` of find_modifiers)"
+            f"got {len(rows)} words: expected at least 2 to fit a subspace to; raise `top` of find_modifiers"
         )
     span = line.valence.double()
     deflections = (modifiers.h_mod[rows] - line.h_star).double()
@@ -128,7 +128,7 @@ def fit_subspace(
     if not 1 <= rank <= kept:
         raise RnnlensError(f"rank is {rank}: expected 1 … {kept}, the dimensions that modifiers span off the line")
     strength = modifiers.strength[rows].double()
-    # A component has no sign of its own: it points to where valence is stressed.
+    # The sign of a principal component is arbitrary: let each point towards intensifiers.
     sign = torch.sign(((deflections - mean) @ axes.t()).t() @ (strength - strength.mean()))
     axes = axes * torch.where(sign == 0, 1.0, sign).unsqueeze(1)
     variance = size.square()
@@ -147,22 +147,23 @@ def fit_subspace(
 
 
 def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None = None) -> Network:
-    """A new network whose state has no deflection along the subspace, from the start on and after every step.
+    """A new network whose state has no deflection along the subspace, at the start and after every step.
 
-    subspace: a `Subspace` (coordinates are held at h*'s), or orthonormal rows (R, N) with `at` (N,) a state whose
-    coordinates are held (by default the zero state). The network itself stays as it is.
+    subspace: a `Subspace`, or orthonormal rows (R, N). at (N,): the state whose coordinates in the subspace the new
+    network always has; by default h* of a `Subspace`, else the zero state. The given network is not changed.
     """
     if isinstance(subspace, Subspace):
         V, at = subspace.components, subspace.h_star if at is None else at
     else:
         V, at = subspace, torch.zeros_like(network.h0) if at is None else at
     if V.ndim != 2 or V.shape[1] != at.shape[-1]:
-        raise RnnlensError(f"a subspace of shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
+        raise RnnlensError(f"subspace has shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
     return projected(network, V, at.to(V) @ V.t())
 
 
 def random_subspace(size: int, rank: int, generator: torch.Generator, orthogonal_to: Tensor | None = None) -> Tensor:
-    """Orthonormal rows (rank, size) of a random subspace, orthogonal to orthonormal rows (k, size), as the line's."""
+    """Orthonormal rows (rank, size) of a random subspace, orthogonal to the orthonormal rows `orthogonal_to` (k,
+    size)."""
     random = torch.randn(rank, size, generator=generator, dtype=torch.float64)
     if orthogonal_to is not None:
         kept = orthogonal_to.double().cpu()

@@ -78,8 +78,7 @@ class FixedPoints(Shown):
 
     @property
     def unique(self) -> FixedPoints:
-        """The distinct converged points, each with its smallest q; `multiplicity` is the number of starts that led
-        there.
+        """The distinct converged points, each with its smallest q; `multiplicity` counts the starts of each.
 
         Two points are the same if they differ by less than the tolerance: ‖(I − J)(h₁ − h₂)‖ ≤ 2·√(2·tolerance), that
         is a distance of up to 2·√(2·tolerance)/σ_min(I − J), but at most a hundredth of their norm.
@@ -93,8 +92,7 @@ class FixedPoints(Shown):
 
     @cached_property
     def stability(self) -> Tensor:
-        """Number of unstable directions of each point, (K,): eigenvalues of J_rec outside the unit circle. 0 is
-        stable."""
+        """Number of eigenvalues of J_rec outside the unit circle at each point, (K,). 0 means stable."""
         counts = []
         for k in range(len(self)):
             e = self.inputs if self.inputs.ndim == 1 else self.inputs[k]
@@ -281,8 +279,7 @@ def _starts(network: Network, states: Tensor) -> Tensor:
 
 
 def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
-    """Group converged points: the one with the smallest q takes all points that are the same, then the next, and so
-    on."""
+    """Group converged points: in order of q, each remaining point takes all points that are the same as it."""
     labels = torch.full((len(points),), -1, device=points.q.device)
     rows: list[int] = []
     counts: list[int] = []
@@ -293,10 +290,10 @@ def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
     while len(left):
         leader = int(left[0])
         e = points.inputs if points.inputs.ndim == 1 else points.inputs[leader]
-        difference = points.states[left] - points.states[leader]
-        J = linearise(points.network, points.states[leader].expand_as(difference), e)
-        near = (difference - J.rec(difference)).norm(dim=1) <= slack[left] + slack[leader]
-        near &= difference.norm(dim=1) <= 1e-2 * max(1.0, float(points.states[leader].norm()))
+        apart = points.states[left] - points.states[leader]
+        J = linearise(points.network, points.states[leader].expand_as(apart), e)
+        near = (apart - J.rec(apart)).norm(dim=1) <= slack[left] + slack[leader]
+        near &= apart.norm(dim=1) <= 1e-2 * max(1.0, float(points.states[leader].norm()))
         if points.inputs.ndim == 2:
             near &= (points.inputs[left] == e).all(1)
         near[0] = True

@@ -74,8 +74,7 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisa
 
 @dataclass(frozen=True)
 class CellLinearisation:
-    """Jacobians of a cell in closed form. p_h (..., S, S, H), p_d and p_u (..., S, G, H): the cell's `partials` at the
-    point."""
+    """Jacobians of a cell in closed form. p_h (..., S, S, H), p_d and p_u (..., S, G, H): the cell's `partials`."""
 
     cell: Cell
     p_h: Tensor

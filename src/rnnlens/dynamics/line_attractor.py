@@ -30,8 +30,8 @@ class LineAttractor(Shown):
     knots      (M, N)  points of the curve
     logits     (M,)    their logits, rising
     tangents   (M, N)  unit directions of the curve, towards larger logits
-    h_star     (N,)    the slow point with logit 0, where the paper expands; the nearest one if the line does not reach
-    0 explained          share of the slow points' variance that the curve explains
+    h_star     (N,)    the slow point with logit 0, where the paper expands; the nearest one if the line ends before
+    explained          share of the slow points' variance that the curve explains
     pc1_variance       share that the best straight line explains
     bend               largest distance of the curve from its chord, as a share of the chord's length
     readout_alignment  |cos| of the slow points' first principal component with the readout w, on the units that w reads
@@ -117,8 +117,7 @@ class LineAttractor(Shown):
 
     @property
     def integration_eigenvalue(self) -> complex:
-        """The eigenvalue of J_rec nearest to 1, at h_star and the line's own input: that of the mode that
-        integrates."""
+        """The eigenvalue of J_rec nearest to 1, at h_star and the line's own input: the mode that integrates."""
         return complex(self.modes.eigenvalues[self.modes.integration])
 
     def to_dict(self) -> dict[str, Any]:

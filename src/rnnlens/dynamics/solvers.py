@@ -211,9 +211,8 @@ def _solve(A: Tensor, g: Tensor, damping: Tensor) -> Tensor:
 
 
 def one_by_one(function: Callable[..., Tensor], *batches: Tensor) -> Tensor:
-    """Apply a function of matrices to batches of them: all at once on a GPU, one after another on the CPU, where
-    torch's batched LU hangs with several threads (oneMKL: "Parameter 6 was incorrect on entry to SLASWP") and is no
-    faster."""
+    """Apply a function to batches of matrices: all at once on a GPU, one after another on the CPU, where torch's
+    batched LU hangs with several threads (oneMKL: "Parameter 6 was incorrect on entry to SLASWP") and is no faster."""
     if batches[0].is_cuda or len(batches[0]) == 0:
         return function(*batches)
     return torch.stack([function(*items) for items in zip(*batches, strict=True)])

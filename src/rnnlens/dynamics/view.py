@@ -10,8 +10,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """centre (N,): the mean; axes (3, N): orthonormal, zero if the states have fewer dimensions; variance (3,):
-    shares."""
+    """centre (N,): the mean; axes (3, N): orthonormal, or zero beyond N dimensions; variance (3,): their shares."""
 
     centre: Tensor
     axes: Tensor
@@ -23,8 +22,7 @@ class View:
 
 
 def principal_view(states: Tensor, towards: Tensor) -> View:
-    """The first three principal components of states (K, N), with signs such that `towards` (N,) projects
-    positively."""
+    """The first three principal components of states (K, N), signed to point in the direction `towards` (N,)."""
     states = states.double()
     centre = states.mean(0)
     _, size, axes = torch.linalg.svd(states - centre, full_matrices=False)

@@ -59,9 +59,9 @@ def train_command(
 ) -> Run:
     """Train a network on a corpus (a source, a prepared folder, or `toy`).
 
-    given      options by name: the network's shape and fields of TrainConfig; they take precedence over
-    settings   the settings.json of a sweep, and
-    tuned      the bundled settings
+    given      options by name, the network's shape and fields of TrainConfig; they override settings and tuned
+    settings   the settings.json of a sweep
+    tuned      use the bundled settings
     arch       of a new network, by default a GRU
     start      a run folder or `zoo:NAME`: fine-tune its network, with the corpus's new words added
     sources    train on these sources of the corpus only, separated by commas

@@ -18,8 +18,7 @@ class Objective(nn.Module):
     def forward(
         self, ids: Tensor, lengths: Tensor, labels: Tensor, mask: Tensor | None, weights: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Sums over the reviews of a batch: the loss, with weights (B,) of the reviews if given, and the number
-        correct."""
+        """Sums over the reviews of a batch: the loss, weighted by `weights` (B,) if given, and the number correct."""
         e = self.network.embed(ids)
         if mask is not None:
             e = e * mask
