@@ -108,7 +108,7 @@ def _overview(sections: Sequence[Section]) -> dict[str, Any]:
     measured = len(kinds["shown"]) + len(kinds["missed"])
     text = (
         f"Of the paper's claims, {measured} were measured here and are specific: null networks, which learned nothing, "
-        f"do not show them. This network shows {len(kinds['shown'])} of them. Each claim is listed in its section, with "
-        "the paper's number beside ours."
+        f"do not show them. This network shows {len(kinds['shown'])} of them. Each claim is listed in its section, "
+        "with the paper's number beside ours."
     )
     return {**kinds, "text": text if every else ""}
