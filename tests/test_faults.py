@@ -23,7 +23,6 @@ from rnnlens import Network, RnnlensError, TrainConfig, train
 from rnnlens.analysis.locate import stored_line
 from rnnlens.common.files import exclusive, read_json, read_tensors, write_json, write_tensors
 from rnnlens.corpora import load_corpus, prepare
-from rnnlens.page.live import stored_arrays
 from rnnlens.training.loop import Trainer
 
 
@@ -177,7 +176,7 @@ def test_arrays_and_results_of_two_analyses_are_not_mixed(analyzed: Path) -> Non
     path = analyzed / "run" / "analysis.safetensors"
     before, (tensors, about) = path.read_bytes(), read_tensors(path)
     write_tensors(path, {**tensors, "h_star": tensors["h_star"] + 1}, about)
-    for reads in (lambda run: run.without_subspace(), stored_arrays, stored_line):
+    for reads in (lambda run: run.without_subspace(), lambda run: run.analysis_arrays(), stored_line):
         with pytest.raises(
             RnnlensError, match=r"results\.json' does not fit 'analysis\.safetensors'.*rnnlens analyze .* again"
         ):

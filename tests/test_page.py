@@ -199,7 +199,7 @@ def test_typing_and_every_switch_change_what_they_should(browser, demo):
         assert said in page.locator("#verdict").inner_text()
         page.check("#off")
         assert last(page) == pytest.approx(project_out(network, analysis.subspace).read(text)[-1][1], abs=1e-4)
-        assert "as it is" in page.locator("#verdict").inner_text() and said in page.locator("#verdict").inner_text()
+        assert "unchanged" in page.locator("#verdict").inner_text() and said in page.locator("#verdict").inner_text()
         page.uncheck("#off")
         page.check("#pads")
         padded = network.read(words=[*(w for w, _ in read), *["<pad>"] * 50])

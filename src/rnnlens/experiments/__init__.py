@@ -1,1 +1,1 @@
-"""Experiments: the stages in order, from a corpus or a run to stored results."""
+"""Experiments that run several stages, from a corpus or a run to stored results."""

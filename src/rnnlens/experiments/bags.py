@@ -1,4 +1,4 @@
-"""`rnnlens baselines`: the six baselines on one corpus, judged and saved."""
+"""`rnnlens baselines`: fit, evaluate and save the six baselines on one corpus."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ def fit_baselines(
     seed: int = 0,
     device: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Fit one after the other, each saved in a folder of its name; a record of each as it is done: model, parameters
-    learnt, accuracy and loss on the validation reviews (on the test reviews with `test`), its strongest modifiers.
+    """Fit the baselines one after the other and save each in a folder with its name. Yields a record of each: model,
+    number of parameters, accuracy and loss on the validation reviews (with `test` on the test reviews), and its
+    strongest modifiers. `results.json` has all records.
 
-    refit: fit on training and validation reviews together. At the end `results.json` holds all records. Earlier ones in
-    `out` are replaced, anything else in their place is refused before the first is fitted."""
+    refit: fit on training and validation reviews together. Baselines saved in `out` before are replaced; if there are
+    other files in their place, an error is raised before the first fit.
+    """
     check_options("baselines", seed=seed)
     name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
     if split is None or not len(split) or (refit and not test):
-        raise RnnlensError(f"there are no {name} reviews to judge by: prepare the corpus with some, or see --test")
+        raise RnnlensError(f"there are no {name} reviews to evaluate on: prepare the corpus with some, or see --test")
     for model in BASELINES:
         check_folder(Path(out) / model, SAVED)
     check_json(Path(out) / "results.json", "baselines", "a result of `rnnlens baselines`")

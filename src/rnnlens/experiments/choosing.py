@@ -1,4 +1,4 @@
-"""Which trial of a search is best, and the settings file that says so (`rnnlens.training.settings` reads it)."""
+"""The choice of the best trial of a search, and the settings file (read by `rnnlens.training.settings`)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from rnnlens.experiments.space import SPACES
 def best(rows: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
     """Of the trials whose validation accuracy is within a standard error of the highest, the one with the lowest loss.
 
-    The highest accuracy of many trials is mostly luck (a standard error of 0.6 points with 2,500 reviews), and the
-    loss, which every review has a part in, varies less by chance. It is the loss at the scale that suits a model's
-    logits, where all trials have it: how sure a model is does not change what it answers."""
+    The highest accuracy of many trials is mostly luck (a standard error of 0.6 points with 2,500 reviews); the loss, to
+    which every review contributes, varies less by chance. If all trials have it, `scaled_loss` is used, which does not
+    depend on the scale of the logits, since the scale does not change the predictions.
+    """
     of_model = [row for row in rows if row["model"] == model and row["accuracy"] is not None]
     highest = max((row["accuracy"] for row in of_model), default=0.0)
     near = [row for row in of_model if row["accuracy"] >= highest - _standard_error(highest, row["reviews"])]
@@ -29,8 +30,8 @@ def _standard_error(accuracy: float, reviews: int) -> float:
 
 
 def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str, documents: int) -> dict[str, Any]:
-    """The best parameters of each model among finished trials, for `train`, `baselines` and `reproduce`, and on
-    which corpus, of how many training documents; models that the file held and `rows` do not stay."""
+    """Write the best parameters of each model among finished trials, for `train`, `baselines` and `reproduce`, with the
+    corpus and its number of training documents. Models in the file that `rows` lack are kept."""
     models = earlier_models(path, corpus)
     for model in SPACES:
         top = best(rows, model)
@@ -44,11 +45,12 @@ def write_settings(path: Path, rows: list[dict[str, Any]], corpus: str, document
 
 
 def earlier_models(path: Path, corpus: str) -> dict[str, Any]:
-    """The models that the file holds, none if there is no file; anything but settings for this corpus is refused."""
+    """The models in a settings file; empty if there is no file. A file that is not settings for this corpus is an
+    error."""
     if not path.exists():
         return {}
     before = read_json(path)
     if before.get("kind") != "settings" or before.get("corpus") != corpus:
-        raise RnnlensError(f"{quoted(str(path))} holds something else than settings for this corpus: move it away")
+        raise RnnlensError(f"{quoted(str(path))} is not a settings file for this corpus: move it away")
     with parsing(path, "settings of a sweep"):
         return dict(before["models"])

@@ -1,4 +1,4 @@
-"""What is in a folder, in words."""
+"""Facts about the content of a run folder or a prepared corpus, for `rnnlens info`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Facts = list[tuple[str, str]]
 
 
 def describe(path: Path) -> tuple[str, Facts]:
-    """Title and facts of a run folder, `zoo:NAME` or a prepared corpus; the whole folder is verified on the way."""
+    """Title and facts of a run folder, `zoo:NAME` or a prepared corpus; all files are verified."""
     from rnnlens.runs.zoo import find
 
     path = find(path) or path
@@ -87,7 +87,7 @@ def _corpus_facts(corpus: Corpus) -> Facts:
 
 
 def source_facts(corpus: Corpus) -> Facts:
-    """What `prepare` read from each source of a corpus."""
+    """Facts about each source of a corpus, as `prepare` read it."""
     from rnnlens.common.files import parsing
 
     with parsing(f"{corpus.path}/corpus.json", "corpus of rnnlens"):
@@ -95,7 +95,7 @@ def source_facts(corpus: Corpus) -> Facts:
 
 
 def _sources(about: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Name and facts of each source; a single one has no name of its own."""
+    """The name and the record of each source; a single source has no name."""
     return [(part["name"], part) for part in about.get("sources", ())] or [("", about)]
 
 

@@ -1,8 +1,9 @@
-"""The ledger of a search: an Optuna study in which every trial is finished once, whatever happens to who runs it.
+"""The ledger of a search: an Optuna study in which every trial is finished once, even if processes that run it die.
 
-A trial is WAITING, then RUNNING by one owner, then COMPLETE (or FAIL: it diverged). Only the step from WAITING to
-RUNNING claims it, and a finished one cannot be changed. Owners show themselves every few seconds; a RUNNING trial whose
-owner is gone goes back to WAITING. Its parameters follow from its number (see `space`): the ledger needs no sampler.
+A trial is WAITING, then RUNNING by one owner, then COMPLETE (or FAIL if it diverged). A process claims a trial by the
+step from WAITING to RUNNING; a finished trial cannot be changed. Owners write a heartbeat every few seconds; a RUNNING
+trial whose owner is gone goes back to WAITING. Its parameters follow from its number (see `space`), so no sampler is
+needed.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
     from optuna.storages import BaseStorage
     from optuna.trial import FrozenTrial
 
-BEAT, GRACE = 10.0, 120.0  # seconds between an owner's signs of life, and without one until its trials are given up
+BEAT, GRACE = 10.0, 120.0  # seconds between heartbeats, and without one until the owner's trials are released
 
-KEPT = ("loss", "scaled_loss", "reviews", "seconds", "error")  # of a trial, besides its accuracy
+KEPT = ("loss", "scaled_loss", "reviews", "seconds", "error")  # stored attributes of a trial, besides its accuracy
 
 
 class Ledger:
-    """Trials of one model under one seed, in a database that several processes and machines may share."""
+    """The trials of one model and seed, in a database that several processes and machines can share."""
 
     def __init__(self, storage: BaseStorage, model: str, seed: int, about: str, alone: bool = False):
-        """`alone`: nobody else can be at work on it, so whatever runs without us has been given up."""
+        """alone: no other process can use the ledger, so RUNNING trials of other owners were abandoned."""
         import optuna
 
         self.storage, self.model, self.seed, self.alone = storage, model, seed, alone
@@ -49,7 +50,7 @@ class Ledger:
         return self.storage.get_all_trials(self.study_id, deepcopy=False)
 
     def claim(self, most: int) -> int | None:
-        """The number, below `most`, of a trial that is now ours to run; None if there is none left to claim."""
+        """Claim a trial with a number below `most` and return its number; None if there is none left."""
         from optuna.trial import TrialState, create_trial
 
         while True:
@@ -68,7 +69,7 @@ class Ledger:
             self.study.add_trial(create_trial(state=TrialState.WAITING))
 
     def finish(self, number: int, row: dict[str, Any]) -> bool:
-        """Write down how a claimed trial went; False if somebody else had finished it before."""
+        """Store the outcome of a claimed trial; False if another process had finished it before."""
         from optuna.exceptions import UpdateFinishedTrialError
         from optuna.trial import TrialState
 
@@ -87,11 +88,11 @@ class Ledger:
         return True
 
     def enter(self, rows: list[dict[str, Any]]) -> int:
-        """Enter trials that were run without a ledger; how many were new."""
+        """Add trials that were run without a ledger. Returns the number of new ones."""
         from optuna.trial import TrialState, create_trial
 
         ours = {row["trial"]: row for row in rows if row["model"] == self.model and row["seed"] == self.seed}
-        ours = {number: row for number, row in ours.items() if number >= 0}  # a choice carried over is no trial of ours
+        ours = {number: row for number, row in ours.items() if number >= 0}  # negative: settings from elsewhere
         while len(self.trials()) <= max(ours, default=-1):
             self.study.add_trial(create_trial(state=TrialState.WAITING))
         new = 0
@@ -107,7 +108,7 @@ class Ledger:
         return new
 
     def rows(self) -> list[dict[str, Any]]:
-        """The finished trials, as `run_trials` would have written them."""
+        """The finished trials, in the form in which `run_trials` writes them."""
         return [
             {
                 "model": self.model,
@@ -123,13 +124,13 @@ class Ledger:
         ]
 
     def others(self, most: int) -> int:
-        """How many trials below `most` others are at work on."""
+        """The number of trials below `most` that other processes are running."""
         from optuna.trial import TrialState
 
         return sum(trial.state == TrialState.RUNNING for trial in self.trials()[:most])
 
     def release(self, number: int) -> None:
-        """Give back a trial that was claimed but will not be run, unless somebody took it over."""
+        """Set a claimed trial that will not be run back to WAITING, unless another process has claimed it."""
         from optuna.exceptions import UpdateFinishedTrialError
         from optuna.trial import TrialState
 
@@ -139,12 +140,12 @@ class Ledger:
                 self.storage.set_trial_state_values(self._id(number), TrialState.WAITING)
 
     def beating(self) -> Callable[[], None]:
-        """Show every few seconds that the owner lives; returns what ends it."""
+        """Start writing a heartbeat every few seconds; returns a function that stops it."""
         ended = threading.Event()
 
         def beat() -> None:
             while not ended.wait(BEAT):
-                with suppress(Exception):  # a database that is away for a moment is asked again
+                with suppress(Exception):  # the database may be unavailable for a moment: try again at the next beat
                     self.storage.set_study_user_attr(self.study_id, self.owner, time.time())
 
         self.storage.set_study_user_attr(self.study_id, self.owner, time.time())
@@ -161,7 +162,7 @@ class Ledger:
         owner = trial.user_attrs.get("owner")
         if owner == self.owner or self.alone:
             return owner != self.owner
-        if owner is None:  # claimed a moment ago, or by somebody killed right after
+        if owner is None:  # just claimed, or its owner was killed right after claiming it
             started = 0.0 if trial.datetime_start is None else trial.datetime_start.timestamp()
             return time.time() - started > GRACE
         host, process, _ = owner.split(" ")
@@ -189,40 +190,40 @@ def open_storage(url: str) -> BaseStorage:
     for patience in (1, 2, None):
         try:
             return optuna.storages.RDBStorage(url, engine_kwargs=options)
-        except Exception as error:  # SQLAlchemy's and the driver's own, of many kinds
-            if patience is not None and "already exists" in str(error):  # another sweep is making the same tables
+        except Exception as error:  # SQLAlchemy and the driver raise errors of many types
+            if patience is not None and "already exists" in str(error):  # another sweep is creating the same tables
                 time.sleep(patience)
                 continue
-            raise _told(url, error) from error
+            raise _ledger_error(url, error) from error
     raise AssertionError
 
 
 @contextmanager
 def watched(url: str) -> Iterator[None]:
-    """A database that fails on the way (full, damaged, gone) is told in one line."""
+    """Turn errors of the database (full, damaged, gone) into one-line errors."""
     try:
         yield
     except Exception as error:
         if type(error).__module__.split(".")[0] not in ("optuna", "sqlalchemy", "sqlite3"):
             raise
-        raise _told(url, error) from error
+        raise _ledger_error(url, error) from error
 
 
-def _told(url: str, error: Exception) -> RnnlensError:
+def _ledger_error(url: str, error: Exception) -> RnnlensError:
     shown = re.sub(r"//([^:/@]*):[^@]*@", r"//\1:…@", url)  # without the password
     why = str(error.__cause__ or error).splitlines() or [""]
-    advice = "make room or move it away" if url.startswith("sqlite") else "is the database there?"
+    advice = "free disk space or move it away" if url.startswith("sqlite") else "check that the database is running"
     return RnnlensError(f"cannot use the ledger {quoted(shown, 200)}: {quoted(why[0])}; {advice}, then use --resume")
 
 
 def with_distributions(chosen: dict[str, Any], space: Space) -> dict[str, tuple[Any, BaseDistribution]]:
-    """Each parameter with its space in Optuna's terms, so that its own tools can draw it."""
+    """Each parameter with its Optuna distribution, so that Optuna's tools can plot it."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution
 
-    found: dict[str, tuple[Any, BaseDistribution]] = {}
+    distributions: dict[str, tuple[Any, BaseDistribution]] = {}
     for name, kind in space.items():
         if isinstance(kind, Choice):
-            found[name] = chosen[name], CategoricalDistribution(kind.options)
+            distributions[name] = chosen[name], CategoricalDistribution(kind.options)
         else:
-            found[name] = chosen[name], FloatDistribution(kind.low, kind.high, log=isinstance(kind, Log))
-    return found
+            distributions[name] = chosen[name], FloatDistribution(kind.low, kind.high, log=isinstance(kind, Log))
+    return distributions

@@ -22,7 +22,7 @@ _PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 
 
 def end_with_parent() -> None:
-    """Called first in a worker. Ctrl-C in the terminal no longer reaches it: the parent ends it."""
+    """To be called first in a worker. Ctrl-C in the terminal then reaches only the parent, which ends the worker."""
     parent = multiprocessing.parent_process()
     assert parent is not None and parent.pid is not None
     with suppress(OSError):
@@ -35,23 +35,23 @@ def end_with_parent() -> None:
 
 
 def _watch(parent: int, sentinel: int) -> None:
-    """Wait for the parent's end. Its process id is asked for as well: a process that it forked may keep the pipe behind
-    `sentinel` open."""
+    """Wait for the parent to end. Its process id is checked too, since a process that it forked can keep the pipe
+    behind `sentinel` open."""
     while os.getppid() == parent and not wait([sentinel], timeout=1):
         pass
     _end()
 
 
 def _end(number: int = 0, frame: FrameType | None = None) -> None:
-    """Kill this worker and what it started."""
+    """Kill this worker and the processes it started."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def kill_worker(process: Any) -> None:
-    """Kill a worker and what it started, and wait for its end."""
-    with suppress(OSError):  # it is dead already, or leads no group yet
+    """Kill a worker and the processes it started, and wait for its end."""
+    with suppress(OSError):  # it is already dead, or does not lead a group yet
         os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.join()
@@ -59,8 +59,8 @@ def kill_worker(process: Any) -> None:
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise SystemExit within the block, so that workers are ended and claims given back before this
-    process ends. Handlers that someone else installed stay."""
+    """SIGTERM and SIGHUP raise SystemExit within the block, so that workers are ended and claims released before this
+    process ends. Handlers installed by others are kept."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -74,6 +74,6 @@ def orderly_end() -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(ValueError):  # only the main thread may, and any thread may finalize a generator
+        with suppress(ValueError):  # only the main thread can set signals, but any can finalize a generator
             for one in signals:
                 signal.signal(one, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""What `validate` does with a trained network: find its line, and see what removing the modifier subspace removes."""
+"""The measurements of `validate` on a trained network: its line, and the effects of removing the modifier subspace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RANKS = (1, 2, 3, 5, 10)
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A trained network with its line. `results`: what is stored of both."""
+    """A trained network with its line. results: the content for validation.json."""
 
     network: Network
     line: LineAttractor
@@ -34,8 +34,8 @@ class Opened:
 
 
 @torch.no_grad()
-def take_apart(run: Run, corpus: Any, device: str | None, starts: int = 2_000) -> Opened:
-    """What `analyze` does first: visited states, slow points, the line."""
+def locate_run(run: Run, corpus: Any, device: str | None, starts: int = 2_000) -> Opened:
+    """The first stage of `analyze`: visited states, slow points, the line."""
     network = copy.deepcopy(run.network).to(device) if device else run.network
     with threads_for(network, None):
         source = getattr(corpus, "validation", None) or corpus.train
@@ -51,9 +51,10 @@ def take_apart(run: Run, corpus: Any, device: str | None, starts: int = 2_000) -
 
 
 def reading(logits: np.ndarray, plain: np.ndarray, expected: np.ndarray) -> dict[str, float]:
-    """A network's logits as a·(the sum of plain valences) + b·(what modifiers add to it): `valence` is a,
-    `modification` b/a, 1 where modifiers count in full and 0 where they are ignored; `explained` is the share of
-    variance."""
+    """Fit a network's logits by a·(sum of plain valences) + b·(contribution of modifiers) + c.
+
+    valence: a. modification: b/a, which is 1 if modifiers count in full and 0 if they are ignored. explained: the share
+    of variance."""
     x = np.stack([plain, expected - plain, np.ones(len(plain))], 1)
     fit = np.linalg.lstsq(x, logits, rcond=None)[0]
     (a, b, _), left = fit, logits - x @ fit
@@ -70,8 +71,9 @@ def measure_causes(
     draws: int = 3,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """How the test documents are read before and after the modifier subspace is projected out, with several ranks, and
-    after random subspaces and those of other words: removing it should remove the modification and nothing else."""
+    """How the network reads the test documents before and after its modifier subspace is projected out, with several
+    ranks, and, as controls, without random subspaces and subspaces of other words. Removing the modifier subspace
+    should remove the modification and nothing else."""
     split, sums = corpus.test, truth.sums["test"]
     width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
     reviews = Reviews.of(split, network.h0.device, None, 12 * width)
@@ -97,5 +99,5 @@ def measure_causes(
 
 
 def _accuracy(logits: np.ndarray, labels: np.ndarray) -> float:
-    """With the median logit as threshold: a shift of all logits does not count."""
+    """Accuracy with the median logit as threshold, so that a shift of all logits does not matter."""
     return float(((logits > np.median(logits)) == (np.asarray(labels) > 0.5)).mean())

@@ -1,6 +1,6 @@
-"""Modifier words for the baselines: from a list, from an analyzed run, or what several runs agree on.
+"""Modifier words for the baselines: from a list, from an analyzed run, or from the consensus of several runs.
 
-`python -m rnnlens.experiments.modifier_words RUN [RUN…] --out words.json` writes them down.
+`python -m rnnlens.experiments.modifier_words RUN [RUN…] --out words.json` writes them to a file.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rnnlens.common.terminal import say
 
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
-    """Words of a .json or .txt file (a list; a word a line), or the `most` strongest modifiers of analyzed runs, by
-    the mean of their strengths where there are several."""
+    """The words of a file (.json: a list; .txt: separated by spaces or lines), or the `most` strongest modifiers of
+    analyzed runs, for several runs by their mean strengths."""
     check_options("baselines", most=most)
     sources = [sources] if isinstance(sources, (str, Path)) else list(sources)
     if not sources:
@@ -35,14 +35,14 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
     lines = [stored_line(run) for run in runs]
     networks = [run.network.requires_grad_(False) for run in runs]
     if any(network.vocab != networks[0].vocab for network in networks):
-        raise RnnlensError("the runs have different words: a consensus needs networks of one corpus")
+        raise RnnlensError("the runs have different vocabularies: a consensus needs networks of one corpus")
     probes = stored_probes(runs[0], networks[0], lines[0])
-    found = (
+    modifiers = (
         find_modifiers(networks, lines, probes=probes)
         if len(runs) > 1
         else find_modifiers(networks[0], lines[0], probes=probes)
     )
-    return [found.words[i] for i in found.order[:most].tolist()]
+    return [modifiers.words[i] for i in modifiers.order[:most].tolist()]
 
 
 def _listed(path: Path) -> list[str]:
@@ -67,12 +67,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("runs", nargs="+", help="analyzed runs of one corpus")
     parser.add_argument("--most", type=int, default=400, help="how many words")
     parser.add_argument("--out", type=Path, required=True, help="a .json file to write")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
 
     def command() -> None:
-        check_file(asked.out, rb'\A\s*\[\s*"', "a list of words")
-        words = read_modifiers(asked.runs, asked.most)
-        with atomic_file(asked.out) as temporary:
+        check_file(options.out, rb'\A\s*\[\s*"', "a list of words")
+        words = read_modifiers(options.runs, options.most)
+        with atomic_file(options.out) as temporary:
             temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
         say(f"{len(words)} words: {', '.join(words[:30])}, …")
 

@@ -1,4 +1,5 @@
-"""How `validate` makes and trains its networks. Light to import: the command line reads its flags from here."""
+"""How `validate` initializes and trains its networks. It imports little, since the command line's flags come from
+here."""
 
 from __future__ import annotations
 
@@ -13,13 +14,16 @@ RECIPE = TrainConfig(
     epochs=16, batch=64, learning_rate=7e-3, word_epsilon=1e-3, sparsity=0.2, weight_decay=0.01, word_dropout=0.05,
     embedding_dropout=0.1,
 )  # fmt: skip
-"""Chosen by a random search on a hard language of another seed."""
+"""Chosen by a random search on the language `hard` with another seed."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A network's shape, how it begins (`scale`: size of the untrained words; `memory`: its units keep for 1 … so many
-    words, 0 for as made), and how it is trained."""
+    """The shape, initialization and training of a network.
+
+    scale: standard deviation of the initial embedding. memory: initial time constants of the units, log-uniform from 1
+    to this many words; 0 keeps torch's default.
+    """
 
     arch: str = "gru"
     hidden: int = 128
@@ -30,7 +34,9 @@ class Settings:
 
 
 def recipe(given: Mapping[str, Any]) -> TrainConfig:
-    """The recipe with the fields that were given in place of its own."""
+    """The recipe with the given fields replaced."""
     if "seed" in given:
-        raise UsageError("seed is given: `validate` trains networks with the seeds 0, 1, …; give how many with --seeds")
+        raise UsageError(
+            "seed is given: `validate` trains networks with the seeds 0, 1, …; set their number with --seeds"
+        )
     return replace(RECIPE, **given)

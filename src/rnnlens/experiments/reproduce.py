@@ -2,9 +2,9 @@
 
 Settings are chosen on the validation reviews (by `sweep`, or the bundled ones); then every model is trained on the
 training and validation reviews together, once for each seed, and reads the test reviews once. Each (model, seed) has
-its own folder and is reused when there; nothing is done twice, and a killed reproduction goes on where it was.
+its own folder and is reused if it exists, so that a killed reproduction continues where it stopped.
 
-`python -m rnnlens.experiments.reproduce CORPUS --out DIR` works where the command line's own parts are missing.
+`python -m rnnlens.experiments.reproduce CORPUS --out DIR` works without cyclopts and rich.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def reproduce(
     """Train or reuse the models, and write `results.json`: `table`, `architectures`, `settings`.
 
     settings   a sweep's settings.json; by default the bundled ones
-    modifiers  the modifier words; by default the `most` strongest that networks trained here agree on
-    trials     search for settings first, with so many trials a model
-    balance    weigh the classes equally, however many reviews each has, or not; by default as the settings say
+    modifiers  the modifier words; by default the `most` strongest in the consensus of networks trained here
+    trials     number of trials per model of a search for settings; 0 for no search
+    balance    whether to weight the classes equally, however many reviews each has; by default as in the settings
     """
     check_options("reproduce", seeds=seeds, most=most, trials=trials, jobs=jobs)
     if trials and settings is not None:
@@ -75,22 +75,22 @@ def reproduce(
     check_json(out / "results.json", "table", "a result of `rnnlens reproduce`")
     data = load_corpus(corpus)
     if not len(data.validation or ()) or not len(data.test or ()):
-        raise RnnlensError("a reproduction needs validation reviews to choose by and test reviews: prepare with both")
+        raise RnnlensError("a reproduction needs validation and test reviews: prepare the corpus with both")
     start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
 
-    def choose(some: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
+    def choose(names: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
         if trials:
-            found = {model: _searched(corpus, out, trials, engine, jobs, device, model, words) for model in some}
+            choices = {model: _searched(corpus, out, trials, engine, jobs, device, model, words) for model in names}
         else:
-            found = {model: read_choice(settings or PACKAGED, model, data) for model in some}
-        return {model: _weighed(choice, model, balance) for model, choice in found.items()}
+            choices = {model: read_choice(settings or PACKAGED, model, data) for model in names}
+        return {model: _weighted(choice, model, balance) for model, choice in choices.items()}
 
-    with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all that follows
+    with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all jobs
         networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
         chosen = choose(networks)
         if modifiers is None and any("comw" in model for model in bags):
             gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
-            modifiers = _found_here(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, report)
+            modifiers = _consensus_words(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, report)
         chosen |= choose(bags, modifiers)
         todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
         for k, (job, outcome) in enumerate(
@@ -107,15 +107,15 @@ def reproduce(
 
 
 def collect(out: Path | str, data: Corpus, models: Sequence[str], seeds: int) -> dict[str, Any]:
-    """Results from the outcomes in a folder; the models themselves are not read."""
+    """The results from the stored outcomes in a folder; the models are not loaded."""
     assert data.test is not None
     right, shuffled, abouts = {}, {}, {}
     labels = np.asarray(data.test.labels) > 0
     for model in models:
-        found = [read_tensors(folder_of(out, model, seed) / OUTCOME) for seed in range(seeds)]
-        right[model] = np.stack([(tensors["logits"] > 0) == labels for tensors, _ in found])
-        shuffled[model] = [compare_logits(t["logits"], t["shuffled"], labels) for t, _ in found]
-        abouts[model] = [about for _, about in found]
+        outcomes = [read_tensors(folder_of(out, model, seed) / OUTCOME) for seed in range(seeds)]
+        right[model] = np.stack([(tensors["logits"] > 0) == labels for tensors, _ in outcomes])
+        shuffled[model] = [compare_logits(t["logits"], t["shuffled"], labels) for t, _ in outcomes]
+        abouts[model] = [about for _, about in outcomes]
     return {
         "table": table_results(right, paper_column(data.about)),
         "architectures": {
@@ -141,7 +141,7 @@ def folder_of(out: Path | str, model: str, seed: int) -> Path:
 def one_model(
     job: tuple[str, int, dict[str, Any]], corpus: str, out: str, modifiers: list[str] | None, device: str | None
 ) -> dict[str, Any]:
-    """Train a model on training and validation reviews and read the test reviews, or find that this was done."""
+    """Train a model on training and validation reviews and read the test reviews, or return the stored outcome."""
     import torch
 
     torch.set_num_threads(1)
@@ -199,7 +199,7 @@ def one_model(
 
 
 def in_disorder(split: Split, seed: int, max_words: int | None = None) -> Split:
-    """The documents' (last `max_words`) words in random order."""
+    """The split with the (last `max_words`) words of each document in random order."""
     ids = np.array(split.ids)
     for row, (first, stop) in enumerate(zip(split.offsets[:-1].tolist(), split.offsets[1:].tolist(), strict=True)):
         first = first if max_words is None else max(first, stop - max_words)
@@ -207,15 +207,15 @@ def in_disorder(split: Split, seed: int, max_words: int | None = None) -> Split:
     return Split(ids, split.offsets, split.labels)
 
 
-# --- what the models need ---------------------------------------------------------------------------------------------
+# --- settings and modifiers -------------------------------------------------------------------------------------------
 
 
-def _weighed(choice: dict[str, Any], model: str, balance: bool | None) -> dict[str, Any]:
-    """The choice; what was asked of the classes' weights wins over it."""
+def _weighted(choice: dict[str, Any], model: str, balance: bool | None) -> dict[str, Any]:
+    """The choice, with the class weights set by `balance` unless it is None."""
     if balance is None:
         return choice
-    asked = {"class_weight": "balanced" if balance else None} if model in BASELINES else {"balance": balance}
-    return {**choice, "parameters": {**choice["parameters"], **asked}}
+    weights = {"class_weight": "balanced" if balance else None} if model in BASELINES else {"balance": balance}
+    return {**choice, "parameters": {**choice["parameters"], **weights}}
 
 
 def _searched(
@@ -224,7 +224,7 @@ def _searched(
     from rnnlens.experiments.sweep import sweep
 
     given = words if "comw" in model else None
-    found = sweep(
+    settings = sweep(
         corpus,
         [model],
         trials,
@@ -235,10 +235,10 @@ def _searched(
         modifiers=given,
         device=device,
     )
-    return found["models"][model]
+    return settings["models"][model]
 
 
-def _found_here(
+def _consensus_words(
     corpus: str,
     out: Path,
     settings: dict[str, Any],
@@ -249,14 +249,14 @@ def _found_here(
     device: str | None,
     report: Callable[[str], None],
 ) -> list[str]:
-    """Modifiers that GRUs trained on the training reviews alone agree on; those found before, if they were found in
-    the same way."""
+    """The strongest modifiers in the consensus of GRUs trained on the training reviews only. A stored list is used if
+    it was made with the same corpus, settings, seeds and number of words."""
     listed = out / "words.json"
     about = {"corpus": load_corpus(corpus).fingerprint, "settings": settings, "seeds": seeds, "most": most}
     if not listed.exists():
         todo = [(seed, settings) for seed in range(seeds)]
         for k, (_, path) in enumerate(start(analyzed, todo, jobs, (corpus, str(out), device)), start=1):
-            report(f"{k} of {seeds} networks whose modifiers to take: {path}")
+            report(f"{k} of {seeds} networks for the consensus of modifiers: {path}")
         words = read_modifiers([out / f"gru-{seed}" for seed in range(seeds)], most)
         write_json(listed, {"words": words, KEY: about})
     stored = read_json(listed)
@@ -271,14 +271,14 @@ def _found_here(
 
 
 def analyzed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str | None) -> str:
-    """A GRU trained without validation reviews, and taken apart on them."""
+    """Train a GRU on the training reviews and analyze it with the validation reviews; returns its folder."""
     from rnnlens.analysis.analyze import analyze
 
     seed, settings = job
     data, folder = load_corpus(corpus), Path(out) / f"gru-{seed}"
     untrained, config = network("gru", data, settings, seed)
     run = train(untrained, data, config, folder, resume=True, device=device, threads=1, progress=False)
-    if not run.is_analyzed():  # also where an analysis was interrupted between its two files
+    if not run.is_analyzed():  # also if an analysis was interrupted between writing its files
         analyze(run, data, device=device, seed=seed, accuracy=False).save()
     return str(folder)
 
@@ -286,35 +286,37 @@ def analyzed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.reproduce", description=__doc__)
     parser.add_argument("corpus", help="a prepared folder with validation and test reviews")
-    parser.add_argument("--out", type=Path, required=True, help="the folder to write, or to go on with")
-    parser.add_argument("--model", default="all", help="some of Table 1's models, with commas")
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write or to continue")
+    parser.add_argument("--model", default="all", help="models of Table 1, separated by commas")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--settings", type=Path, help="a sweep's settings.json; by default the bundled ones")
     parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analyzed runs")
-    parser.add_argument("--most", type=int, default=400, help="how many modifiers")
-    parser.add_argument("--trials", type=int, default=0, help="search for settings first, with so many trials a model")
-    parser.add_argument("--balance", action=argparse.BooleanOptionalAction, help="weigh the classes equally")
+    parser.add_argument("--most", type=int, default=400, help="number of modifiers")
+    parser.add_argument(
+        "--trials", type=int, default=0, help="search for settings first, with this many trials per model"
+    )
+    parser.add_argument("--balance", action=argparse.BooleanOptionalAction, help="weight the classes equally")
     parser.add_argument("--engine", choices=["local", "ray"], default="local")
-    parser.add_argument("--jobs", type=int, default=1, help="models at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="number of models trained at the same time")
     parser.add_argument("--device", choices=["cpu", "cuda"])
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
 
     def command() -> None:
-        check_options("reproduce", vars(asked))
-        words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
+        check_options("reproduce", vars(options))
+        words = read_modifiers(options.modifiers, options.most) if options.modifiers else None
         results = reproduce(
-            asked.corpus,
-            asked.out,
-            models=models_of(asked.model),
-            seeds=asked.seeds,
-            settings=asked.settings,
+            options.corpus,
+            options.out,
+            models=models_of(options.model),
+            seeds=options.seeds,
+            settings=options.settings,
             modifiers=words,
-            most=asked.most,
-            trials=asked.trials,
-            balance=asked.balance,
-            engine=asked.engine,
-            jobs=asked.jobs,
-            device=asked.device,
+            most=options.most,
+            trials=options.trials,
+            balance=options.balance,
+            engine=options.engine,
+            jobs=options.jobs,
+            device=options.device,
             report=lambda note: say(note, flush=True),
         )
         say(table_text(results["table"]), lines=True)

@@ -1,4 +1,4 @@
-"""How near the truth a measurement of words is: which are modifiers, of what kind, how strong, for how many words.
+"""Scores of measured words against the truth: which are modifiers, their kinds, strengths and timescales.
 
 Intervals are 95 %, by bootstrap over words.
 """
@@ -16,49 +16,50 @@ from rnnlens.context.strength import LEAST_ERRORS, MODIFIERS, kind_of
 from rnnlens.corpora.truth import Truth
 
 DRAWS = 1_000
-NEAR = 0.3  # a τ that differs from the true one by at most this share counts as right
+NEAR = 0.3  # largest relative error of a τ that counts as right
 
 
 def average_precision(size: np.ndarray, positive: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """The mean, over modifiers, of the precision among the words that score at least as much. weight (n,): how often
-    each word counts. Words of equal size are one step."""
+    """Average precision: the mean over modifiers of the precision among all words of at least the same size. Words of
+    equal size are one step. weight (n,): how often each word counts."""
     order = np.argsort(-size, kind="stable")
     size, hits = size[order], positive[order].astype(np.float64)
     weight = np.ones(len(size)) if weight is None else weight[order]
     last = np.append(size[1:] != size[:-1], True)
-    found, seen = np.cumsum(hits * weight)[last], np.cumsum(weight)[last]
-    if found[-1] == 0:
+    hit_counts, counts = np.cumsum(hits * weight)[last], np.cumsum(weight)[last]
+    if hit_counts[-1] == 0:
         return 0.0
-    return float((np.diff(found, prepend=0.0) * found / np.maximum(seen, 1e-300)).sum() / found[-1])
+    return float((np.diff(hit_counts, prepend=0.0) * hit_counts / np.maximum(counts, 1e-300)).sum() / hit_counts[-1])
 
 
 def ranking(size: np.ndarray, positive: np.ndarray, seed: int = 0, draws: int = DRAWS) -> dict[str, Any]:
-    """How well a size ranks modifiers before other words: average precision with its interval."""
+    """How well the order by size ranks modifiers before other words: average precision with its interval."""
     order = np.argsort(-size, kind="stable")
-    size, positive = size[order], positive[order]  # sorting again is then quick
+    size, positive = size[order], positive[order]  # sorting sorted values again is quick
     generator = np.random.default_rng(seed)
     drawn = [average_precision(size, positive, generator.poisson(1.0, len(size)).astype(float)) for _ in range(draws)]
     return {"value": average_precision(size, positive), "interval": np.quantile(drawn, [0.025, 0.975]).tolist()}
 
 
-def agreement(found: np.ndarray, true: np.ndarray, seed: int = 0) -> dict[str, Any]:
-    """Correlation of measured with true values. `slope` is the regression of measured on true: how much is seen."""
-    if len(true) < 3 or np.ptp(true) == 0 or np.ptp(found) == 0:
+def agreement(measured: np.ndarray, true: np.ndarray, seed: int = 0) -> dict[str, Any]:
+    """The correlation of measured with true values; `slope` is that of the regression of measured on true values."""
+    if len(true) < 3 or np.ptp(true) == 0 or np.ptp(measured) == 0:
         return {"n": len(true), "r": None, "interval": None, "slope": None}
-    interval = _bootstrap(lambda at: float(np.corrcoef(true[at], found[at])[0, 1]), len(true), seed)
+    interval = _bootstrap(lambda at: float(np.corrcoef(true[at], measured[at])[0, 1]), len(true), seed)
     return {
         "n": len(true),
-        "r": float(np.corrcoef(true, found)[0, 1]),
+        "r": float(np.corrcoef(true, measured)[0, 1]),
         "interval": interval,
-        "slope": float(np.polyfit(true, found, 1)[0]),
+        "slope": float(np.polyfit(true, measured, 1)[0]),
     }
 
 
 def kinds(called: list[str], share: np.ndarray, positive: np.ndarray) -> dict[str, Any]:
-    """Kinds as called against those that follow from the true strengths `share` (M,), by the same definition.
+    """Measured kinds (`called`) against the kinds that follow by definition from the true strengths `share` (M,).
 
-    right: of the true modifiers, how many are called what they are. precision: of the words that are called modifiers,
-    how many are any. table: of each true kind, how many words are called what."""
+    right: the share of true modifiers with the right kind. called: the number of words called modifiers. precision: the
+    share of these that are modifiers. table: for each true kind, the number of words of each measured kind.
+    """
     true = [kind_of(value) for value in share.tolist()]
     right = np.array([c == t for c, t in zip(called, true, strict=True)])
     named = np.array([kind in MODIFIERS for kind in called])
@@ -74,37 +75,37 @@ def kinds(called: list[str], share: np.ndarray, positive: np.ndarray) -> dict[st
     }
 
 
-def fading(found: np.ndarray, true: np.ndarray) -> dict[str, Any]:
-    """τ against the truth: the share within 30 %; a modifier without a τ counts as missed. `ratio`: the median of
-    measured over true."""
-    known = np.isfinite(found)
+def fading(measured: np.ndarray, true: np.ndarray) -> dict[str, Any]:
+    """Measured τ against the truth. within: the share within 30 %; a modifier without a τ counts as wrong. ratio: the
+    median of measured over true τ."""
+    known = np.isfinite(measured)
     with np.errstate(invalid="ignore"):
-        near = np.abs(found - true) <= NEAR * true
+        near = np.abs(measured - true) <= NEAR * true
     return {
         "n": len(true),
         "measured": _mean(known),
         "within": _mean(near),
-        "ratio": float(np.median(found[known] / true[known])) if known.any() else None,
-        "r": _correlation(found[known], true[known]),
+        "ratio": float(np.median(measured[known] / true[known])) if known.any() else None,
+        "r": _correlation(measured[known], true[known]),
     }
 
 
-def within(found: np.ndarray, true: np.ndarray, error: np.ndarray) -> float | None:
-    """The share of true values that lie within ± 2 errors of the measured ones."""
-    return _mean(np.abs(found - true) <= LEAST_ERRORS * error)
+def within(measured: np.ndarray, true: np.ndarray, error: np.ndarray) -> float | None:
+    """The share of true values within ± 2 errors of the measured values."""
+    return _mean(np.abs(measured - true) <= LEAST_ERRORS * error)
 
 
-def score_modifiers(found: Modifiers, truth: Truth, seed: int = 0) -> dict[str, Any]:
-    """Everything that is asked of the measured words: rankings by |strength|, by norm and in the order of the list;
-    strengths, kinds and τ of the true modifiers; how often strengths lie within ± 2 errors of the truth."""
-    ids = found.ids.cpu().numpy()
+def score_modifiers(modifiers: Modifiers, truth: Truth, seed: int = 0) -> dict[str, Any]:
+    """All scores of the measured words: rankings by |strength|, by norm and in the order of the list; strengths, kinds
+    and τ of the true modifiers; how often strengths are within ± 2 errors of the truth."""
+    ids = modifiers.ids.cpu().numpy()
     strength, error, norm, tau = (
-        x.double().cpu().numpy() for x in (found.strength, found.error, found.norm, found.tau)
+        x.double().cpu().numpy() for x in (modifiers.strength, modifiers.error, modifiers.norm, modifiers.tau)
     )
     positive, share = np.isin(ids, truth.modifiers), truth.share[ids]
-    factors = positive & (truth.shift[ids] == 0)  # what a shifter does is no share of valence
+    factors = positive & (truth.shift[ids] == 0)  # the effect of a shifter is not a share of valence
     place = np.empty(len(ids))
-    place[found.order.cpu().numpy()] = np.arange(len(ids))
+    place[modifiers.order.cpu().numpy()] = np.arange(len(ids))
     plain = truth.shift[ids] == 0
     return {
         "words": len(ids),
@@ -115,23 +116,23 @@ def score_modifiers(found: Modifiers, truth: Truth, seed: int = 0) -> dict[str, 
         },
         "strength": agreement(strength[factors], share[factors], seed),
         "kinds": kinds(
-            [kind for kind, keep in zip(found.kinds, plain, strict=True) if keep], share[plain], positive[plain]
+            [kind for kind, keep in zip(modifiers.kinds, plain, strict=True) if keep], share[plain], positive[plain]
         ),
         "tau": fading(tau[positive], truth.tau[ids[positive]]),
         "coverage": {
             "modifiers": within(strength[factors], share[factors], error[factors]),
             "other_words": within(strength[~positive], share[~positive], error[~positive]),
-            "seeds": between_seeds(found),
+            "seeds": between_seeds(modifiers),
         },
     }
 
 
-def between_seeds(found: Modifiers) -> float | None:
-    """Of a consensus: how often the strengths of two networks differ by at most 2 errors of their difference."""
+def between_seeds(modifiers: Modifiers) -> float | None:
+    """For a consensus: how often the strengths of two networks differ by at most 2 errors of their difference."""
     strengths, errors = (
-        [getattr(one, name).double().cpu().numpy() for one in found.members] for name in ("strength", "error")
+        [getattr(one, name).double().cpu().numpy() for one in modifiers.members] for name in ("strength", "error")
     )
-    pairs = [(i, j) for i in range(found.networks) for j in range(i)] if found.members else []
+    pairs = [(i, j) for i in range(modifiers.networks) for j in range(i)] if modifiers.members else []
     shares = [within(strengths[i], strengths[j], np.hypot(errors[i], errors[j])) for i, j in pairs]
     return float(np.mean([share for share in shares if share is not None])) if shares else None
 

@@ -1,7 +1,7 @@
-"""What the random search of `sweep` draws from, model by model (§9: learning rate, its decay, momentum, L2, dropout).
+"""The search spaces of `sweep` for each model (§9: learning rate, its decay, momentum, L2, dropout).
 
 The parameters of a trial are a pure function of (model, seed, trial): there is no sampler to save, any machine can run
-any trial, and a search that was killed goes on where it was.
+any trial, and a search that was killed continues where it stopped.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ WORDS: Space = {
 MODIFIED: Space = {**WORDS, "first_lag": Choice(0, 1)}
 OWN_WEIGHTS: Space = {**MODIFIED, "factored": Choice(False, True)}
 
-# Words must earn their place: small at the start, moved by what they bring (`word_epsilon`) and pulled back
-# (`sparsity`), so that those seldom seen add no noise. Words may drop in runs, which leaves phrases whole.
+# Embeddings start small, their steps follow the size of their gradients (`word_epsilon`), and they shrink (`sparsity`),
+# so that rare words add no noise. Words can be dropped in runs, which keeps phrases whole.
 GATED: Space = {
     "hidden": Choice(64, 128),
     "embedding": Choice(64, 128),
@@ -81,8 +81,8 @@ GATED: Space = {
     "batch": Choice(32, 64),
     "max_words": Choice(800),
 }
-# A vanilla network whose words are large at the start saturates within a few of them, and never learns to hold on to
-# anything: small embeddings leave it a linear memory of leaky sums to begin from.
+# A vanilla network with large initial embeddings saturates within a few words and never learns to remember; with small
+# ones it starts as a linear memory of leaky sums.
 VANILLA: Space = {
     **GATED,
     "hidden": Choice(64, 128),
@@ -120,7 +120,7 @@ def check_model(model: str) -> str:
 
 
 def models_of(names: str) -> list[str]:
-    """Models named with commas between them; `all` is all ten."""
+    """Models from names separated by commas; `all` means all ten."""
     return list(SPACES) if names == "all" else [check_model(name.strip()) for name in names.split(",")]
 
 

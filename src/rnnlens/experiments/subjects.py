@@ -11,7 +11,7 @@ from rnnlens.experiments.recipe import Settings
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """One network to be: how it is made and trained, its seed, and the folder that holds the corpus."""
+    """One network to train: its settings, its seed, and the folder that contains the corpus."""
 
     settings: Settings
     seed: int
@@ -23,7 +23,7 @@ class Subject:
 
 
 def train_subject(subject: Subject, device: str | None = None) -> float:
-    """Train one network, or open the one that was trained before; returns how many seconds it took."""
+    """Train one network, or load it if it is trained; returns the seconds this took."""
     from rnnlens.corpora import load_corpus
     from rnnlens.networks import Network
     from rnnlens.training.loop import train

@@ -1,4 +1,4 @@
-"""`rnnlens sweep`: random search for the settings of Table 1's models, judged on the validation reviews."""
+"""`rnnlens sweep`: random search for the settings of Table 1's models, evaluated on the validation reviews."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def sweep(
     report: Report | None = None,
     trial: Callable[..., dict[str, Any]] = numbered_trial,
 ) -> dict[str, Any]:
-    """Run trials 0 … `trials` − 1 of each model, except those the ledger holds; write the best to `settings.json`.
+    """Run trials 0 … `trials` − 1 of each model that the ledger does not have yet; write the best to `settings.json`.
 
-    storage   URL of the ledger's database, which several machines may share; by default SQLite in `out`
-    resume    go on with a ledger that is there already
-    earlier   a .jsonl file of trials that `python -m rnnlens.experiments.trials` ran: they are entered first
-    report      called with all finished trials and those under way, after each
+    storage   URL of the ledger's database, which several machines can share; by default SQLite in `out`
+    resume    continue with an existing ledger
+    earlier   a .jsonl file of trials from `python -m rnnlens.experiments.trials`, which are added to the ledger first
+    report    called after each trial with all finished and all running trials
     """
     from rnnlens.corpora import load_corpus
 
@@ -54,7 +54,7 @@ def sweep(
     out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
     about = mark(data, modifiers)
-    earlier_models(out / "settings.json", data.fingerprint)  # refuse before the first trial
+    earlier_models(out / "settings.json", data.fingerprint)  # raise an error before the first trial
     if storage is None:
         check_file(out / "ledger.db", rb"\ASQLite format 3\x00", "a ledger of trials")
     url = storage or f"sqlite:///{out / 'ledger.db'}"
@@ -65,17 +65,14 @@ def sweep(
         if earlier is not None:
             _enter(ledgers, earlier, about)
         elif not resume and storage is None and any(ledger.trials() for ledger in ledgers.values()):
-            raise RnnlensError(f"{quoted(str(out))} holds trials already: go on with --resume, or choose another --out")
+            raise RnnlensError(
+                f"{quoted(str(out))} already holds trials: continue with --resume, or choose another --out"
+            )
         for ledger in ledgers.values():
             stack.callback(ledger.beating())
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
         running: list[tuple[str, int]] = []
-
-        def release() -> None:
-            for model, number in running:
-                ledgers[model].release(number)
-
-        stack.callback(release)
+        stack.callback(_release, ledgers, running)
         start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
         while True:
             claims = _claims(ledgers, trials, running)
@@ -88,13 +85,13 @@ def sweep(
                             report(finished, running)
             if not any(ledger.others(trials) for ledger in ledgers.values()):
                 break
-            time.sleep(2)  # others finish what they run, or it becomes ours
+            time.sleep(2)  # other processes finish their trials, or these become free to claim
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
         return write_settings(out / "settings.json", finished, data.fingerprint, len(data.train))
 
 
 def _enter(ledgers: dict[str, Ledger], earlier: Path, about: Any) -> None:
-    """Enter the trials of a .jsonl file."""
+    """Add the trials of a .jsonl file to the ledgers."""
     rows = [row for row in read_lines(earlier) if row.get("about") == about and current(row)]
     if not rows:
         raise RnnlensError(f"{quoted(str(earlier))} holds no trials of this corpus with these modifiers")
@@ -102,8 +99,13 @@ def _enter(ledgers: dict[str, Ledger], earlier: Path, about: Any) -> None:
         ledger.enter(rows)
 
 
+def _release(ledgers: dict[str, Ledger], running: list[tuple[str, int]]) -> None:
+    for model, number in running:
+        ledgers[model].release(number)
+
+
 def _claims(ledgers: dict[str, Ledger], trials: int, running: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Trials as they can be claimed, one model after the other in turn."""
+    """Claim trials, one model after the other in turn."""
     left = dict(ledgers)
     while left:
         for model in list(left):

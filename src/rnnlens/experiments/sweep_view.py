@@ -1,5 +1,4 @@
-"""A sweep as it goes: the best trials so far in a table that stays in place, or a line a trial where there is no
-terminal."""
+"""The progress of a sweep: in a terminal a table of the best trials so far, otherwise one line per trial."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def watched(models: list[str], trials: int) -> Iterator[Report]:
-    """What `sweep` is to call after each trial."""
+    """The function that `sweep` calls after each trial."""
     from rich.live import Live
 
     terminal = console()
@@ -35,24 +34,24 @@ def line(row: dict[str, Any], done: int, total: int) -> str:
 def table(
     models: list[str], trials: int, finished: list[dict[str, Any]], running: list[tuple[str, int]], shown: int = 5
 ) -> Table:
-    """The best trials of each model, with what differs between them."""
+    """The best trials of each model with their parameters, and the running ones."""
     title = f"{len(finished)} of {trials * len(models)} trials"
-    found = table_of("model", "trial", "validation", "loss", "seconds", title=title)
-    found.add_column("parameters", overflow="fold")
+    view = table_of("model", "trial", "validation", "loss", "seconds", title=title)
+    view.add_column("parameters", overflow="fold")
     for model in models:
         rows = [row for row in finished if row["model"] == model and row["accuracy"] is not None]
         rows.sort(key=lambda row: (-row["accuracy"], row["loss"]))
         for row in rows[:shown]:
-            told = "  ".join(f"{name} {value}" for name, value in row["parameters"].items())
-            found.add_row(
+            parameters = "  ".join(f"{name} {value}" for name, value in row["parameters"].items())
+            view.add_row(
                 model,
                 str(row["trial"]),
                 f"{100 * row['accuracy']:.2f} %",
                 f"{row['loss']:.3f}",
                 f"{row['seconds'] or 0:.0f}",
-                told,
+                parameters,
             )
         busy = ", ".join(str(number) for of, number in running if of == model)
         if busy:
-            found.add_row(model, busy, "running", "", "", "")
-    return found
+            view.add_row(model, busy, "running", "", "", "")
+    return view

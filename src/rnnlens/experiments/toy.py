@@ -1,7 +1,7 @@
-"""The toy study (§4, Supp. A): a network learns negation and emphasis, and shows how it does them.
+"""The toy study (§4, Supp. A): how a network that learned a toy language negates and intensifies.
 
-`train_toy` trains; `study_toy` takes the trained network apart. Everything measured goes to the run's
-results under `toy`, in plain numbers, and every figure is drawn from there.
+`train_toy` trains a network; `study_toy` analyzes it. All measurements go to the run's results under `toy`, and all
+figures are drawn from these.
 """
 
 from __future__ import annotations
@@ -20,11 +20,7 @@ from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.context import blank_input
 from rnnlens.corpora.toy import Modifier, ToyLanguage, toy_corpus
-from rnnlens.dynamics import (
-    find_fixed_points,
-    fit_line_attractor,
-    visited_states,
-)
+from rnnlens.dynamics import find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.experiments.toy_claims import toy_claims
 from rnnlens.experiments.toy_measures import PHRASES, ToyMeasures
 from rnnlens.networks import Network
@@ -34,10 +30,9 @@ from rnnlens.training import TrainConfig, train
 
 
 def toy_config(seed: int) -> TrainConfig:
-    """Settings for the toy language. No word is dropped: the language has blank inputs of its own.
+    """Settings for the toy language. There is no word dropout, since the language itself has blank inputs.
 
-    Weight decay is what makes the network simple: without it words saturate units, and the linear expansions of Supp. A
-    overshoot by 15 % (docs/toy.md)."""
+    Without weight decay words saturate units, and the linear expansions of Supp. A overshoot by 15 % (docs/toy.md)."""
     return TrainConfig(
         epochs=5,
         learning_rate=5e-3,
@@ -69,13 +64,13 @@ def train_toy(
 
 @torch.no_grad()
 def read_phrases(network: Network, language: ToyLanguage, phrases: tuple[str, ...] = PHRASES) -> list[dict[str, Any]]:
-    """What the network makes of each phrase from its initial state on, and what the language's rule says."""
-    found = []
+    """The network's reading of each phrase from its initial state, and the value by the language's rule."""
+    rows = []
     for phrase in phrases:
         ids = language.encode(phrase)
         logit = network.logits(torch.as_tensor(ids).unsqueeze(0))[0, -1].item()
-        found.append({"phrase": phrase, "logit": logit, "target": float(language.targets(ids[None])[0, -1])})
-    return found
+        rows.append({"phrase": phrase, "logit": logit, "target": float(language.targets(ids[None])[0, -1])})
+    return rows
 
 
 # --- the study --------------------------------------------------------------------------------------------------------
@@ -83,14 +78,14 @@ def read_phrases(network: Network, language: ToyLanguage, phrases: tuple[str, ..
 
 @torch.no_grad()
 def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
-    """Every toy analysis of a trained run, in the order of the paper; results are stored, its claims checked.
+    """Run all analyses of the toy study on a trained run, in the order of the paper, check its claims and store all.
 
-    starts: how many visited states the slow points are sought from.
+    starts: number of visited states from which the search for slow points starts.
     """
     check_options("toy", starts=starts)
     language, network = _language(run), copy.deepcopy(run.network).cpu().double()
     toy: dict[str, Any] = {"phrases": read_phrases(network, language)}
-    with threads_for(network, None), progress_bar("taking it apart", 9, shown=progress) as advance:
+    with threads_for(network, None), progress_bar("analyzing", 9, shown=progress) as advance:
         advance(0, "slow points")
         states = visited_states(network, toy_corpus(language, train=1, validation=2_000, seed=1).validation, n=starts)
         toy["blank_input"] = blank_input(network, states).to_dict()
@@ -113,15 +108,13 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
             toy[name] = part()
         advance(1, "done")
     toy["deflection_steps"] = {
-        word: {fill: {"effect": d["effect_steps"], "distance": d["distance_steps"]} for fill, d in found.items()}
-        for word, found in toy["deflection"].items()
+        word: {fill: {"effect": d["effect_steps"], "distance": d["distance_steps"]} for fill, d in fills.items()}
+        for word, fills in toy["deflection"].items()
     }
     toy["claims"] = toy_claims(toy)
-    with exclusive(run.path, wait=True):  # both files are of the same study
-        stored = Run(run.path, run.about)  # as it is in the files now
-        if (
-            stored.is_analyzed() and "subspace" in stored.analysis_arrays()
-        ):  # arrays and results of `analyze` stay together
+    with exclusive(run.path, wait=True):  # so that both files come from the same study
+        stored = Run(run.path, run.about)  # reads the current files
+        if stored.is_analyzed() and "subspace" in stored.analysis_arrays():  # keep the arrays of `analyze`
             run.add_results(toy=toy)
             return
         mark = write_tensors(
@@ -144,7 +137,7 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
 
 
 def _language(run: Run) -> ToyLanguage:
-    """The language a run was trained on."""
+    """The language that the run was trained on."""
     about = run.about["corpus"]
     if about.get("source") != "toy":
         raise RnnlensError(f"the run {quoted(str(run.path))} was not trained on the toy language: use `rnnlens toy`")

@@ -1,19 +1,20 @@
-"""What the paper says of the toy network, checked against what was measured: each claim holds or not, in numbers."""
+"""The paper's claims about the toy network, checked against the measured numbers."""
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from rnnlens.analysis.claims import Claim
 from rnnlens.common.display import percent
 from rnnlens.context.blank import BlankInput
 
-ALIVE, GONE = (0.8, 1.2), 0.1  # shares of the language's own modification: a modifier in force, and one that is over
-DESTROYED, UNITS, UNTOUCHED = 0.8, 3, 0.1  # removing at most so many mode units destroys so much; random ones do not
+ALIVE, GONE = (0.8, 1.2), 0.1  # shares of the language's modification: range within the scope, most beyond it
+DESTROYED, UNITS, UNTOUCHED = 0.8, 3, 0.1  # at most UNITS mode units must destroy this share; random ones change less
 
 
 def toy_claims(toy: dict[str, Any]) -> list[dict[str, Any]]:
-    """The claims of §4 and Supp. A for a run's `toy` results."""
+    """The claims of §4 and Supp. A, checked on a run's `toy` results."""
     return [
         vars(claim)
         for claim in (
@@ -62,13 +63,13 @@ def _line(toy: dict[str, Any]) -> Claim:
 
 
 def _integrates(toy: dict[str, Any]) -> Claim:
-    found = {word: complex(*modes["integration_eigenvalue"]) for word, modes in toy["modes"].items()}
+    eigenvalues = {word: complex(*modes["integration_eigenvalue"]) for word, modes in toy["modes"].items()}
     places = {round(modes["logit"], 9) for modes in toy["modes"].values()}
-    same = " (the same slow point is nearest to both)" if len(found) > 1 and len(places) == 1 else ""
+    same = " (the same slow point is nearest to both)" if len(eigenvalues) > 1 and len(places) == 1 else ""
     return Claim(
         "one mode integrates: an eigenvalue within 0.02 of 1 at both operating points",
-        all(abs(value - 1) <= 0.02 for value in found.values()),
-        ", ".join(f"{value.real:.4f} near h_{word}" for word, value in found.items()) + same,
+        all(abs(value - 1) <= 0.02 for value in eigenvalues.values()),
+        ", ".join(f"{value.real:.4f} near h_{word}" for word, value in eigenvalues.items()) + same,
         "modes",
     )
 
@@ -163,13 +164,13 @@ def _linear(toy: dict[str, Any]) -> list[Claim]:
 
 def _removal(toy: dict[str, Any]) -> list[Claim]:
     claims = []
-    for word, found in toy["mode_removal"].items():
-        phrase = " ".join([word, *["the"] * found["neutral"]])
+    for word, removals in toy["mode_removal"].items():
+        phrase = " ".join([word, *["the"] * removals["neutral"]])
         for kind in ("orthogonal", "biorthogonal"):
             for order, name in (("single", "the paper's order"), ("greedy", "greedy order")):
-                result = found[f"state_{kind}_{order}"]
+                result = removals[f"state_{kind}_{order}"]
                 at = min(range(min(UNITS, len(result["remaining"]) - 1) + 1), key=lambda k: result["remaining"][k])
-                chance = _median([abs(1 - _at(draw, UNITS)) for draw in result["random_remaining"]])
+                chance = median([abs(1 - _at(draw, UNITS)) for draw in result["random_remaining"]])
                 rotated = [1 - min(draw[: UNITS + 1]) for draw in result["rotated_remaining"]]
                 destroyed = 1 - result["remaining"][at]
                 claims.append(
@@ -180,12 +181,12 @@ def _removal(toy: dict[str, Any]) -> list[Claim]:
                         f"{percent(destroyed)} with {_count(at, 'unit')}, which leaves a deflection of "
                         f"{percent(result['size'][at])} of its length; {UNITS} random units change "
                         f"{percent(chance)} (median of {len(result['random_remaining'])}); units chosen alike in "
-                        f"rotated copies of the network destroy {percent(_median(rotated))} (median of "
+                        f"rotated copies of the network destroy {percent(median(rotated))} (median of "
                         f"{len(rotated)}, {sum(x >= destroyed for x in rotated)} of them as much)",
                         "mode_removal",
                     )
                 )
-        first = found["state_orthogonal_single"]["remaining"]
+        first = removals["state_orthogonal_single"]["remaining"]
         claims.append(
             Claim(
                 f"the single mode that matters most carries `{phrase}` nearly alone (at least {percent(DESTROYED)})",
@@ -198,14 +199,8 @@ def _removal(toy: dict[str, Any]) -> list[Claim]:
 
 
 def _at(values: list[float], k: int) -> float:
-    """The k-th, or the last of fewer."""
+    """The k-th value, or the last if there are fewer."""
     return values[min(k, len(values) - 1)]
-
-
-def _median(values: list[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def _count(n: int, thing: str) -> str:

@@ -1,4 +1,4 @@
-"""What the toy study measures in one network, a method for each part of its results."""
+"""The measurements of the toy study on one network, one method for each part of its results."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ from torch import Tensor
 from rnnlens.context import after, effects, linear_quality, mode_removal, word_inputs
 from rnnlens.corpora.toy import ToyLanguage
 from rnnlens.corpora.vocab import PAD_WORD
-from rnnlens.dynamics import (
-    FixedPoints,
-    LineAttractor,
-    Modes,
-    fit_line_attractor,
-    linear_modes,
-)
+from rnnlens.dynamics import FixedPoints, LineAttractor, Modes, fit_line_attractor, linear_modes
 from rnnlens.dynamics.view import principal_view
 from rnnlens.networks import Network
 
@@ -27,13 +21,13 @@ PHRASES = (
     "not the the the good", "not the the the the good",
 )  # fmt: skip
 NEUTRAL = "the"
-PLACES = (-10.0, 0.0, 10.0)  # readings on the line from which modifiers are tried
-AHEAD = 8  # how many words after a modifier are looked at
+PLACES = (-10.0, 0.0, 10.0)  # readings on the line at which modifiers are read
+AHEAD = 8  # number of words after a modifier that are measured
 
 
 @dataclass(frozen=True)
 class ToyMeasures:
-    """The parts of the study, each a plain record for results.json."""
+    """The parts of the study, each as plain data for results.json."""
 
     network: Network
     language: ToyLanguage
@@ -42,7 +36,7 @@ class ToyMeasures:
 
     @property
     def words(self) -> list[str]:
-        """The valence words that do something."""
+        """The words with a valence other than 0."""
         return [word for word, valence in self.language.valences.items() if valence]
 
     @property
@@ -54,7 +48,7 @@ class ToyMeasures:
         return torch.tensor([self.language.valences[word] for word in self.words], dtype=torch.float64)
 
     def attractor(self, reach: float = 10.0) -> dict[str, Any]:
-        """Do the slow points form one curve over the readings −reach … reach?"""
+        """How well the slow points with readings −reach … reach form one curve."""
         logits = self.network.logit(self.points.states)
         within = self.points.states[logits.abs() <= reach]
         if len(within) < 3:
@@ -74,40 +68,40 @@ class ToyMeasures:
 
     def state_space(self, states: Tensor, pads: int = 6) -> dict[str, Any]:
         """Fig. 2: the line and six phrases from one h_pre on it, in the principal components of the visited states."""
-        seen, h_pre = principal_view(states, self.line.knots[-1] - self.line.knots[0]), self.line.h_star
+        view, h_pre = principal_view(states, self.line.knots[-1] - self.line.knots[0]), self.line.h_star
         start = float(self.network.logit(h_pre))
         ticks = [float(v) for v in sorted(set(self.language.valences.values()))]
-        some = torch.linspace(0, len(self.points) - 1, 400).long()
+        shown = torch.linspace(0, len(self.points) - 1, 400).long()
         phrases = {}
         for phrase in PHRASES[:6]:
             words = [*phrase.split(), *[PAD_WORD] * pads]
             path = after(self.network, h_pre, words)
             phrases[phrase] = {
                 "words": words,
-                "path": seen(path),
+                "path": view(path),
                 "logits": (self.network.logit(path) - start).tolist(),
             }
         at = torch.tensor([start + tick for tick in ticks])
         near = (self.line.logits - start).abs() <= 6
         return {
-            "variance": seen.variance,
-            "line": {"path": seen(self.line.knots[near]), "logits": (self.line.logits[near] - start).tolist()},
+            "variance": view.variance,
+            "line": {"path": view(self.line.knots[near]), "logits": (self.line.logits[near] - start).tolist()},
             "slow_points": {
-                "at": seen(self.points.states[some]),
-                "logits": (self.network.logit(self.points.states[some]) - start).tolist(),
+                "at": view(self.points.states[shown]),
+                "logits": (self.network.logit(self.points.states[shown]) - start).tolist(),
             },
-            "ticks": {"valence": ticks, "at": seen(self.line.at(at))},
-            "h_pre": {"at": seen(h_pre), "logit": start},
+            "ticks": {"valence": ticks, "at": view(self.line.at(at))},
+            "h_pre": {"at": view(h_pre), "logit": start},
             "phrases": phrases,
         }
 
     def deflection(self) -> dict[str, Any]:
-        """How long a modifier lasts: distance from the line, and share of the language's own modification that the next
-        valence word would undergo, after 0 … AHEAD blank inputs or neutral words; beside it the same without the
-        modifier. From h* the mean over words; least and most are over words and over three places on the line."""
-        found: dict[str, Any] = {}
+        """How long a modifier acts, after 0 … AHEAD blank inputs or neutral words: the distance from the line, with and
+        without the modifier, and the change of the next valence word as a share of the language's modification.
+        `effect` is the mean over words at h*; least and most are over words and three places on the line."""
+        records: dict[str, Any] = {}
         for word, modifier in self.language.modifiers.items():
-            found[word] = {}
+            records[word] = {}
             for fill in (PAD_WORD, NEUTRAL):
                 shares, distances = [], []
                 for place in PLACES:
@@ -120,7 +114,7 @@ class ToyMeasures:
                 share, (distance, control) = torch.stack(shares), distances[PLACES.index(0)]
                 everywhere = share.transpose(0, 1).flatten(1)  # (AHEAD + 1, places × words)
                 effect = share[PLACES.index(0)].mean(1)
-                found[word][fill] = {
+                records[word][fill] = {
                     "scope": modifier.scope,
                     "distance": distance.tolist(),
                     "distance_without": control.tolist(),
@@ -130,10 +124,10 @@ class ToyMeasures:
                     "distance_steps": _lasting(distance - control, 0.5 * float(distance[0] - control[0])),
                     "effect_steps": _lasting(effect, 0.5),
                 }
-        return found
+        return records
 
     def h_mod(self, word: str, neutral: int = 0) -> Tensor:
-        """F(h0, x_mod), then neutral words."""
+        """The state after the modifier and then neutral words, read from h0."""
         return after(self.network, self.network.h0.detach(), [word, *[NEUTRAL] * neutral])[-1]
 
     def operating_point(self, word: str) -> tuple[Tensor, float, Modes]:
@@ -144,12 +138,12 @@ class ToyMeasures:
 
     def spectra(self) -> dict[str, Any]:
         """Supp. A.2: eigenvalues of J_rec at the slow points nearest to each h_mod."""
-        found = {}
+        spectra = {}
         for word in self.language.modifiers:
             h_star, q, modes = self.operating_point(word)
             value = modes.eigenvalues[modes.integration]
             aligned = modes.units[int(modes.angles(self.h_mod(word) - h_star).argmin())]
-            found[word] = {
+            spectra[word] = {
                 "eigenvalues": torch.view_as_real(modes.eigenvalues).tolist(),
                 "timescales": _finite(modes.timescales),
                 "integration": modes.integration,
@@ -158,29 +152,29 @@ class ToyMeasures:
                 "q": q,
                 "logit": float(self.network.logit(h_star)),
             }
-        return found
+        return spectra
 
     def angles(self) -> dict[str, Any]:
         """Supp. A.4: angles between h_mod − h* and every left eigenvector, a conjugate pair as one plane."""
-        found = {}
+        records = {}
         for word in self.language.modifiers:
             h_star, _, modes = self.operating_point(word)
             first = torch.tensor([unit[0] for unit in modes.units])
-            found[word] = {
+            records[word] = {
                 "units": [list(unit) for unit in modes.units],
                 "angles": modes.angles(self.h_mod(word) - h_star).tolist(),
                 "eigenvalues": torch.view_as_real(modes.eigenvalues[first]).tolist(),
                 "timescales": _finite(modes.timescales[first]),
             }
-        return found
+        return records
 
     def contexts(self, most: int = 3) -> dict[str, Tensor]:
-        """The states valence words are met in: on the line, after `extremely`, after `not` and 0 … 3 neutral words."""
-        found = {"": self.line.h_star}
+        """States before a valence word: on the line, after `extremely`, after `not` and 0 … 3 neutral words."""
+        states = {"": self.line.h_star}
         for word, modifier in self.language.modifiers.items():
             for neutral in range(min(modifier.scope - 1, most) + 1):
-                found[" ".join([word, *[NEUTRAL] * neutral])] = self.h_mod(word, neutral)
-        return found
+                states[" ".join([word, *[NEUTRAL] * neutral])] = self.h_mod(word, neutral)
+        return states
 
     def linear_quality(self) -> dict[str, Any]:
         """Supp. A.3: the linear input expansion against the full update."""
@@ -189,31 +183,32 @@ class ToyMeasures:
         return {"contexts": list(contexts), "words": self.words, **quality.to_dict()}
 
     def mode_removal(self) -> dict[str, Any]:
-        """Supp. A.4 and §4: what is left of a modifier when modes are removed, in both orders, kinds and variants."""
-        found: dict[str, Any] = {}
+        """Supp. A.4 and §4: how much of a modifier remains when modes are removed, for both orders, kinds and
+        variants."""
+        records: dict[str, Any] = {}
         for word, modifier in self.language.modifiers.items():
             h_star, _, modes = self.operating_point(word)
-            neutral = min(modifier.scope - 1, 3)  # the paper's: `extremely bad`, `not the the the bad`
+            neutral = min(modifier.scope - 1, 3)  # as in the paper: `extremely bad`, `not the the the bad`
             h_mod = self.h_mod(word, neutral)
-            found[word] = {"neutral": neutral, "words": self.words}
+            records[word] = {"neutral": neutral, "words": self.words}
             for kind in ("orthogonal", "biorthogonal"):
                 for order in ("single", "greedy"):
                     removal = mode_removal(self.network, h_mod, h_star, self.e, modes, kind=kind, order=order)
-                    found[word][f"state_{kind}_{order}"] = removal.to_dict()
-                    # §4's variant: the modes that carry the modifier in the state, out of what the next word does.
+                    records[word][f"state_{kind}_{order}"] = removal.to_dict()
+                    # The variant of §4: remove these modes from the input of the next word instead.
                     kept = [i for i in removal.units if modes.integration not in modes.units[i]]
                     removal = mode_removal(
                         self.network, h_mod, h_star, self.e, modes, kind=kind, order=order, what="input", units=kept
                     )
-                    found[word][f"input_{kind}_{order}"] = removal.to_dict()
-        return found
+                    records[word][f"input_{kind}_{order}"] = removal.to_dict()
+        return records
 
 
 def _lasting(amount: Tensor, level: float) -> int:
-    """Over how many of the first steps something stays at or above a level."""
+    """The number of first steps over which the amount stays at or above the level."""
     return int((amount >= level).long().cumprod(0).sum())
 
 
 def _finite(values: Tensor) -> list[float | None]:
-    """JSON has no infinity."""
+    """The values with None for infinity, which JSON lacks."""
     return [value if np.isfinite(value) else None for value in values.tolist()]

@@ -1,7 +1,7 @@
-"""Trials of the random search, one model trained and judged on the validation reviews, and a plain runner for many.
+"""Trials of the random search: each trains one model and evaluates it on the validation reviews.
 
-`python -m rnnlens.experiments.trials CORPUS --model bow,gru --trials 0-59 --modifiers RUN --out trials.jsonl` works
-where the command line's own parts are missing; `rnnlens sweep` enters what it found into its ledger.
+`python -m rnnlens.experiments.trials CORPUS --model bow,gru --trials 0-59 --modifiers RUN --out trials.jsonl` runs many
+trials without optuna, cyclopts and rich; `rnnlens sweep --earlier` adds them to its ledger.
 """
 
 from __future__ import annotations
@@ -46,16 +46,17 @@ def baseline(
 
 
 def network(model: str, corpus: Corpus, options: dict[str, Any], seed: int) -> tuple[Network, TrainConfig]:
-    """One of the four networks, untrained, and how to train it: to the last epoch, as a refit without validation is."""
+    """One of the four networks, untrained, and its training settings. It trains to the last epoch, since a refit has no
+    validation reviews to stop by."""
     shape, config = resolve({"seed": seed}, options)
     return Network(corpus.vocab, arch=model, seed=seed, **shape), config
 
 
 def need_modifiers(models: list[str], modifiers: list[str] | None) -> None:
-    """An error that names a model which cannot do without modifier words, where there are none."""
+    """Raise an error if a model needs modifier words and there are none."""
     for model in models:
         if "modifiers" not in BASELINES.get(model, {"modifiers": None}) and not modifiers:
-            raise RnnlensError(f"the model {quoted(model)} needs modifier words: name a list or an analyzed run")
+            raise RnnlensError(f"the model {quoted(model)} needs modifier words: pass a list or an analyzed run")
 
 
 def judge(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
@@ -67,8 +68,8 @@ def judge(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 
 
 def scaled_loss(logits: np.ndarray, labels: np.ndarray) -> float:
-    """Mean cross-entropy of the logits times whichever number above zero suits them best. Accuracy does not ask how
-    sure a model is, and a search for it should not either."""
+    """The mean cross-entropy of the logits times the positive factor that minimizes it. Like accuracy, it does not
+    depend on the scale of the logits."""
     from scipy.optimize import minimize_scalar
 
     signed = np.where(np.asarray(labels) > 0, 1, -1) * logits.astype(np.float64)
@@ -88,12 +89,12 @@ def run_trial(
     modifiers: list[str] | None = None,
     device: str | None = None,
 ) -> dict[str, Any]:
-    """Train one model and judge it on the validation reviews: accuracy, loss, seconds. One that diverges has neither,
-    and says so under `error`."""
+    """Train one model and evaluate it on the validation reviews: accuracy, loss, seconds. If training diverges,
+    accuracy and loss are None and `error` has the message."""
     if corpus.validation is None or not len(corpus.validation):
-        raise RnnlensError("the corpus has no validation reviews to judge by: prepare it with some")
+        raise RnnlensError("the corpus has no validation reviews to evaluate on: prepare it with some")
     since = time.monotonic()
-    found: dict[str, Any] = {"accuracy": None, "loss": None, "reviews": len(corpus.validation)}
+    outcome: dict[str, Any] = {"accuracy": None, "loss": None, "reviews": len(corpus.validation)}
     try:
         if model in BASELINES:
             fitted = baseline(model, parameters, seed, modifiers, device).fit(corpus)
@@ -102,17 +103,17 @@ def run_trial(
             untrained, config = network(model, corpus, parameters, seed)
             with tempfile.TemporaryDirectory() as folder:
                 run = train(untrained, corpus, config, Path(folder) / "run", device=device, threads=1, progress=False)
-                found["history"] = [record["validation_accuracy"] for record in run.history]
+                outcome["history"] = [epoch["validation_accuracy"] for epoch in run.history]
             logits = evaluate(run.network.to(device or "cpu"), corpus.validation, config.max_words).logits
-        found["accuracy"], found["loss"] = judge(logits, corpus.validation.labels)
-        found["scaled_loss"] = scaled_loss(logits, corpus.validation.labels)
+        outcome["accuracy"], outcome["loss"] = judge(logits, corpus.validation.labels)
+        outcome["scaled_loss"] = scaled_loss(logits, corpus.validation.labels)
     except Diverged as error:
-        found["error"] = str(error)
+        outcome["error"] = str(error)
     except RnnlensError as error:
         if "out of memory" not in str(error):
             raise
-        found["error"] = str(error)
-    return {**found, "seconds": round(time.monotonic() - since, 2)}
+        outcome["error"] = str(error)
+    return {**outcome, "seconds": round(time.monotonic() - since, 2)}
 
 
 @lru_cache(maxsize=1)
@@ -123,19 +124,19 @@ def opened(corpus: str) -> Corpus:
 def numbered_trial(
     job: tuple[str, int], corpus: str, seed: int, modifiers: list[str] | None, device: str | None
 ) -> dict[str, Any]:
-    """Trial (model, number) of a search, by itself."""
+    """Run the trial (model, number) of a search."""
     import torch
 
     torch.set_num_threads(1)
     model, number = job
     chosen = parameters(model, seed, number)
-    found = run_trial(model, opened(corpus), chosen, seed, modifiers, device)
-    return {"model": model, "seed": seed, "trial": number, "parameters": chosen, "method": method(model), **found}
+    outcome = run_trial(model, opened(corpus), chosen, seed, modifiers, device)
+    return {"model": model, "seed": seed, "trial": number, "parameters": chosen, "method": method(model), **outcome}
 
 
 def method(model: str) -> int:
-    """How models are trained has a number: trials of another one are not taken for this one's. (2: baselines are
-    centred while they are trained, and words count less where none is dropped.)"""
+    """The version of the training procedure; trials of another version are not reused. (2: baselines are centered
+    during training, and words count less if none is dropped.)"""
     return 2 if model in BASELINES else 1
 
 
@@ -144,8 +145,7 @@ def current(row: dict[str, Any]) -> bool:
 
 
 def mark(corpus: Corpus, modifiers: list[str] | None) -> str:
-    """What a trial's outcome depends on besides model, seed and number: a finished one is not run again while this
-    stays the same."""
+    """A fingerprint of the corpus and the modifiers. A finished trial is not run again while it stays the same."""
     return fingerprint({"corpus": corpus.fingerprint, "modifiers": modifiers or []})[:12]
 
 
@@ -160,7 +160,7 @@ def run_trials(
     out: Path | str = "trials.jsonl",
     trial: Callable[..., dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run the trials that `out` does not hold yet, several at a time; each is appended as it finishes."""
+    """Run the trials that are not in `out` yet, several at a time; each is appended when it finishes."""
     check_options("sweep", seed=seed, jobs=jobs)
     need_modifiers([check_model(model) for model in models], modifiers)
     check_file(out, rb'"trial": ', "a file of trials")
@@ -183,33 +183,33 @@ def run_trials(
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.trials", description=__doc__)
-    parser.add_argument("corpus", help="a prepared folder, or whatever `rnnlens prepare` takes")
-    parser.add_argument("--model", required=True, help="one or more of Table 1's models, with commas; `all` for all")
-    parser.add_argument("--trials", default="0-59", help="which, as in 0-59")
-    parser.add_argument("--seed", type=int, default=0, help="of the search and of training")
+    parser.add_argument("corpus", help="a prepared folder, or any source that `rnnlens prepare` takes")
+    parser.add_argument("--model", required=True, help="models of Table 1, separated by commas, or `all`")
+    parser.add_argument("--trials", default="0-59", help="range of trial numbers, as in 0-59")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the search and of training")
     parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analyzed runs")
-    parser.add_argument("--most", type=int, default=400, help="how many of a run's modifiers")
+    parser.add_argument("--most", type=int, default=400, help="number of modifiers to take from runs")
     parser.add_argument("--device", choices=["cpu", "cuda"])
-    parser.add_argument("--jobs", type=int, default=1, help="trials at a time")
-    parser.add_argument("--out", type=Path, required=True, help="a .jsonl file; what it holds is not run again")
-    asked = parser.parse_args(arguments)
+    parser.add_argument("--jobs", type=int, default=1, help="number of trials run at the same time")
+    parser.add_argument("--out", type=Path, required=True, help="a .jsonl file; trials in it are not run again")
+    options = parser.parse_args(arguments)
 
     def command() -> None:
-        check_options("sweep", seed=asked.seed, most=asked.most, jobs=asked.jobs)
-        models = models_of(asked.model)
-        first, _, last = asked.trials.partition("-")
+        check_options("sweep", seed=options.seed, most=options.most, jobs=options.jobs)
+        models = models_of(options.model)
+        first, _, last = options.trials.partition("-")
         if not (first.isdecimal() and (last or first).isdecimal()):
-            raise RnnlensError(f"trials is {quoted(asked.trials)}: expected a range such as 0-59")
-        words = read_modifiers(asked.modifiers, asked.most) if asked.modifiers else None
+            raise RnnlensError(f"trials is {quoted(options.trials)}: expected a range such as 0-59")
+        words = read_modifiers(options.modifiers, options.most) if options.modifiers else None
         rows = run_trials(
-            asked.corpus,
+            options.corpus,
             models,
             range(int(first), int(last or first) + 1),
-            asked.seed,
+            options.seed,
             words,
-            asked.device,
-            asked.jobs,
-            asked.out,
+            options.device,
+            options.jobs,
+            options.out,
         )
         for model in models:
             top = best(rows, model)

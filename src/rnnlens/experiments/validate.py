@@ -1,10 +1,10 @@
-"""`validate`: the method against languages whose truth is known.
+"""`validate`: test the method on languages whose truth is known.
 
-Trains networks on a synthetic language, takes each apart as any network, and scores `strength` and `norm` of every word
+Trains networks on a synthetic language, analyzes each like any network, and scores `strength` and `norm` of every word
 against the truth.
 
-DIR/corpus, DIR/ARCH-SEED (run folders), DIR/validation.json. A command that was killed continues where it stopped:
-finished networks are used again.
+Writes DIR/corpus, DIR/ARCH-SEED (run folders) and DIR/validation.json. A command that was killed continues where it
+stopped: finished networks are used again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.language import PRESETS, Language, preset
 from rnnlens.corpora.synthetic import prepared_synthetic
 from rnnlens.corpora.truth import Truth
-from rnnlens.experiments.measuring import measure_causes, take_apart
+from rnnlens.experiments.measuring import locate_run, measure_causes
 from rnnlens.experiments.recipe import Settings, recipe
 from rnnlens.experiments.scoring import score_modifiers
 from rnnlens.experiments.subjects import Subject, train_subject
@@ -57,7 +57,7 @@ def validate(
     report: Report = lambda note: None,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Train, take apart and score; returns the content of validation.json."""
+    """Train, analyze and score networks; returns the content of validation.json."""
     check_options("validate", seeds=seeds, language_seed=language_seed, jobs=jobs)
     settings, out, began = settings or Settings(), Path(out), time.monotonic()
     check_json(out / "validation.json", "preset", "a result of `rnnlens validate`")
@@ -65,7 +65,7 @@ def validate(
     language = preset(language) if isinstance(language, str) else language
     if not language.test:
         raise RnnlensError(
-            "the language has no test documents, which networks are to read: expected test to be above 0"
+            "the language has no test documents, on which networks are scored: expected test to be above 0"
         )
     corpus, truth = prepared_synthetic(language, language_seed, out / "corpus")
     oracles = {"reader": truth.reader, "plain": plain_accuracy(corpus, truth)}
@@ -77,10 +77,10 @@ def validate(
     for subject, seconds in run_jobs(train_subject, subjects, jobs if jobs > 1 else 0, (device,)):
         report(f"{subject.folder.name}: trained in {seconds:.0f} s")
     where = device or ("cuda" if torch.cuda.is_available() else None)
-    opened = [take_apart(load(subject.folder), corpus, where) for subject in subjects]
-    found = find_modifiers([one.network for one in opened], [one.line for one in opened], TOP)
+    opened = [locate_run(load(subject.folder), corpus, where) for subject in subjects]
+    consensus = find_modifiers([one.network for one in opened], [one.line for one in opened], TOP)
     networks = []
-    for seed, (one, own) in enumerate(zip(opened, found.members, strict=True)):
+    for seed, (one, own) in enumerate(zip(opened, consensus.members, strict=True)):
         causes = measure_causes(one.network, one.line, own, corpus, truth)
         networks.append({"seed": seed, **one.results, **score_modifiers(own, truth), "causes": causes})
     results: dict[str, Any] = {
@@ -93,28 +93,28 @@ def validate(
         "training_words": int(corpus.train.offsets[-1]),
         "truth": {"bayes": truth.bayes, **oracles},
         "networks": networks,
-        "consensus": score_modifiers(found, truth) if seeds > 1 else None,
-        "modifiers": modifier_rows(found, truth),
+        "consensus": score_modifiers(consensus, truth) if seeds > 1 else None,
+        "modifiers": modifier_rows(consensus, truth),
     }
     results = {**_finite(results), "seconds": round(time.monotonic() - began, 1)}
     write_json(out / "validation.json", results)
-    report(f"{time.monotonic() - began:.0f} s in all; {out / 'validation.json'}")
+    report(f"{time.monotonic() - began:.0f} s in total; {out / 'validation.json'}")
     return results
 
 
 def plain_accuracy(corpus: Corpus, truth: Truth) -> float:
-    """Of an oracle that knows every valence but ignores modifiers, on the test documents."""
+    """The accuracy on the test documents of an oracle that knows every valence but ignores modifiers."""
     assert corpus.test is not None
     return float(((truth.sums["test"].plain > 0) == corpus.test.labels).mean())
 
 
-def modifier_rows(found: Modifiers, truth: Truth) -> list[dict[str, Any]]:
-    """Each true modifier, as it is and as it was measured."""
-    ids = found.ids.tolist()
-    columns = found.columns()
+def modifier_rows(modifiers: Modifiers, truth: Truth) -> list[dict[str, Any]]:
+    """Each true modifier with its true and its measured values."""
+    ids = modifiers.ids.tolist()
+    columns = modifiers.columns()
     return [
         {
-            "word": found.words[i],
+            "word": modifiers.words[i],
             "true_kind": truth.kinds[ids[i]],
             "true_strength": float(truth.share[ids[i]]),
             "true_tau": float(truth.tau[ids[i]]),
@@ -153,7 +153,7 @@ MEASURES: dict[str, Callable[[dict[str, Any]], float | None]] = {
     "… without the subspace, rank 3": lambda one: _removal(one).get("modification"),
     "valence kept without it": lambda one: _removal(one).get("valence_kept"),
 }
-OF_NETWORKS = tuple(MEASURES)[-3:]  # a consensus has no state to remove a subspace from
+OF_NETWORKS = tuple(MEASURES)[-3:]  # a consensus has no state from which a subspace could be removed
 
 
 def summary(results: dict[str, Any]) -> list[list[str]]:
@@ -181,7 +181,7 @@ def validate_command(
     jobs: int,
     device: str | None,
 ) -> list[list[str]]:
-    """What `rnnlens validate` and `python -m rnnlens.experiments.validate` both do; returns the table."""
+    """The command shared by `rnnlens validate` and `python -m rnnlens.experiments.validate`; returns the table."""
     from rnnlens.networks.devices import check_device
 
     check_options("validate", vars(settings), documents=documents, seeds=seeds, language_seed=language_seed, jobs=jobs)
@@ -201,35 +201,36 @@ def validate_command(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """`python -m rnnlens.experiments.validate`: where the command line's own parts are missing."""
     parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.validate", description=__doc__)
     parser.add_argument("--preset", default="hard", choices=list(PRESETS), help="the language")
     parser.add_argument("--arch", default="gru", choices=["gru", "lstm", "ugrnn", "vanilla"])
-    parser.add_argument("--seeds", type=int, default=5, help="networks to train")
+    parser.add_argument("--seeds", type=int, default=5, help="number of networks to train")
     parser.add_argument("--language-seed", type=int, default=0, help="seed of the language and its documents")
-    parser.add_argument("--documents", type=int, help="training documents, if not as many as the preset has")
+    parser.add_argument("--documents", type=int, help="number of training documents; by default that of the preset")
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument("--hidden", type=int, default=Settings.hidden)
     parser.add_argument("--embedding", type=int, default=Settings.embedding)
-    parser.add_argument("--scale", type=float, default=Settings.scale, help="size of the untrained words")
+    parser.add_argument(
+        "--scale", type=float, default=Settings.scale, help="standard deviation of the initial embedding"
+    )
     parser.add_argument("--memory", type=float, default=Settings.memory, help="longest initial time constant, in words")
-    parser.add_argument("--jobs", type=int, default=1, help="networks at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="number of networks trained at the same time")
     parser.add_argument("--device", choices=["cpu", "cuda"])
     config_flags(parser)
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
 
     def command() -> None:
-        config = recipe(given_fields(vars(asked)))
-        settings = Settings(asked.arch, asked.hidden, asked.embedding, asked.scale, asked.memory, config)
+        config = recipe(given_fields(vars(options)))
+        settings = Settings(options.arch, options.hidden, options.embedding, options.scale, options.memory, config)
         rows = validate_command(
-            asked.preset,
-            asked.out,
+            options.preset,
+            options.out,
             settings,
-            asked.seeds,
-            asked.language_seed,
-            asked.documents,
-            asked.jobs,
-            asked.device,
+            options.seeds,
+            options.language_seed,
+            options.documents,
+            options.jobs,
+            options.device,
         )
         for name, networks, consensus in rows:
             say(f"{name:40}{networks:28}{consensus}")

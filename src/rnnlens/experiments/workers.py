@@ -1,8 +1,8 @@
-"""Jobs by several processes, one job at a time each; a process that dies is replaced, and its job run again. Workers
-end with the process that started them (`lifetime`).
+"""Run jobs in several processes, each one job at a time. A process that dies is replaced, and its job is run again.
+Workers end with the process that started them (`lifetime`).
 
-On this machine by processes of our own (joblib's and concurrent.futures' pools give up as a whole, with every job under
-way, when one process dies), on a cluster by Ray.
+On one machine this module starts the processes itself, since the pools of joblib and concurrent.futures fail with all
+running jobs when one process dies. On a cluster it uses Ray.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.experiments.lifetime import end_with_parent, kill_worker, orderly_end
 
-ATTEMPTS = 5  # a job that kills every process it meets is at fault itself
+ATTEMPTS = 5  # a job whose process dies this many times is an error
 
 
 class _Busy(NamedTuple):
@@ -33,8 +33,8 @@ class _Busy(NamedTuple):
 def run_jobs(
     function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = ()
 ) -> Generator[tuple[Any, Any]]:
-    """(job, function(job, *setup)) of each job as it finishes; jobs are taken as workers become free. `function` must
-    be importable; an exception in it ends everything. No workers: in this very process."""
+    """Yield (job, function(job, *setup)) for each job when it finishes. Jobs are taken from `jobs` when a worker is
+    free. `function` must be importable; an exception in it stops all jobs. workers: 0 runs the jobs in this process."""
     if not workers:
         yield from ((job, function(job, *setup)) for job in jobs)
         return
@@ -49,7 +49,7 @@ def run_jobs(
         process = context.Process(target=_work, args=(theirs,), daemon=True)
         process.start()
         theirs.close()
-        with suppress(OSError):  # dead before it began: `recv` will find out
+        with suppress(OSError):  # it is already dead: `recv` will fail
             ours.send_bytes(task)
         return ours, process
 
@@ -90,12 +90,12 @@ def run_jobs(
 
 
 def everywhere(corpus: str) -> str:
-    """The name of a corpus that other processes find too, wherever they run: an absolute path, where it is a path."""
+    """The name of a corpus for processes with other working directories: a path becomes absolute."""
     return str(Path(corpus).absolute()) if os.path.exists(corpus) else corpus
 
 
 def _portable(error: Exception) -> Exception:
-    """The exception, or its words where it cannot travel to another process."""
+    """The exception or, if it cannot be pickled, an RnnlensError with its message."""
     try:
         ForkingPickler.loads(ForkingPickler.dumps(error))
         return error
@@ -104,8 +104,8 @@ def _portable(error: Exception) -> Exception:
 
 
 def _work(theirs: Connection) -> None:
-    """Receive the function and its setup, then jobs. Loading the function imports torch, which takes seconds: the
-    parent is watched before that."""
+    """Receive the function and its setup, then jobs. The parent is watched before the function is loaded, since that
+    imports torch and takes seconds."""
     end_with_parent()
     try:
         function, setup = theirs.recv()
@@ -114,7 +114,7 @@ def _work(theirs: Connection) -> None:
     while True:
         try:
             job = theirs.recv()
-        except (EOFError, OSError):  # whoever gave the jobs is done, or dead
+        except (EOFError, OSError):  # the parent has no more jobs, or is dead
             return
         try:
             result = False, function(job, *setup)
@@ -126,8 +126,8 @@ def _work(theirs: Connection) -> None:
 
 @contextmanager
 def ray_cluster(workers: int) -> Generator[Any]:
-    """Ray, connected to the cluster that $RAY_ADDRESS names, else to one of this machine alone; whoever connected first
-    disconnects last."""
+    """Ray, connected to the cluster at $RAY_ADDRESS or, without it, to a new one on this machine. An existing
+    connection is used and kept."""
     try:
         import ray
     except ImportError as error:
@@ -135,8 +135,8 @@ def ray_cluster(workers: int) -> Generator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers
-    # "local": never one that somebody else runs here, which takes no number of workers.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends usage statistics by default
+    # "local" starts a new cluster: an existing one on this machine would not accept a number of workers.
     local: dict[str, Any] = {"address": "local", "num_cpus": max(1, workers), "include_dashboard": False}
     if address := os.environ.get("RAY_ADDRESS"):
         _need_answer(address)
@@ -148,21 +148,21 @@ def ray_cluster(workers: int) -> Generator[Any]:
 
 
 def _need_answer(address: str) -> None:
-    """Ray itself would try for minutes, and then end the process."""
+    """Raise an error if the cluster does not answer. Ray would try for minutes and then end the process."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):
-        return  # `auto` and its like
+        return  # `auto` and similar names
     try:
         socket.create_connection((host, int(port)), timeout=10).close()
     except OSError as error:
-        told = f"no Ray cluster answers at {quoted(address)}, which RAY_ADDRESS names ({error.strerror or error})"
-        raise RnnlensError(f"{told}: start it, or unset RAY_ADDRESS to run on this machine") from error
+        message = f"no Ray cluster answers at {quoted(address)}, which RAY_ADDRESS names ({error.strerror or error})"
+        raise RnnlensError(f"{message}: start it, or unset RAY_ADDRESS to run on this machine") from error
 
 
 def run_jobs_on_ray(
     function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = (), gpu: bool = False
 ) -> Generator[tuple[Any, Any]]:
-    """The same on a Ray cluster, whose machines must see the same files under the same names."""
+    """The same on a Ray cluster, whose machines must have the same files under the same paths."""
     workers = max(1, workers)
     with ray_cluster(workers) as ray:
         share = min(1.0, ray.cluster_resources().get("GPU", 0) / workers) if gpu else 0
@@ -189,7 +189,7 @@ def _remotely(
             except ray.exceptions.RayTaskError as error:
                 known = isinstance(error.cause, RnnlensError)
                 raise (error.cause if known else error.as_instanceof_cause()) from None
-            except ray.exceptions.RayError:  # its worker, or the machine under it, is gone
+            except ray.exceptions.RayError:  # its worker or machine is gone
                 if attempt == ATTEMPTS:
                     raise _deadly(job) from None
                 again.append((job, attempt + 1))
@@ -199,5 +199,5 @@ def _remotely(
 
 def _deadly(job: Any) -> RnnlensError:
     return RnnlensError(
-        f"{ATTEMPTS} processes in a row died on the job {quoted(job)}: is there enough memory? Try fewer at a time"
+        f"{ATTEMPTS} processes in a row died on the job {quoted(job)}: check the memory, or use fewer jobs"
     )

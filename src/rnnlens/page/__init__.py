@@ -1,4 +1,4 @@
-"""The page: one self-contained HTML file that shows what was measured."""
+"""The page: one self-contained HTML file with the results of a run and the network itself."""
 
 from rnnlens.page.writer import report
 

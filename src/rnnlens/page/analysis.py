@@ -1,4 +1,4 @@
-"""The analysis of a real network as sections of a page, in the order of the paper's argument."""
+"""The page of an analyzed network: its sections in the order of the paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = (
 
 
 def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None) -> Story:
-    """The page of an analyzed network; run: where it comes from, if from a folder."""
+    """The page of an analyzed network. run: the run that it comes from, if any."""
     corpus = "" if run is None else Path(str(run.about.get("corpus", {}).get("source", ""))).name
     facts = _facts(network, results, corpus)
     accuracy = next((f"{name} {here}" for name, here, _ in facts if "accuracy" in name), "")
@@ -34,19 +34,19 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
     return Story(
         f"How {name} uses context",
         [part for part in byline if part],
-        "Type a sentence. The line is the logit after each word: above 0, the network would call it positive. Hover a "
-        "word to see what it does to the words after it; switch its modifier subspace off, and see what is left.",
+        "Type a sentence. The line is the logit after each word: above 0, the network reads it as positive. Hover over "
+        "a word to see how it changes the words after it. Switch the modifier subspace off to see what it does.",
         "logit",
         [text for text in EXAMPLES if _readable(network, text)] or [" ".join(results["probes"]["positive"][:3])],
         results["probes"],
         facts,
         analysis_sections(results),
-        "What needs reviews is missing: `rnnlens analyze RUN --corpus CORPUS` adds it.",
+        "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
     )
 
 
 def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
-    """A section for every part of the analysis that the results have; their text is in analysis.toml."""
+    """A section for every part of the analysis in the results; the texts are in analysis.toml."""
     figures, claims = catalogue(results), [vars(claim) for claim in analysis_claims(results)]
     modifiers = results["modifiers"]
     negators = modifiers["negation_form"].get("n")
@@ -63,7 +63,7 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
 
 
 def _one_component(subspace: Mapping[str, Any]) -> str:
-    """Words such as the paper's `zero` and `five`."""
+    """A sentence that lists the words on only one component, such as the paper's `zero` and `five`."""
     return "".join(
         f" On component {k} only: {', '.join(words[:6])}."
         for k, words in enumerate(subspace.get("one_component", []), start=1)
@@ -72,33 +72,36 @@ def _one_component(subspace: Mapping[str, Any]) -> str:
 
 
 def _asymmetry(modifiers: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """How many words are of each kind, and how strong they are."""
-    rows: list[tuple[str, ...]] = [("kind", "how many words", "strength, on average")]
-    for kind, found in modifiers["asymmetry"].items():
-        mean = found["mean_strength"]
-        rows.append((f"{kind}s", str(found["n"]), "–" if mean is None else f"{mean:+.2f}".replace("-", "−")))
+    """A table with the number of words and the mean strength of each kind."""
+    rows: list[tuple[str, ...]] = [("kind", "number of words", "mean strength")]
+    for kind, words in modifiers["asymmetry"].items():
+        mean = words["mean_strength"]
+        rows.append((f"{kind}s", str(words["n"]), "–" if mean is None else f"{mean:+.2f}".replace("-", "−")))
     return rows
 
 
 def _facts(network: Network, results: Mapping[str, Any], corpus: str) -> list[tuple[str, str, str]]:
-    """What the network is and how well it reads: (what, here, in the paper)."""
+    """Facts about the network: (name, value here, value in the paper)."""
     (name, size), accuracy = architecture(network), results.get("accuracy", {})
     column = paper_column({"source": corpus})
     paper = PAPER[column].get(network.arch) if column else None
     words = len(network.vocab or ())
-    facts = [("architecture", f"{name}, {size}", "GRU, LSTM, UGRNN, vanilla"), ("words it knows", f"{words:,}", "")]
+    facts = [
+        ("architecture", f"{name}, {size}", "GRU, LSTM, UGRNN, vanilla"),
+        ("words in the vocabulary", f"{words:,}", ""),
+    ]
     for split in ("test", "validation", "train"):
         if isinstance(accuracy.get(split), int | float):
             theirs = f"{100 * paper:.2f} %" if paper and split == "test" else ""
             facts.append((f"{split} accuracy", f"{100 * accuracy[split]:.2f} %", theirs))
     if "fixed_points" in results:
-        found = results["fixed_points"]
-        facts.append(("slow points found", f"{found['n']:,} of {found['of']:,} searches", "10,000 searches"))
+        points = results["fixed_points"]
+        facts.append(("slow points found", f"{points['n']:,} of {points['of']:,} searches", "10,000 searches"))
     return [*facts, *blank_input_fact(results)]
 
 
 def _readable(network: Network, text: str) -> bool:
-    """Whether a network knows most words of an example."""
+    """Whether the network knows at least half of the words of an example."""
     assert network.vocab is not None
     ids = network.vocab.encode(text)
     known = (ids >= 0) & (ids != network.vocab.unk)

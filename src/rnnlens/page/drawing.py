@@ -1,4 +1,4 @@
-"""A Plotly figure as the page wants it: what stands above the panels as text of the page, the rest as data."""
+"""A Plotly figure for the page: title and subtitle as HTML, the rest as data."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 ROOM = 14  # pixels above the panels, where the title was
-# Their names are placed for a width, and would cover each other in a narrower figure: on a phone these scroll.
+# Figures whose labels are placed for one width and would overlap in a narrower figure: on a phone they scroll.
 PLACED = ("modifiers", "modifiers_norm", "subspace", "toy_state_space", "toy_spectra", "toy_mode_angles")
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """name: unique in the page. title, subtitle: safe markup. height: in pixels. data: for Plotly, without its
-    template. placed: whether it must not become narrow."""
+    """A figure of the page.
+
+    name: unique in the page. title, subtitle: safe markup. height: in pixels. data: for Plotly, without its template.
+    placed: whether the figure keeps its width on a phone.
+    """
 
     name: str
     title: Markup
@@ -35,17 +38,17 @@ class Drawing:
 
 
 def drawing(name: str, figure: Figure) -> Drawing:
-    """Take title and subtitle out of a figure, and the room they took."""
+    """Move title and subtitle out of a figure and remove their space from its margin."""
     data = json.loads(figure.to_json())
     layout = data["layout"]
-    told = layout.pop("meta", None) or {"title": "", "subtitle": "", "top": 60}
+    heading = layout.pop("meta", None) or {"title": "", "subtitle": "", "top": 60}
     for key in ("title", "template"):
         layout.pop(key, None)
     margin = layout.setdefault("margin", {})
-    margin["t"] = max(ROOM, margin.get("t", 60) - told["top"] + ROOM)
+    margin["t"] = max(ROOM, margin.get("t", 60) - heading["top"] + ROOM)
     height = layout.pop("height", None) or 480
-    height += ROOM - told["top"]
-    return Drawing(name, page_markup(told["title"]), page_markup(told["subtitle"]), height, data)
+    height += ROOM - heading["top"]
+    return Drawing(name, page_markup(heading["title"]), page_markup(heading["subtitle"]), height, data)
 
 
 def template() -> dict[str, Any]:
@@ -56,7 +59,7 @@ def template() -> dict[str, Any]:
 
 
 def page_markup(text: str) -> Markup:
-    """Plotly's markup as HTML: the few tags that figures use stay, all else is text."""
+    """Plotly's markup as HTML: the few tags that figures use are kept, everything else is escaped."""
     parts = re.split(r"(</?(?:sub|sup|b|i)>|<br>)", text)
     kept = [(" " if part == "<br>" else part) if k % 2 else escape(unescape(part)) for k, part in enumerate(parts)]
     return Markup("".join(kept))

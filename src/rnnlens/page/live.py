@@ -1,4 +1,4 @@
-"""The network inside the page: its weights and what the analysis found, as base64, exactly as torch has them."""
+"""The network inside the page: its weights and the arrays of its analysis, without loss, as base64."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import LOWERED, RULES, WORD
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.cells import CELLS, Vanilla
-from rnnlens.runs import Run
 
-LEAST_WORDS = 200  # of a vocabulary that is no toy language's
-LIMIT = 12 * 2**20  # bytes of embedding that a page carries unless asked for more: it can still be sent by e-mail
-SHOWN = ("strength", "error", "valence", "norm", "tau")  # of each word, in the page's table
+LEAST_WORDS = 200  # smaller vocabularies are those of toy languages
+LIMIT = 12 * 2**20  # bytes of embedding in a page by default: small enough to send by e-mail
+SHOWN = ("strength", "error", "valence", "norm", "tau")  # columns of the page's table of words
 
 
 @dataclass(frozen=True)
 class Live:
-    """What the page's script gets, as plain data; and for whom it is: `why_not` says why a network does not run here.
+    """The data of the page's script.
 
-    words, of: how many words' embeddings the page carries, of how many the network knows.
+    why_not: why the network cannot run in the page; empty if it can. words: number of words whose embeddings the page
+    carries. of: number of words in the vocabulary.
     """
 
     data: dict[str, Any]
@@ -52,7 +52,8 @@ def live(
 ) -> Live:
     """Pack a network for the page.
 
-    arrays: as `Analysis.arrays()` has them; what is missing is not offered. probes: positive and negative words.
+    arrays: from `Analysis.arrays()`; parts of the page whose arrays are missing are left out. probes: positive and
+    negative words.
     words: how many of the most frequent words to carry; by default as many as fit in `LIMIT` bytes of embedding.
     """
     vocab = network.vocab
@@ -103,16 +104,11 @@ def live(
 def no_network() -> Live:
     """For a page without a network."""
     data: dict[str, Any] = {"words": [], "kinds": KINDS, "about": {}, "measured": None, "stored": {}}
-    return Live(data, "No network was trained here: this page shows what was measured.", 0, 0)
-
-
-def stored_arrays(run: Run) -> dict[str, Tensor]:
-    """What `analyze` or the toy study left in a run's folder."""
-    return run.analysis_arrays()
+    return Live(data, "No network was trained here: this page shows only the results.", 0, 0)
 
 
 def packed(array: Tensor) -> dict[str, str]:
-    """A tensor as base64: in half precision where that changes no number, else in single, else as it is."""
+    """A tensor as base64, in the lowest of half, single and double precision that changes no number."""
     array = array.detach().cpu()
     name = {torch.int32: "i32", torch.uint8: "u8"}.get(array.dtype)
     if name is None:
@@ -126,20 +122,20 @@ def packed(array: Tensor) -> dict[str, str]:
 
 
 def _people(vocab: Vocab) -> dict[str, list[float]]:
-    """What people say of the words of a language as large as theirs: strength and number of phrases."""
+    """People's strengths and numbers of phrases, by word; empty for toy languages."""
     if len(vocab) < LEAST_WORDS:
         return {}
-    said = {word: people_say(word) for word in vocab.words}
-    return {word: [round(found[0], 2), found[1]] for word, found in said.items() if found is not None}
+    judgments = {word: people_say(word) for word in vocab.words}
+    return {word: [round(judgment[0], 2), judgment[1]] for word, judgment in judgments.items() if judgment is not None}
 
 
 def _why_not(network: Network) -> str:
-    """Why a network cannot run in the page, or nothing."""
+    """Why a network cannot run in the page; empty if it can."""
     if isinstance(network.cell, Cell) and network.E is not None:
         return ""
     return (
-        "Its step is a Python function, or several layers, which this page cannot run: it shows what was measured. "
-        "Networks of one GRU, LSTM, UGRNN or vanilla layer run in their page."
+        "The network is a Python function or has several layers, which this page cannot run: it shows only the "
+        "results. Networks with one GRU, LSTM, UGRNN or vanilla layer run in their page."
     )
 
 
@@ -162,21 +158,21 @@ def _kept(network: Network, words: int | None, also: set[str]) -> np.ndarray | N
 
 
 def _analysis(network: Network, arrays: Mapping[str, Tensor]) -> dict[str, Any] | None:
-    """h*, the line and the modifier subspace; None where nobody looked for them."""
+    """h*, the line and the modifier subspace; None if they are not stored."""
     if "line" not in arrays:
         return None
     h_star = arrays.get("h_star")
-    if h_star is None:  # the toy study stores its slow points alone
+    if h_star is None:  # the toy study stores only its slow points
         slow = arrays["slow_points"].to(network.h0)
         h_star = slow[network.logit(slow).abs().argmin()]
-    found = {"h_star": packed(h_star), "line": packed(arrays["line"])}
+    packed_arrays = {"h_star": packed(h_star), "line": packed(arrays["line"])}
     if "subspace" in arrays:
-        found["subspace"] = packed(arrays["subspace"])
-    return found
+        packed_arrays["subspace"] = packed(arrays["subspace"])
+    return packed_arrays
 
 
 def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | None:
-    """The table of words and where they are in the subspace, as the analysis stored them; None if it did not."""
+    """The table of all measured words and their coordinates in the subspace; None if they are not stored."""
     if "measures" not in arrays:
         return None
     columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
@@ -190,7 +186,7 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
 
 
 def _listed(results: Mapping[str, Any], vocab: Vocab) -> dict[str, Any] | None:
-    """The table of the strongest words alone, which results.json has."""
+    """The table of the words in results.json, which are the strongest ones; None if there are none."""
     rows = results.get("modifiers", {}).get("words", [])
     rows = [row for row in rows if row["word"] in vocab and all(name in row for name in (*SHOWN, "kind"))]
     if not rows:
@@ -203,8 +199,10 @@ def _listed(results: Mapping[str, Any], vocab: Vocab) -> dict[str, Any] | None:
 def _table(ids: Tensor, columns: Mapping[str, Tensor], kinds: list[str], vocab: Vocab) -> dict[str, Any]:
     """Ids, counts, kinds and measures of words."""
     of_each = torch.tensor([KINDS.index(kind) for kind in kinds], dtype=torch.uint8)
-    found = {"ids": packed(ids.int()), "kinds": packed(of_each)} | {name: packed(columns[name]) for name in SHOWN}
+    packed_arrays = {"ids": packed(ids.int()), "kinds": packed(of_each)} | {
+        name: packed(columns[name]) for name in SHOWN
+    }
     if vocab.counts is not None:
         counts = torch.from_numpy(vocab.counts)[ids]
-        found["counts"] = packed(counts.int() if int(counts.abs().max()) < 2**31 else counts.double())
-    return found
+        packed_arrays["counts"] = packed(counts.int() if int(counts.abs().max()) < 2**31 else counts.double())
+    return packed_arrays

@@ -1,4 +1,4 @@
-"""The page's HTML: the template filled, scripts joined, data as JSON, and a policy that lets nothing else in."""
+"""The page's HTML: the filled template, joined scripts, data as JSON, and a content security policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rnnlens.page.live import Live
 from rnnlens.page.sections import Section, Story, marked, verdict
 
 HERE = Path(__file__).parent
-# In this order they are one module: each needs only what stands before it.
+# Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
     "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "link",
     "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
@@ -29,7 +29,7 @@ SCRIPTS = (
 
 
 def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: Mapping[str, str] | None = None) -> str:
-    """Fill the template. Whatever is text is escaped; data are JSON that cannot end its element.
+    """Fill the template. Text is escaped; data are JSON that cannot close their script element.
 
     provenance: fingerprints of the weights, vocabulary, corpus and analysis that the page shows."""
     from jinja2 import Environment, FileSystemLoader
@@ -68,18 +68,18 @@ def joined() -> str:
         text = re.sub(r"^import [^\n]*\n", "", _script(name), flags=re.MULTILINE)
         parts.append(re.sub(r"^export ", "", text, flags=re.MULTILINE))
     whole = "\n".join(parts)
-    assert not re.search(r"^(import|export)\b", whole, flags=re.MULTILINE), "imports stand on one line"
+    assert not re.search(r"^(import|export)\b", whole, flags=re.MULTILINE), "each import must be on one line"
     return whole
 
 
 def data_block(content: Any) -> Markup:
-    """JSON for a data block: without `<` it cannot end the block; lone surrogates are spelt out."""
+    """JSON for a script element: `<` is escaped, so that it cannot close the element, and so are lone surrogates."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return Markup(re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text))
+    return Markup(re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Nothing is fetched, and no script runs but these. (Plotly.js makes style sheets of its own.)"""
+    """A policy that allows no requests and no scripts except these. (Plotly.js creates inline styles.)"""
     hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
@@ -98,15 +98,17 @@ def _compressed(text: str) -> str:
 
 def _overview(sections: Sequence[Section]) -> dict[str, Any]:
     every = [{**claim, "anchor": section.id} for section in sections for claim in section.claims]
-    # checks of our own, which have no number of the paper's beside them, are not counted; the toy's claims have none
+    # Our own checks, which have no number of the paper, are not counted. No claim of the toy study has one.
     every = [claim for claim in every if claim.get("paper")] or every
     verdicts = [verdict(claim["shown"], claim.get("unspecific", False))[0] for claim in every]
     kinds = {
-        name: [claim for claim, found in zip(every, verdicts, strict=True) if found == name]
+        name: [claim for claim, kind in zip(every, verdicts, strict=True) if kind == name]
         for name in ("shown", "missed", "open")
     }
     measured = len(kinds["shown"]) + len(kinds["missed"])
-    text = f"The paper makes claims about networks like this one. Of {measured} that were measured here and that "
-    text += "networks which learnt nothing do not show, this network "
-    text += f"shows {len(kinds['shown'])}; each is marked where it belongs, with the paper's number beside ours."
+    text = (
+        f"Of the paper's claims, {measured} were measured here and are specific: null networks, which learned nothing, "
+        f"do not show them. This network shows {len(kinds['shown'])} of them. Each claim is listed in its section, "
+        "with the paper's number beside ours."
+    )
     return {**kinds, "text": text if every else ""}

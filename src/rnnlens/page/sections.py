@@ -1,4 +1,4 @@
-"""What a page is made of: sections in the order of the argument, each a sentence on what to see, claims and figures."""
+"""The parts of a page: sections in the order of the argument, each with a short text, claims and figures."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """id: its anchor. where: of the paper. text: what to see. All text is plain, with `code` in backticks.
+    """A section of the page. All text is plain, with `code` in backticks.
 
-    claims: {claim, shown, measured, paper}. table: rows of cells, the first is the head. widget: a live part that the
-    page's script fills (words, picker). missing: what is not there, and which command adds it.
+    id: its anchor. where: the section of the paper. text: what to look for. claims: {claim, shown, measured, paper}.
+    table: rows of cells, the first is the head. widget: a live part that the page's script fills (words, picker).
+    missing: for each figure that could not be drawn the reason.
     """
 
     id: str
@@ -43,9 +44,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Story:
-    """A page's text. reads: how to use the live network. unit: what it reads out. examples: sentences to try.
-    probes: positive and negative words, for barcodes. facts: (what, here, in the paper). adds: which command measures
-    what is missing."""
+    """The content of a page.
+
+    reads: how to use the live network. unit: the name of its output. examples: sentences to try. probes: positive and
+    negative words, for barcodes. facts: (name, value here, value in the paper). adds: the command that measures missing
+    claims.
+    """
 
     title: str
     byline: Sequence[str]
@@ -59,29 +63,29 @@ class Story:
 
 
 def written(page: str, **numbers: Any) -> list[dict[str, Any]]:
-    """The sections that a page has, from its toml file, with numbers filled in."""
+    """The sections of a page from its toml file, with numbers filled in."""
     content = tomllib.loads(Path(__file__).with_name(f"{page}.toml").read_text(encoding="utf-8"))
     return [{**section, "text": section["text"].format(**numbers)} for section in content["section"]]
 
 
 def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[list[Drawing], list[str]]:
-    """Figures by name, and why others could not be drawn."""
-    found, missing = [], []
+    """The figures with these names, and the reasons why others could not be drawn."""
+    drawings, missing = [], []
     for name in names:
         try:
-            found.append(drawing(name, catalogue[name]()))
-        except RnnlensError as error:  # what needs a corpus, in a run analyzed without one
+            drawings.append(drawing(name, catalogue[name]()))
+        except RnnlensError as error:  # for example, it needs a corpus and the run was analyzed without one
             missing.append(str(error))
-    return found, missing
+    return drawings, missing
 
 
 def marked(text: str) -> Markup:
-    """Escaped text, with what stands in backticks as code."""
+    """Escaped text, with text in backticks as code."""
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text)))
 
 
 def verdict(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
-    """A class and words for whether a claim holds. unspecific: networks that learnt nothing show it too."""
+    """The CSS class and the text of a verdict. unspecific: null networks show the claim too."""
     if shown is None:
         return "open", "– not measured"
     if unspecific:
@@ -90,12 +94,12 @@ def verdict(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
 
 
 def blank_input_fact(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """How far blank inputs move the reading, as a fact; none in the results of earlier versions."""
+    """How far blank inputs move the reading, as a fact; empty for results of earlier versions."""
     return [("blank inputs", BlankInput(**results["blank_input"]).summary(), "")] if "blank_input" in results else []
 
 
 def architecture(network: Network) -> tuple[str, str]:
-    """An architecture with its article, and how large it is: ("a GRU", "128 units")."""
+    """The name of an architecture with its article, and its size: ("a GRU", "128 units")."""
     name = network.arch.upper() if network.arch in CELLS and network.arch != "vanilla" else f"{network.arch} RNN"
     hidden = getattr(network.cell, "hidden", None)
     size = f"{network.size} dimensions" if hidden is None else f"{hidden} units"

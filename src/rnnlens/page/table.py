@@ -1,4 +1,4 @@
-"""Table 1 and the architectures side by side (Fig. 10), where `rnnlens reproduce` left them in the results."""
+"""Table 1 and the comparison of architectures (Fig. 10), from the results of `rnnlens reproduce`."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from rnnlens.runs import Run
 
 
 def reproduction(folder: Path) -> dict[str, Any]:
-    """What `rnnlens reproduce` stored in a folder; nothing if it is no such folder."""
+    """The results of `rnnlens reproduce` in a folder; empty if there are none."""
     if (folder / "run.json").exists() or not (folder / "results.json").exists():
         return {}
-    found = read_json(folder / "results.json")
-    return {key: found[key] for key in ("table", "architectures") if found.get(key)} if "table" in found else {}
+    results = read_json(folder / "results.json")
+    return {key: results[key] for key in ("table", "architectures") if results.get(key)} if "table" in results else {}
 
 
 def network_of(folder: Path) -> Path | None:
-    """The run to show with a reproduction: one that was taken apart, or else any network."""
-    found = [*sorted(folder.glob("modifiers/gru-*")), *(folder / arch / "0" for arch in ("gru", "lstm", "ugrnn"))]
-    known = [path for path in [*found, folder / "vanilla" / "0"] if (path / "run.json").exists()]
+    """The run to show with a reproduction: an analyzed one if there is one."""
+    candidates = [*sorted(folder.glob("modifiers/gru-*")), *(folder / arch / "0" for arch in ("gru", "lstm", "ugrnn"))]
+    known = [path for path in [*candidates, folder / "vanilla" / "0"] if (path / "run.json").exists()]
     analyzed = [path for path in known if (path / "analysis.safetensors").exists()]
     return next(iter([*analyzed, *known]), None)
 
 
 def table_story(network: Network | None, results: Mapping[str, Any], run: Run | None) -> Story:
-    """The page of a reproduction whose networks were not taken apart."""
+    """The page of a reproduction whose networks were not analyzed."""
     name, size = ("no network", "") if network is None else architecture(network)
     where = [] if run is None else [f"with {run.path.parent.name}/{run.path.name}, {name} of {size}, inside"]
     return Story(
-        "Table 1, again",
+        "Table 1, reproduced",
         ["a reproduction on one corpus", *where],
-        "Type a sentence. The line is the logit after each word: above 0, the network would call it positive.",
+        "Type a sentence. The line is the logit after each word: above 0, the network reads it as positive.",
         "logit",
         ["not bad at all"],
         {"positive": [], "negative": []},
@@ -49,7 +49,7 @@ def table_story(network: Network | None, results: Mapping[str, Any], run: Run | 
 
 
 def table_section(results: Mapping[str, Any]) -> list[Section]:
-    """Table 1: every model that was measured, beside the paper's number."""
+    """Table 1: the accuracy of every measured model beside the paper's number."""
     table = results.get("table")
     if not table or not table["rows"]:
         return []
@@ -57,11 +57,13 @@ def table_section(results: Mapping[str, Any]) -> list[Section]:
     for row in table["rows"]:
         interval = "–" if row["interval"] is None else " … ".join(_percent(edge) for edge in row["interval"])
         rows.append((row["title"], _percent(row["accuracy"]), interval, _percent(row["paper"])))
-    text = "Bags of words with modifiers against recurrent networks: how much of what context gives needs no network?"
+    text = (
+        "Bags of words with modifiers against recurrent networks: how much of the gain from context needs no network?"
+    )
     if table["gain_recovered"] is not None:
         text += (
             f" Of the best network's gain over a bag of words, the best baseline recovers "
-            f"{100 * table['gain_recovered']:.0f} % here; the paper says at least 90 % (Yelp)."
+            f"{100 * table['gain_recovered']:.0f} % here; in the paper it is at least 90 % (Yelp)."
         )
     drawings, missing = drawn(catalogue(results), "table")
     return [Section("table", "Table 1", "§9, Table 1", text, (), drawings, rows, missing=missing)]
@@ -69,18 +71,18 @@ def table_section(results: Mapping[str, Any]) -> list[Section]:
 
 def architectures(results: Mapping[str, Any]) -> list[Section]:
     """Fig. 10: shuffling and the six phrases in every architecture, means over seeds."""
-    found = results.get("architectures")
-    if not found:
+    stored = results.get("architectures")
+    if not stored:
         return []
-    phrases = list(next(iter(found.values()))["phrases"][0])
+    phrases = list(next(iter(stored.values()))["phrases"][0])
     rows = [("architecture", "words shuffled, points", *(f"“{phrase}”" for phrase in phrases))]
-    for name, one in found.items():
-        cost = 100 * mean(seed["difference"] for seed in one["shuffled"])
-        read = [mean(seed[phrase] for seed in one["phrases"]) for phrase in phrases]
+    for name, measured in stored.items():
+        cost = 100 * mean(seed["difference"] for seed in measured["shuffled"])
+        read = [mean(seed[phrase] for seed in measured["phrases"]) for phrase in phrases]
         rows.append((TITLES.get(name, name), *(signed(value) for value in (cost, *read))))
     text = (
-        "In the paper, gated networks lose accuracy without word order and modulate words by context; a vanilla "
-        "network does not."
+        "In the paper, gated networks lose accuracy when words are shuffled, and modifiers change their reading of "
+        "words; a vanilla network shows neither."
     )
     drawings, missing = drawn(catalogue(results), "architectures")
     return [Section("architectures", "All architectures", "§7, Fig. 10", text, (), drawings, rows, missing=missing)]

@@ -1,4 +1,4 @@
-"""The toy study as sections of a page, in the order of the paper's argument."""
+"""The page of the toy study: its sections in the order of the paper."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
     return Story(
         f"How {name} learns to negate",
         ["the toy study", size, f"seed {run.config.seed}"],
-        "Type words of the toy language. The line is the reading after each word, which should be the sum of what was "
-        "said: `extremely` doubles the next word, `not` flips the next four. Hover a word to see what it does.",
+        "Type words of the toy language. The line is the reading after each word, which should be the sum of the "
+        "words' valences: `extremely` doubles the next word, `not` reverses the next four. Hover over a word "
+        "for details.",
         "reading",
         EXAMPLES,
         {"positive": [w for w in order if valences[w] > 0], "negative": [w for w in order if valences[w] < 0]},
@@ -40,7 +41,7 @@ def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
 
 
 def toy_sections(results: Mapping[str, Any]) -> list[Section]:
-    """A section for every part of the study; their text is in toy.toml."""
+    """A section for every part of the study; the texts are in toy.toml."""
     toy, figures = results["toy"], catalogue(results)
     phrases = [("phrase", "reads as", "should be")]
     phrases += [(r["phrase"], signed(r["logit"], 2), signed(r["target"], 0)) for r in toy["phrases"]]

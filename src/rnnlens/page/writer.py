@@ -1,4 +1,4 @@
-"""`report`: a run as one HTML file: what was measured, the paper's numbers beside it, and the network itself, live."""
+"""`report`: a run as one HTML file with its results, the paper's numbers beside them, and the live network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_output
 from rnnlens.page.analysis import analysis_sections, analysis_story
-from rnnlens.page.live import live, no_network, stored_arrays
+from rnnlens.page.live import live, no_network
 from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 
 def report(run: Run | Analysis | Path | str, out: Path | str | None = None, words: int | None = None) -> Path:
-    """Write the page of a run, an analysis or a reproduction, by default to `report.html` in its folder; say where.
+    """Write the page of a run, an analysis or a reproduction, by default to `report.html` in its folder. Returns its
+    path.
 
-    out: a name ending in html. A file there is replaced only if rnnlens wrote it.
-    words: how many of the most frequent words the live network in the page knows; by default as many as 12 MB hold.
+    out: a path ending in html. An existing file is replaced only if rnnlens wrote it.
+    words: how many of the most frequent words the live network in the page knows; by default as many as fit in 12 MB.
     """
     check_options("report", words=words)
     folder, more = None, {}
@@ -46,22 +47,23 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
         opened = run  # type: ignore[assignment]
         folder = run.path if isinstance(run, Run) else None if run.run is None else run.run.path
     if out is None and folder is None:
-        raise RnnlensError("this network has no run folder: say where to write, as in report(analysis, 'report.html')")
+        raise RnnlensError("this network has no run folder: pass a path, as in report(analysis, 'report.html')")
     path = check_output(out if out is not None else folder / "report.html", "a page", "html", "htm")  # type: ignore[operator]
     with nullcontext() if folder is None else parsing(folder / "results.json", "result of rnnlens"):
         text = page(opened, words, more)
     with atomic_file(path) as temporary:
-        temporary.write_bytes(text.encode("utf-8", "replace"))  # (a lone surrogate is no character)
+        temporary.write_bytes(text.encode("utf-8", "replace"))  # lone surrogates cannot be encoded
     return path
 
 
 def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str, Any] | None = None) -> str:
-    """The page's HTML. more: results of a reproduction, which the run is part of; it may have no network at all."""
+    """The page's HTML. run: None for a reproduction without networks. more: results of the reproduction that the run is
+    part of."""
     if run is None:
         return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
-    known, found = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.to_dict()
-    network, results = run.network, {**merge_results(known, found), **(more or {})}
+    stored, own = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.to_dict()
+    network, results = run.network, {**merge_results(stored, own), **(more or {})}
     if opened is not None and "claims" in results.get("toy", {}):
         story = toy_story(network, results, opened)
         if "subspace" in results:  # it was analyzed as well
@@ -73,12 +75,12 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     else:
         where = "RUN" if opened is None else str(opened.path)
         raise RnnlensError(f"the run {quoted(where)} is not analyzed yet: run `rnnlens analyze {where}` first")
-    arrays = stored_arrays(run) if isinstance(run, Run) else run.arrays()
+    arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else {**opened.provenance, **_analysis_mark(run)}
     return render(story, live(network, arrays, results, story.probes, words), results.get("warnings", []), provenance)
 
 
 def _analysis_mark(run: Run | Analysis) -> dict[str, str]:
-    """The fingerprint of the stored analysis that a run's page is drawn from."""
+    """The fingerprint of the stored analysis that a run's page shows."""
     mark = run.results.get(KEY, {}).get("analysis") if isinstance(run, Run) else None
     return {} if mark is None else {"analysis": str(mark)}

@@ -1,4 +1,4 @@
-// Numbers arrive as typed arrays in base64, exactly as torch has them.
+// Decodes the arrays of the page, which are stored as base64 without loss.
 
 const TYPES = { f32: Float32Array, f64: Float64Array, i32: Int32Array, u8: Uint8Array }
 

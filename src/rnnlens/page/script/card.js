@@ -1,9 +1,9 @@
-// The word's card: everything about one word, wherever it was clicked.
+// The card of a word, opened by a click on the word anywhere in the page.
 
 import { byId, html, signed } from './elements.js'
 import { badge, wordButton, wordFacts } from './facts.js'
 
-/** A function that opens the card of a word, if anything is known of it. */
+/** A function that opens the card of a word, if the page has results about it. */
 export function cards(words, tryIt) {
   const dialog = byId('card')
   dialog.addEventListener('click', event => {
@@ -62,12 +62,12 @@ function entries(row, words) {
       'strength',
       `${signed(row.strength)} ± ${row.error.toFixed(2)}, rank ${row.rank.toLocaleString('en')} of ${words.rank.length.toLocaleString('en')}`,
     ],
-    ['its own valence', `${signed(row.valence)} on the logit`],
+    ['valence', `${signed(row.valence)} logits`],
     ['norm ‖ΔJ‖ (the paper’s)', row.norm.toPrecision(3)],
   ]
   if (row.tau > 0) facts.push(['fades with', `τ = ${row.tau.toFixed(1)} words`])
   const said = words.people.get(row.word)
-  if (said) facts.push(['people say', `${signed(said[0])} (${said[1].toLocaleString('en')} phrases)`])
+  if (said) facts.push(['in people’s judgment', `${signed(said[0])} (${said[1].toLocaleString('en')} phrases)`])
   if (row.counts !== undefined) facts.push(['seen in training', `${row.counts.toLocaleString('en')} times`])
   return facts.flatMap(([name, value]) => [html('dt', {}, name), html('dd', {}, value)])
 }

@@ -1,13 +1,13 @@
-// A sentence being read, as charts: drawn anew at every key. Colours are classes: themes are a matter of style.
+// Charts of the sentence being read, redrawn at every key press. Colors are CSS classes, so that themes can set them.
 
 import { signed, svg, ticks, times } from './elements.js'
 
 const LEFT = 44
 const RIGHT = 4
-const WIDEST = 130 // pixels a word may take in a short sentence
+const WIDEST = 130 // most pixels per word in a short sentence
 const [LARGE, SMALL] = [16, 12.5] // sizes of words, in pixels
 
-/** Where words stand: x(t) is the place after t words; aligned says whether the words themselves fit below it. */
+/** The places of words: x(t) is the place after t words; aligned: whether the words fit below the chart. */
 export function placesOf(width, series) {
   const steps = Math.max(1, ...series.map(one => one.logits.length - 1))
   const gap = Math.min(WIDEST, (width - LEFT - RIGHT) / (steps + 0.75))
@@ -81,7 +81,7 @@ export function readingChart({ width, gap, x }, series, unit, onPoint) {
   return connected(chart, x, gap, [top, top + tall], onPoint)
 }
 
-/** How much the next word would count at every place, as a multiple of what it counts at h*. */
+/** The gain: how much the next word would count at every place, as a multiple of its effect at h*. */
 export function gainChart({ width, gap, x }, series, onPoint) {
   const named = series.filter(one => one.look !== 'before')
   const [top, tall, height] = [24, 56, 88]

@@ -1,5 +1,5 @@
-// What words do to other words, computed by the network in the page: barcodes, decays, gains, neighbours. The same
-// quantities as in context/*.py, for any word.
+// How words change other words, computed by the network in the page: barcodes, decays and gains. The same quantities as
+// in context/*.py, for any word.
 
 import { dot } from './network.js'
 
@@ -39,12 +39,12 @@ export class Context {
     return { positive: on(this.probes.positive), negative: on(this.probes.negative) }
   }
 
-  /** How much valence the next word would have at a state, as a multiple of what it has at h*. */
+  /** The effect of the next word at a state, as a multiple of its effect at h*. */
   gain(h) {
     return dot(this.network.slope(h), this.contrast) / this.baseContrast
   }
 
-  /** What a state does to each probe word, against h*. */
+  /** How a state changes the effect of each probe word, relative to h*. */
   barcode(h) {
     const now = this.effects(h)
     const change = side => now[side].map((x, i) => x - this.base[side][i])
@@ -60,7 +60,7 @@ export class Context {
     return share > 0 ? 'intensifier' : share <= this.about.negates ? 'negator' : 'diminisher'
   }
 
-  /** A word's barcode and its way back to the line, both from h*. */
+  /** A word's barcode and its return to the line, both from h*. */
   word(word) {
     if (!this.cache.has(word)) {
       const { row, state } = this.vocabulary.token(word)
@@ -75,7 +75,7 @@ export class Context {
     return this.cache.get(word)
   }
 
-  /** Distance from the line under blank inputs, and an exponential through it. */
+  /** Distance from the line under blank inputs, and a fitted exponential. */
   impulse(h) {
     const distance = []
     for (let t = 0; t <= STEPS; t++) {
@@ -85,7 +85,7 @@ export class Context {
     return { distance, ...exponential(distance) }
   }
 
-  /** Coordinates in the modifier subspace, from h*. */
+  /** Coordinates in the modifier subspace, relative to h*. */
   place(h) {
     if (!this.subspace) return null
     const away = h.map((x, i) => x - this.hStar[i])
@@ -93,7 +93,7 @@ export class Context {
     return Array.from({ length: this.subspace.length / N }, (_, r) => dot(this.subspace.subarray(r * N), away, N))
   }
 
-  /** How far a state is from the polygon through the line's knots. */
+  /** The distance of a state from the polyline through the line's knots. */
   distance(h) {
     const N = h.length
     let least = Infinity
@@ -115,7 +115,7 @@ export class Context {
   }
 }
 
-/** a·exp(−t/τ) + c through a series, as `fit_exponential` does: a fine grid of τ, the rest in closed form. */
+/** Fit a·exp(−t/τ) + c as `fit_exponential` does: a fine grid of τ, with a and c in closed form. */
 export function exponential(y, shortest = 0.2, steps = 200) {
   const T = y.length
   const level = mean(y)

@@ -1,4 +1,4 @@
-// Elements and numbers. Text goes in as text, never as markup.
+// Elements and numbers. Text becomes text nodes, never markup.
 
 const SVG = 'http://www.w3.org/2000/svg'
 
@@ -33,7 +33,7 @@ export const percent = (share, digits = 0) => signed(100 * share, digits) + ' %'
 /** ×1.50, ×−0.20 */
 export const times = (factor, digits = 2) => '×' + factor.toFixed(digits).replace('-', '−')
 
-/** About so many round numbers within a range. */
+/** Round numbers within a range, approximately as many as `about`. */
 export function ticks(low, high, about = 4) {
   const rough = (high - low) / about || 1
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -43,14 +43,14 @@ export function ticks(low, high, about = 4) {
   return found
 }
 
-/** Marks of the kinds of modifiers: never by colour alone. */
+/** Marks of the kinds of modifiers, which must not differ by color alone. */
 export const MARKS = { negator: '◆', intensifier: '■', diminisher: '▼', valence: '', none: '', unclear: '' }
 export const KIND_SAID = {
   negator: 'a negator',
   intensifier: 'an intensifier',
   diminisher: 'a diminisher',
-  valence: 'a word with a valence of its own',
-  none: 'no modifier',
-  unclear: 'unclear: it may change nothing',
+  valence: 'a valence word',
+  none: 'not a modifier',
+  unclear: 'unclear: its strength may be 0',
 }
 export const MODIFIERS = ['negator', 'diminisher', 'intensifier']

@@ -1,5 +1,5 @@
-// What is known of a word: its row of the table, its barcode, its decay, its neighbours. Live where the network runs
-// here, else as stored.
+// Results about a word: its row of the table, barcode, decay and neighbors. Computed live if the network runs in the
+// page, otherwise as stored.
 
 import { barcodeChart, decayChart } from './wordcharts.js'
 import { KIND_SAID, MARKS, MODIFIERS, html, percent, signed } from './elements.js'
@@ -23,7 +23,7 @@ export class Words {
       })
   }
 
-  /** What of each strength is certain: its size less two errors. Modifiers come first, valence words last. */
+  /** The key by which words are ranked: |strength| minus two errors, with modifiers first and valence words last. */
   certain(i) {
     const kind = this.kinds[this.measured.kinds[i]]
     const place = MODIFIERS.includes(kind) ? 1 : kind === 'valence' ? -1 : 0
@@ -44,7 +44,7 @@ export class Words {
     return found
   }
 
-  /** Its kind: by its strength, or, where nothing was measured, by its barcode alone. */
+  /** The kind of a word by its strength or, if no strengths were measured, by its barcode. */
   kind(word) {
     const row = this.row(word)
     if (row) return row.kind
@@ -68,7 +68,7 @@ export class Words {
     return this.place.has(word) || this.seen(word) !== null
   }
 
-  /** The words nearest to one in the modifier subspace, of the `STRONGEST`: of others it is mostly chance. */
+  /** The nearest words in the modifier subspace among the `STRONGEST`; for weaker words nearness is mostly chance. */
   nearest(word, n = 8) {
     if (!this.measured?.places) return []
     const R = this.measured.rank
@@ -93,7 +93,7 @@ export function badge(kind) {
   return html('span', { class: `kind ${kind}` }, `${MARKS[kind] || '○'} ${KIND_SAID[kind]}`)
 }
 
-/** A word one can click. */
+/** A word as a button. */
 export function wordButton(word, open, kind = 'none') {
   return html(
     'button',
@@ -106,32 +106,32 @@ export function wordButton(word, open, kind = 'none') {
 /** A strength in words. */
 function counted(strength) {
   const size = `${Math.abs(100 * strength).toFixed(0)} %`
-  if (strength < -1.05) return `the other way round (${percent(strength)})`
+  if (strength < -1.05) return `with reversed sign (${percent(strength)})`
   return strength < 0 ? `${size} less` : `${size} more`
 }
 
-/** What a word does to the next one, as a sentence: its strength, where it was measured. */
+/** A sentence on how a word changes the next one, with its strength if it was measured. */
 function changed(row) {
-  if (!row) return html('p', { class: 'said' }, 'The bars are to first order; its strength was not measured.')
+  if (!row) return html('p', { class: 'said' }, 'The bars are a first-order estimate; the strength was not measured.')
   return html(
     'p',
     { class: 'said' },
     'After it, valence words count ',
     html('b', {}, counted(row.strength)),
-    ` (strength ${signed(row.strength)} ± ${row.error.toFixed(2)}). The bars are to first order.`,
+    ` (strength ${signed(row.strength)} ± ${row.error.toFixed(2)}). The bars are a first-order estimate.`,
   )
 }
 
-/** Sentences and charts about a word, each in a box of its own. */
+/** Sentences and charts about a word, each in its own box. */
 export function wordFacts(words, word, width) {
   const seen = words.seen(word)
-  if (!seen) return [html('p', { class: 'hint' }, 'Of this word only the row of the table is stored.')]
+  if (!seen) return [html('p', { class: 'hint' }, 'Only the table row of this word is stored.')]
   const { barcode, impulse } = seen
   const found = [
     html(
       'div',
       { class: 'fact' },
-      html('h4', {}, 'What it does to the next word'),
+      html('h4', {}, 'How it changes the next word'),
       barcodeChart(barcode, words.about, width),
       changed(words.row(word)),
     ),
@@ -147,9 +147,9 @@ export function wordFacts(words, word, width) {
         html(
           'p',
           { class: 'said' },
-          'Its scope: ',
+          'Return to the line: ',
           html('b', {}, tau === null ? 'no single timescale fits' : `τ = ${tau.toFixed(1)} words`),
-          ' back to the line.',
+          '.',
         ),
       ),
     )

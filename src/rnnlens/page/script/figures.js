@@ -13,7 +13,7 @@ const CONFIG = {
   modeBarButtonsToRemove: ['sendChartToCloud', 'lasso2d', 'select2d', 'autoScale2d'],
 }
 
-const PAPER = 700 // pixels that a sheet is wide
+const PAPER = 700 // width of a printed page in pixels
 
 let loading = null
 
@@ -65,7 +65,7 @@ export class Figures {
       this.printing = false
       this.redraw(this.plots)
     })
-    // Unpacked when nothing else is to be done, so that the first figure need not wait, nor a printer.
+    // Unpacked in idle time, so that neither the first figure nor a printer has to wait.
     const soon = globalThis.requestIdleCallback ?? (task => setTimeout(task, 300))
     if (this.plots.length) soon(() => plotly())
   }
@@ -74,7 +74,7 @@ export class Figures {
     for (const plot of plots) this.draw(plot)
   }
 
-  /** The height it will have, so that what follows stays where it is when it is drawn. */
+  /** Reserve the height of a figure before it is drawn, so that the page does not jump. */
   reserve(plot) {
     plot.style.height = `${fitted(figureOf(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
   }
@@ -82,7 +82,7 @@ export class Figures {
   async draw(plot) {
     const Plotly = window.Plotly ?? (await plotly().catch(() => null))
     if (!Plotly)
-      return plot.replaceChildren(html('p', { class: 'note' }, 'This browser is too old to draw figures here.'))
+      return plot.replaceChildren(html('p', { class: 'note' }, 'This browser is too old to draw the figures.'))
     const figure = figureOf(plot)
     const width = this.printing ? PAPER : plot.clientWidth
     const { layout, height } = fitted(figure, Number(plot.dataset.height), width)
@@ -115,7 +115,7 @@ export class Figures {
     if (fresh) this.connect(plot)
   }
 
-  /** Words in a figure, points or names, open their cards. */
+  /** A click on a word in a figure opens its card. */
   connect(plot) {
     const word = ({ points }) =>
       points?.map(point => point.customdata).find(found => typeof found === 'string' && found)

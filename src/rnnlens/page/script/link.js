@@ -1,8 +1,8 @@
-// What is being read, in the address: a link to this page shows the same.
+// Keeps the sentences and switches in the address, so that a link to the page shows the same.
 
 const NAMES = { a: 'read', b: 'with', off: 'off', shuffle: 'shuffle', pads: 'pads' }
 
-/** The state in a fragment, or null where it is no state but a section's anchor. */
+/** The state in a fragment, or null if the fragment is the anchor of a section. */
 export function fromFragment(fragment) {
   const found = new URLSearchParams(fragment.replace(/^#/, ''))
   if (!found.has(NAMES.a)) return null
@@ -15,7 +15,7 @@ export function fromFragment(fragment) {
   }
 }
 
-/** Put the state into the address, where the browser lets a file do so. */
+/** Put the state into the address; some browsers do not allow replaceState for files. */
 export function remember(state) {
   try {
     history.replaceState(null, '', toFragment(state))

@@ -1,4 +1,4 @@
-// Puts the page together. `window.rnnlens.read(text)` is the live network for anyone who asks.
+// Sets up the page. `window.rnnlens.read(text)` runs the live network from the console.
 
 import { decoded, decodedAll } from './arrays.js'
 import { cards } from './card.js'

@@ -1,7 +1,7 @@
-// Figures on a phone: panels that stand side by side are put below one another, and long titles are broken.
+// Figures on a phone: panels are stacked instead of side by side, and long titles are broken into lines.
 
 const NARROW = 640
-const [GAP, TURNED] = [76, 132] // pixels between panels, for names of axes and titles; more where words stand upright
+const [GAP, TURNED] = [76, 132] // pixels between panels, for axis names and titles; more with vertical tick labels
 
 /** A figure's layout, and its height, for a width. */
 export function fitted(figure, height, width) {
@@ -32,7 +32,7 @@ export function fitted(figure, height, width) {
   return { layout: { ...layout, margin }, height: room + margin.t + margin.b }
 }
 
-/** Pairs of axes, from above to below and left to right, each with where it is and with its title, if any. */
+/** Pairs of axes from top to bottom and left to right, each with its position and its title, if any. */
 function panelsOf(layout) {
   const titles = layout.annotations?.filter(note => note.xref === 'paper' && note.yref === 'paper') ?? []
   return axesOf(layout, 'x')
@@ -55,7 +55,7 @@ function stack(layout, panels, each, gap, room) {
   })
 }
 
-/** Breaks a long title over several lines; how many more than one. */
+/** Break a long title into lines. Returns the number of additional lines. */
 function broken(title, width) {
   const lines = ['']
   for (const word of (title.text ?? '').split(' ')) {

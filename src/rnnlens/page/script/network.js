@@ -1,4 +1,4 @@
-// The network itself: h' = F(h, E x), logit = w·h + b. A state is a flat Float64Array, a word a row of E, a blank input PAD.
+// The network: h' = F(h, E x), logit = w·h + b. A state is a flat Float64Array, a word a row of E, a blank input PAD.
 
 import { CELLS } from './cell.js'
 import { PAD } from './words.js'
@@ -44,7 +44,7 @@ export class Network {
     return this.logit(this.step(h, row)) - this.logit(this.step(h))
   }
 
-  /** The same network whose state keeps the coordinates that `at` has along the rows of V, from the start on. */
+  /** The same network with its state projected at every step to the coordinates of `at` along the rows of V. */
   without(V, at) {
     const R = V.length / at.length
     const held = Array.from({ length: R }, (_, r) => dot(V.subarray(r * at.length), at, at.length))
@@ -59,7 +59,7 @@ export class Network {
   }
 }
 
-/** A sentence as it is being read. Only what follows the first changed word is computed again. */
+/** The reading of a sentence. After a change, only the steps from the first changed word on are computed again. */
 export class Reading {
   constructor(network, gain = () => NaN) {
     this.network = network

@@ -1,4 +1,4 @@
-// Any modifier, any valence word: what the second adds after the first, and alone.
+// Two words to choose: the effect of the second, alone and after the first.
 
 import { bars } from './wordcharts.js'
 import { byId, html, percent } from './elements.js'
@@ -26,7 +26,7 @@ export function picker(context, words) {
     const missing = [first, second].find(word => !vocabulary.knows(word))
     if (missing !== undefined) {
       byId('picked').replaceChildren(
-        html('p', { class: 'hint' }, missing ? `This page does not know “${missing}”.` : 'Two words, please.'),
+        html('p', { class: 'hint' }, missing ? `This page does not know “${missing}”.` : 'Type two words.'),
       )
       return
     }
@@ -35,8 +35,8 @@ export function picker(context, words) {
     const after = network.effect(network.step(hStar, vocabulary.token(first).row), row)
     const change =
       Math.abs(alone) < 0.02
-        ? 'It hardly does anything alone.'
-        : `That is a change of ${percent((after - alone) / alone)} of its own effect.`
+        ? 'Alone it has almost no effect.'
+        : `The first word changes its effect by ${percent((after - alone) / alone)}.`
     byId('picked').replaceChildren(
       bars([
         { name: `“${second}” alone`, value: alone },
@@ -45,7 +45,7 @@ export function picker(context, words) {
       html(
         'p',
         { class: 'hint' },
-        `What the word adds to the logit, in full (no linearisation), read at h*. ${change}`,
+        `Exact effect of the word on the logit (no linearization), read at h*. ${change}`,
       ),
     )
   }

@@ -1,4 +1,4 @@
-// The live part: type, and see what the network makes of every word.
+// The live network: reads the typed sentence and draws the logit after every word.
 
 import { gainChart, placesOf, readingChart } from './charts.js'
 import { MODIFIERS, byId, html, signed, times } from './elements.js'
@@ -12,13 +12,13 @@ export class Reader {
   constructor({ network, vocabulary, split, context, words, open, unit, examples }) {
     Object.assign(this, { vocabulary, split, context, words, open, unit })
     const gain = context ? h => context.gain(h) : undefined
-    // One cache for every way of reading, so that a key costs only what it changes.
+    // One cache for each way of reading, so that a key press computes only what changed.
     this.readings = {}
     for (const name of ['a', 'b', 'before']) this.readings[name] = new Reading(network, gain)
     if (context?.quiet) for (const name of ['a', 'b']) this.readings[name + ' off'] = new Reading(context.quiet, gain)
     this.state = { a: examples[0] ?? '', b: null, off: false, shuffle: null, pads: false }
     this.lists = { a: new WordList(byId('words-a'), this), b: new WordList(byId('words-b'), this) }
-    this.width = 600 // until it is known
+    this.width = 600 // until the page is laid out
     this.pointed = null
     this.connect(examples)
     this.restore(location.hash)
@@ -28,7 +28,7 @@ export class Reader {
     addEventListener('hashchange', () => this.restore(location.hash))
   }
 
-  /** Words of a text with what the network makes of them: [{ word, logit, known }]. */
+  /** The words of a text with the logit after each: [{ word, logit, known }]. */
   read(text, { off = false, shuffle = null, pads = false } = {}) {
     const reading = new Reading(off ? this.context.quiet : this.readings.a.network)
     const tokens = this.tokens(text, { shuffle, pads })
@@ -100,7 +100,7 @@ export class Reader {
     byId('text-a').focus({ preventScroll: true })
   }
 
-  /** Inputs as the state has them. */
+  /** Set the inputs from the state. */
   fill() {
     byId('text-a').value = this.state.a
     byId('text-b').value = this.state.b ?? ''
@@ -138,13 +138,13 @@ export class Reader {
     if (perturbed && b === null) {
       const plain = this.tokens(a, { shuffle: null, pads: false })
       const { logits } = this.readings.before.read(plain.map(token => token.row))
-      series.unshift({ name: 'as it is', look: 'before', words: plain.map(token => token.word), logits, gains: [] })
+      series.unshift({ name: 'unchanged', look: 'before', words: plain.map(token => token.word), logits, gains: [] })
     }
     this.draw(series)
     this.tell(series)
     for (const name of ['a', 'b']) this.lists[name].show(this.shown[name] ?? null, name, this.places)
     byId('shared').textContent = ''
-    // What a key need not wait for: it would be felt.
+    // Done after a delay, so that typing stays fast.
     clearTimeout(this.saving)
     clearTimeout(this.pointing)
     if (changed) this.saving = setTimeout(() => remember(this.state), 60)
@@ -172,7 +172,7 @@ export class Reader {
         const judged =
           this.unit === 'logit'
             ? `${last > 0 ? 'positive' : 'negative'}, ${last > 0 ? probability : 100 - probability} % sure`
-            : 'in all'
+            : 'in total'
         return html(
           'span',
           { class: 'total' },
@@ -186,7 +186,7 @@ export class Reader {
     )
   }
 
-  /** After a change: the word that was typed last, else the one looked at before, else what negates or stresses most. */
+  /** Select a word after a change: the last one if typed, else the one selected before, else the strongest modifier. */
   pointAgain(typed) {
     const tokens = this.shown.a.tokens.filter(token => token.state !== 'pad')
     if (!tokens.length) return this.point(null)
@@ -200,7 +200,7 @@ export class Reader {
     return this.point('a', Math.min(t, tokens.length - 1))
   }
 
-  /** Mark a word of a sentence everywhere, and tell about it. */
+  /** Mark a word of a sentence in all charts, and show its facts. */
   point(name, t = -1) {
     const token = this.shown[name]?.tokens[t]
     if (name && !token) return
@@ -237,7 +237,7 @@ export class Reader {
           ? html(
               'p',
               { class: 'said' },
-              html('button', { type: 'button', class: 'quiet', onclick: () => this.open(token.word) }, 'All about it'),
+              html('button', { type: 'button', class: 'quiet', onclick: () => this.open(token.word) }, 'Open its card'),
             )
           : null,
       ),
@@ -251,7 +251,7 @@ export class Reader {
       await navigator.clipboard.writeText(location.href)
       byId('shared').textContent = 'The link to this page with these sentences is copied.'
     } catch {
-      byId('shared').textContent = 'The address of this page now holds these sentences: copy it from the address bar.'
+      byId('shared').textContent = 'The address of this page now contains these sentences: copy it from the address bar.'
     }
   }
 }

@@ -1,4 +1,4 @@
-// The list of sections says which one is being read.
+// Marks the section in view in the list of sections.
 
 export function watchSections() {
   const links = new Map([...document.querySelectorAll('nav a')].map(link => [link.hash.slice(1), link]))

@@ -1,17 +1,17 @@
-// The table of words: ten thousand are sorted and searched in a few milliseconds, a hundred are drawn at a time.
+// The table of words: sorts and searches ten thousand words in a few milliseconds and draws a hundred at a time.
 
 import { byId, html, signed } from './elements.js'
 import { wordButton } from './facts.js'
 
 const PAGE = 100
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/ // how a cell begins that spreadsheets run (OWASP); as in context/modifiers.py
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/ // beginnings of cells that spreadsheets run as formulas (OWASP), as in context/modifiers.py
 const count = n => n.toLocaleString('en')
 const COLUMNS = [
   { name: 'word', title: 'word', text: true },
   { name: 'kind', title: 'kind', text: true },
   { name: 'strength', title: 'strength', show: value => signed(value), certain: true },
   { name: 'error', title: '±', show: value => value.toFixed(2) },
-  { name: 'valence', title: 'own valence', show: value => signed(value), size: true },
+  { name: 'valence', title: 'valence', show: value => signed(value), size: true },
   { name: 'norm', title: 'norm ‖ΔJ‖', show: value => value.toPrecision(3) },
   { name: 'tau', title: 'τ, words', show: value => (value > 0 ? value.toFixed(1) : '–') },
   { name: 'counts', title: 'seen', show: value => count(value) },
@@ -86,7 +86,7 @@ export function wordTable(words, open) {
       ),
     )
     byId('found').textContent = found.length
-      ? `${count(found.length)} of ${count(n)} words. Strength: by what share a word changes the effect of the next one; the most certain first.`
+      ? `${count(found.length)} of ${count(n)} words. Strength: the share by which a word changes the effect of the next word. Sorting by it ranks words by |strength| − 2 errors.`
       : 'No word matches: try a shorter part of it, or all kinds.'
     byId('more').hidden = found.length <= shown
     byId('more').textContent = `Show ${Math.min(PAGE, found.length - shown)} more`

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, until the button is pressed.
+// The light or dark theme: the system setting until the button is pressed.
 
 import { byId } from './elements.js'
 
@@ -9,7 +9,7 @@ export function isDark() {
   return chosen ? chosen === 'dark' : dark.matches
 }
 
-/** Calls back whenever the theme changes. */
+/** Call `changed` whenever the theme changes. */
 export function watchTheme(changed) {
   const button = byId('theme')
   const told = () => {
@@ -31,7 +31,7 @@ export function watchTheme(changed) {
   told()
 }
 
-// Figures are made for paper; these are the colours of the dark.
+// Figures have the colors of the light theme; these are their colors in the dark theme.
 const NIGHT = {
   '#1a202c': '#e8ebf0',
   black: '#f4f6f8',
@@ -67,7 +67,7 @@ const HEX = new RegExp(
   'gi',
 )
 
-/** A copy of a figure's data with the colours of the dark. Text is left alone but for colours in its markup. */
+/** A copy of a figure's data in the colors of the dark theme. In texts only colors in markup are changed. */
 export function night(value) {
   if (Array.isArray(value)) return value.map(night)
   if (value && typeof value === 'object')

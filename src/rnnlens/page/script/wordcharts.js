@@ -1,8 +1,8 @@
-// What one word does, as small charts: its barcode, its decay, amounts side by side.
+// Small charts about one word: its barcode, its decay, and values side by side.
 
 import { html, signed, svg, ticks } from './elements.js'
 
-/** A stick for each probe word: by how much a word changes what it adds. */
+/** The barcode: a bar for each probe word, by how much a word changes its effect. */
 export function barcodeChart(barcode, about, width, height = 118) {
   const sides = [
     ['positive', about.positive],
@@ -67,7 +67,7 @@ export function barcodeChart(barcode, about, width, height = 118) {
   return chart
 }
 
-/** The way back: distance from the line at every step after a word, and the exponential through it. */
+/** The decay: distance from the line at every step after a word, and the fitted exponential. */
 export function decayChart(impulse, kind, width, height = 112) {
   const T = impulse.distance.length
   const [left, top, tall] = [30, 8, height - 34]
@@ -114,13 +114,13 @@ export function decayChart(impulse, kind, width, height = 112) {
     svg(
       'text',
       { class: 'side', x: (left + width) / 2, y: height - 2, 'text-anchor': 'middle' },
-      'words since (no input)',
+      'blank inputs since the word',
     ),
   )
   return chart
 }
 
-/** Two or more amounts as bars from a common zero, each with its name and number. */
+/** Values as horizontal bars from a common zero, each with its name and number. */
 export function bars(rows) {
   const reach = Math.max(1e-6, ...rows.map(row => Math.abs(row.value)))
   return html(

@@ -1,15 +1,15 @@
-// A sentence's words as buttons, each with a bar for what it changed.
+// The words of a sentence as buttons, each with a bar for the change of the logit.
 
 import { KIND_SAID, MARKS, html, signed } from './elements.js'
 
-export const PADS = 50 // as many as the paper appends
+export const PADS = 50 // as in the paper
 export const SAID = {
   pad: 'blank input',
   unknown: 'unknown to the network',
   'left out': 'known to the network, not carried by this page',
 }
 
-/** Nodes are kept from one key to the next, and only what changed is set. */
+/** Keeps its nodes from one key press to the next and updates only what changed. */
 export class WordList {
   constructor(place, reader) {
     this.place = place

@@ -2,8 +2,8 @@
 
 export const PAD = -1 // the row of no input, x = 0
 
-/** A function that splits text as Python does; the pattern and rules come with the page. lowered: what alone is
- * lower-cased where the vocabulary has capitals, else null. */
+/** A function that splits text as Python does; the pattern and rules are in the page. lowered: for a vocabulary with
+ * capitals, a pattern of the words that are lower-cased; else null. */
 export function splitter({ word, rules, lowered }) {
   const pattern = new RegExp(word, 'gu')
   const steps = rules.map(([from, to]) => [new RegExp(from, 'gu'), to])
@@ -16,7 +16,7 @@ export function splitter({ word, rules, lowered }) {
   }
 }
 
-/** The words a network knows. `shipped`, if given, lists the ids whose embedding this page has; others are left out. */
+/** The vocabulary. `shipped`, if given, lists the ids whose embedding is in the page; other words are left out. */
 export class Vocabulary {
   constructor({ words, unk, shipped, lowered }) {
     this.words = words
@@ -35,7 +35,7 @@ export class Vocabulary {
     return this.ids.has(word) || (this.cased && !this.ids.has(word.toLowerCase())) ? word : word.toLowerCase()
   }
 
-  /** What a word is to the network: its row, and whether it is known, a blank input, unknown, or left out of this page. */
+  /** The row of a word in the embedding, and whether it is known, a blank input, unknown, or left out of the page. */
   token(word) {
     const id = this.ids.get(word)
     if (id === undefined)
@@ -49,7 +49,7 @@ export class Vocabulary {
   }
 }
 
-/** The same words in an order that the seed decides. */
+/** The words in a random order given by the seed. */
 export function shuffled(words, seed) {
   const found = [...words]
   const draw = chance(seed)
@@ -63,7 +63,7 @@ export function shuffled(words, seed) {
 function chance(seed) {
   let state = seed >>> 0
   return () => {
-    // A linear congruential step (Numerical Recipes), its low bits stirred: good enough to shuffle a sentence.
+    // A linear congruential generator (Numerical Recipes) with mixed low bits: good enough to shuffle a sentence.
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
     return ((state ^ (state >>> 15)) >>> 0) / 2 ** 32
   }
