@@ -28,7 +28,7 @@ from studies.reasons import reason
 RECORD, PAGE = Path("docs/results/replication.json"), Path("docs/replication.md")
 TEMPLATE = Path(__file__).with_name("replication.md")
 ARCHS, SOURCES = ("gru", "lstm", "ugrnn", "vanilla"), ("imdb", "yelp")
-NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
+NUMBER = re.compile(r"[+−-]?\d+(?:\.\d+)?")
 
 
 def of_source(corpus: Corpus, source: str) -> Corpus:
@@ -78,7 +78,7 @@ def _number(text: str) -> float:
 def _range(values: tuple[float, ...], like: str) -> str:
     """The mean and the range of numbers, written as one of them is."""
     digits = max(len(like.partition(".")[2]), 0)
-    sign = "+" if like[0] in "+−" else ""
+    sign = "+" if like[0] == "+" else ""
 
     def written(value: float, more: int = 0) -> str:
         return f"{value:{sign}.{digits + more}f}".replace("-", "−")

@@ -9,6 +9,7 @@ import pytest
 
 from rnnlens import Network, TrainConfig, toy_corpus, train
 from rnnlens.cli import main
+from rnnlens.common.errors import RnnlensError, exit_code_of
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +154,13 @@ def test_ctrl_c_is_one_line(tmp_path):
     # (If the signal falls into an `exec`, as imports do them, CPython itself ends by the signal after our exit.)
     assert process.returncode in (1, -signal.SIGINT), errors
     assert errors.startswith("error: interrupted") and errors.count("\n") == 1
+
+
+def test_debugging_raises_the_error_itself(monkeypatch, capsys):
+    def command():
+        raise RnnlensError("words is 0: expected at least 1")
+
+    assert exit_code_of(command) == 1 and capsys.readouterr().err == "error: words is 0: expected at least 1\n"
+    monkeypatch.setenv("RNNLENS_DEBUG", "1")
+    with pytest.raises(RnnlensError, match="words is 0"):
+        exit_code_of(command)

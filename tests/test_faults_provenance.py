@@ -154,7 +154,7 @@ def test_a_missing_name_is_no_way_around_the_check(file: str, name: str, at: Pat
 
 
 def test_arrays_that_name_no_weights_are_refused(at: Path) -> None:
-    for file, read in (("analysis.safetensors", Run.analyzed), ("states.safetensors", Run.states)):
+    for file, read in (("analysis.safetensors", Run.analysis_arrays), ("states.safetensors", Run.states)):
         path = at / "run0" / file
         tensors, about = read_tensors(path)
         for unnamed in ({"what": about["what"]}, [], "x"):

@@ -261,7 +261,9 @@ def three_terms(r: Results) -> Finding:
 def negation_shifts(r: Results) -> Finding:
     form = r["modifiers"]["negation_form"]
     shift, reversal, factor = (form[f"{name}_explained"] for name in ("shift", "reversal", "factor"))
-    return shift > reversal, f"a shift explains {shift:.0%}, a reversal {reversal:.0%}, a factor {factor:.0%}"
+    return shift > reversal, (
+        f"a shift explains {percent(shift, 0)}, a reversal {percent(reversal, 0)}, a factor {percent(factor, 0)}"
+    )
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------

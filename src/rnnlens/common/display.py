@@ -45,7 +45,7 @@ def cell_text(value: object) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits}f} %".replace("-", "−")
 
 
 def percents(shares: Iterable[float]) -> str:

@@ -65,6 +65,8 @@ def exit_code_of(command: Callable[[], object]) -> int:
             warnings.showwarning = _show_warning
             command()
         return 0
+    except Exception if os.environ.get("RNNLENS_DEBUG") else ():
+        raise
     except UsageError as error:
         message, code = str(error), 2
     except RnnlensError as error:
@@ -79,8 +81,6 @@ def exit_code_of(command: Callable[[], object]) -> int:
         if isinstance(error, RuntimeError) and not any(w in str(error) for w in ("out of memory", "allocate memory")):
             raise
         message, code = "out of memory: try a smaller batch, network or max_words", 1
-    if os.environ.get("RNNLENS_DEBUG"):
-        raise
     say(f"error: {message}", error=True)
     return code
 
