@@ -65,24 +65,26 @@ def exit_code_of(command: Callable[[], object]) -> int:
             warnings.showwarning = _show_warning
             command()
         return 0
-    except Exception if os.environ.get("RNNLENS_DEBUG") else ():
-        raise
-    except UsageError as error:
-        message, code = str(error), 2
-    except RnnlensError as error:
-        message, code = str(error), 1
-    except KeyboardInterrupt:
-        message, code = "interrupted; finished results are kept (continue a training run with --resume)", 1
-    except OSError as error:
-        message = f"{error.strerror or error}" + (f": {quoted(str(error.filename))}" if error.filename else "")
-        code = 1
-    except (MemoryError, RuntimeError) as error:
-        # torch has several messages for a lack of memory; any other RuntimeError is a bug and keeps its traceback.
-        if isinstance(error, RuntimeError) and not any(w in str(error) for w in ("out of memory", "allocate memory")):
+    except (RnnlensError, KeyboardInterrupt, OSError, MemoryError, RuntimeError) as error:
+        message = _in_one_line(error)
+        if message is None or os.environ.get("RNNLENS_DEBUG"):
             raise
-        message, code = "out of memory: try a smaller batch, network or max_words", 1
-    say(f"error: {message}", error=True)
-    return code
+        say(f"error: {message}", error=True)
+        return 2 if isinstance(error, UsageError) else 1
+
+
+def _in_one_line(error: BaseException) -> str | None:
+    """The message for an error that the user can fix; None for a bug, which keeps its traceback."""
+    if isinstance(error, RnnlensError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted; finished results are kept (continue a training run with --resume)"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}" + (f": {quoted(str(error.filename))}" if error.filename else "")
+    # torch has several messages for a lack of memory; any other RuntimeError is a bug.
+    if isinstance(error, MemoryError) or any(text in str(error) for text in ("out of memory", "allocate memory")):
+        return "out of memory: try a smaller batch, network or max_words"
+    return None
 
 
 _default_showwarning = warnings.showwarning
