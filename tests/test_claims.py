@@ -8,7 +8,7 @@ import rnnlens
 from rnnlens.analysis import claims
 from rnnlens.analysis.claims import counted
 from rnnlens.analysis.paper_claims import analysis_claims, phrases_right, sign_pattern
-from rnnlens.page.sections import verdict
+from rnnlens.page.sections import badge
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_known_modifiers_are_counted(results):
 def test_what_is_missing_was_not_measured():
     found = analysis_claims({})
     assert len(found) > 20 and {claim.shown for claim in found} == {None} and not any(c.measured for c in found)
-    assert [verdict(x)[1] for x in (True, False, None)] == ["✓ shown", "✗ not shown", "– not measured"]
+    assert [badge(x)[1] for x in (True, False, None)] == ["✓ shown", "✗ not shown", "– not measured"]
 
 
 def test_what_networks_show_that_learnt_nothing_is_not_counted(monkeypatch, results):
@@ -107,4 +107,4 @@ def test_what_networks_show_that_learnt_nothing_is_not_counted(monkeypatch, resu
     monkeypatch.setattr(claims, "shown_by_nulls", lambda: {found[0].claim: ["untrained"]})
     assert [claim.claim for claim in analysis_claims(results) if claim.unspecific] == [found[0].claim]
     assert counted(analysis_claims(results)) == (shown - 1, of - 1)
-    assert verdict(True, unspecific=True)[1] == "~ unspecific"
+    assert badge(True, unspecific=True)[1] == "~ unspecific"

@@ -45,7 +45,7 @@ def test_every_number_comes_from_the_results(results):
     perturbed(results, -0.045, -0.031, -0.002)
     negator, intensifier = row(results, "not"), row(results, "extremely")
     sentences = [sentence.text for sentence in verdict(results)]
-    first, second, third, fourth, fifth, *_ = sentences
+    first, second, third, fourth, fifth = sentences
     assert f"strength {negator['strength']:+.2f} ± {negator['error']:.2f}".replace("-", "−") in first
     assert f"within {negator['tau']:.1f} words" in first
     for phrase in ("not good", "not bad"):
@@ -61,7 +61,6 @@ def test_every_number_comes_from_the_results(results):
         str(people["words"]), *(f"{people[name]:.2f}" for name in ("r",)), "95",
         *(f"{people[name]:.2f}" for name in ("low", "high", "ceiling")),
     ]  # fmt: skip
-    assert all("Caution: " + warning in sentences[-1] for warning in results["warnings"][-1:])
 
 
 def test_what_does_not_cost_anything_is_said_to_be_so(results):

@@ -303,6 +303,7 @@ class Analysis(Shown):
         return [
             ("network", repr(self.network)),
             ("verdict", " ".join(sentence.text for sentence in self.verdict)),
+            ("warnings", self.warnings or "none"),
             ("line attractor", f"a curve explains {percents([self.line.explained])} of the slow points' variance"),
             ("modifiers", f"{len(self.modifiers.selected):,} of {len(self.modifiers):,} words"),
             ("negators and diminishers", self.modifiers.strongest(12, ("negator", "diminisher"))),

@@ -51,8 +51,6 @@ def verdict(results: Results) -> list[Sentence]:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
     add(say.perturbed(_perturbed(results)), "perturbation")
     add(say.people(results.get("people")), "modifiers")
-    for warning in results.get("warnings", ()):
-        add(say.warning(warning), "line")
     return sentences
 
 

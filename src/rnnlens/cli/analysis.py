@@ -158,6 +158,8 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
 
     analysis = analyze_command(run, corpus, **options)
     results, words = analysis.results, analysis.modifiers
+    for sentence in analysis.verdict:
+        say("- " + sentence.text.replace("*", ""))
     _show_modifiers(words, results["modifiers"]["unclear"])
     for warning in results["warnings"]:
         say(f"warning: {warning}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.table import PAPER, paper_column
+from rnnlens.analysis.verdict import verdict
 from rnnlens.context.probe import REVIEWS
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
@@ -42,6 +43,7 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         facts,
         analysis_sections(results),
         "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
+        verdict(results),
     )
 
 

@@ -18,7 +18,7 @@ from rnnlens.common.provenance import KEY
 from rnnlens.common.version import __version__
 from rnnlens.page.drawing import template
 from rnnlens.page.live import Live
-from rnnlens.page.sections import Section, Story, marked, verdict
+from rnnlens.page.sections import Section, Story, badge, marked
 
 HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
@@ -37,7 +37,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
 
     early, script, plotly = _script("early"), joined(), get_plotlyjs()
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"marked": marked, "verdict": verdict, "json": data_block}
+    environment.filters |= {"marked": marked, "badge": badge, "json": data_block}
     return environment.get_template("template.html").render(
         story=story,
         sections=story.sections,
@@ -100,7 +100,7 @@ def _overview(sections: Sequence[Section]) -> dict[str, Any]:
     every = [{**claim, "anchor": section.id} for section in sections for claim in section.claims]
     # Our own checks, which have no number of the paper, are not counted. No claim of the toy study has one.
     every = [claim for claim in every if claim.get("paper")] or every
-    verdicts = [verdict(claim["shown"], claim.get("unspecific", False))[0] for claim in every]
+    verdicts = [badge(claim["shown"], claim.get("unspecific", False))[0] for claim in every]
     kinds = {
         name: [claim for claim, kind in zip(every, verdicts, strict=True) if kind == name]
         for name in ("shown", "missed", "open")

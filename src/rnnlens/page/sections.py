@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from rnnlens.analysis.verdict import Sentence
 from rnnlens.common.errors import RnnlensError
 from rnnlens.context.blank import BlankInput
 from rnnlens.networks import Network
@@ -48,7 +49,7 @@ class Story:
 
     reads: how to use the live network. unit: the name of its output. examples: sentences to try. probes: positive and
     negative words, for barcodes. facts: (name, value here, value in the paper). adds: the command that measures missing
-    claims.
+    claims. verdict: what the network does with context, in plain sentences.
     """
 
     title: str
@@ -60,6 +61,7 @@ class Story:
     facts: Sequence[tuple[str, str, str]]
     sections: Sequence[Section]
     adds: str = ""
+    verdict: Sequence[Sentence] = ()
 
 
 def written(page: str, **numbers: Any) -> list[dict[str, Any]]:
@@ -80,11 +82,12 @@ def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[l
 
 
 def marked(text: str) -> Markup:
-    """Escaped text, with text in backticks as code."""
-    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text)))
+    """Escaped text, with text in backticks as code, and words between asterisks as emphasis."""
+    text = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
+    return Markup(re.sub(r"(?<!\S)\*(\S+)\*(?=\s)", r"<em>\1</em>", text))
 
 
-def verdict(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
+def badge(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
     """The CSS class and the text of a verdict. unspecific: null networks show the claim too."""
     if shown is None:
         return "open", "– not measured"
