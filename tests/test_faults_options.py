@@ -321,12 +321,12 @@ def test_a_setting_that_nobody_takes_is_told() -> None:
 def test_reproduce_takes_settings_or_trials_and_what_is_asked_of_balance_wins() -> None:
     with pytest.raises(RnnlensError, match="give one of the two"):
         reproduction.reproduce("nowhere", "o", trials=2, settings="settings.json")
-    weighed = reproduction._weighed
+    weighted = reproduction._weighted
     network, bag = {"parameters": {"balance": True}}, {"parameters": {"class_weight": "balanced"}}
-    assert weighed(network, "gru", None) == network and weighed(bag, "bow", None) == bag
-    assert weighed(network, "gru", False) == {"parameters": {"balance": False}}
-    assert weighed(bag, "bow", False) == {"parameters": {"class_weight": None}}
-    assert weighed({"parameters": {}}, "bow", True) == bag
+    assert weighted(network, "gru", None) == network and weighted(bag, "bow", None) == bag
+    assert weighted(network, "gru", False) == {"parameters": {"balance": False}}
+    assert weighted(bag, "bow", False) == {"parameters": {"class_weight": None}}
+    assert weighted({"parameters": {}}, "bow", True) == bag
 
 
 # --- names of the hub -------------------------------------------------------------------------------------------------

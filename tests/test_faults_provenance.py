@@ -358,7 +358,7 @@ def test_an_analysis_interrupted_between_its_files_is_done_again(stored: Path, t
     corpus = str(stored / "corpus")
 
     def words(out: Path) -> list[str]:
-        return reproduce._found_here(corpus, out, SETTINGS, 1, 5, reproduce.run_jobs, 0, None, lambda note: None)
+        return reproduce._consensus_words(corpus, out, SETTINGS, 1, 5, reproduce.run_jobs, 0, None, lambda note: None)
 
     undisturbed = words(tmp_path / "one")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -377,7 +377,7 @@ def test_an_analysis_interrupted_between_its_files_is_done_again(stored: Path, t
 def test_modifiers_found_in_another_way_are_not_reused(stored: Path, tmp_path: Path) -> None:
     def found(most: int, seeds: int) -> list[str]:
         given = (str(stored / "corpus"), tmp_path / "out", SETTINGS, seeds, most)
-        return reproduce._found_here(*given, reproduce.run_jobs, 0, None, lambda note: None)
+        return reproduce._consensus_words(*given, reproduce.run_jobs, 0, None, lambda note: None)
 
     assert found(3, 1) == found(3, 1)
     for most, seeds, other in ((4, 1, "most: '3', now '4'"), (3, 2, "seeds: '1', now '2'")):

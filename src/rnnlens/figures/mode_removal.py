@@ -70,10 +70,10 @@ _BAND = "rgba(113,128,150,0.25)"
 
 
 _LEGEND: dict[str, dict[str, Any]] = {  # without colors, which stand for the modifiers
-    "first the units that change most when removed alone (the paper's order)": {
+    "by effect when removed alone (the paper's order)": {
         "mode": "lines+markers", "line": {"color": INK, "width": 2.5}, "marker": {"symbol": "circle", "size": 9},
     },
-    "each time the unit whose removal leaves least (greedy)": {
+    "greedy: next the unit that leaves least": {
         "mode": "lines+markers", "line": {"color": INK, "width": 2.5, "dash": "dash"},
         "marker": {"symbol": "diamond", "size": 9},
     },
