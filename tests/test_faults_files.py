@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from studies.modifier_words import main as write_words
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
@@ -21,7 +22,6 @@ from rnnlens.common.files import HOST, append_line, exclusive, sweep_temporaries
 from rnnlens.common.replacing import FolderKind, atomic_folder, check_output
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.experiments.bags import fit_baselines
-from rnnlens.experiments.modifier_words import main as write_words
 from rnnlens.experiments.reproduce import reproduce
 from rnnlens.experiments.sweep import sweep
 from rnnlens.experiments.trials import run_trials

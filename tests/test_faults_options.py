@@ -12,6 +12,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import polars as pl
 import pytest
+from studies import trials
 
 import rnnlens
 from rnnlens.analysis import __main__ as analysis
@@ -153,8 +154,7 @@ def test_python_refuses_the_same_values(call: Any, told: str, tmp_path: Path, mo
         (module_command.main, "c --out o --hidden 0", "hidden is 0"),
         (module_command.main, "c --out o --threads 1000000", "threads is 1000000"),
         (analysis.main, "nowhere --top -5", "top is -5"),
-        (reproduction.main, "c --out o --modifiers nowhere --seeds 0", "seeds is 0"),
-        (validation.main, "--out o --documents 1", "documents is 1"),
+        (trials.main, "c --out o --model bow --jobs -1", "jobs is -1"),
     ],
 )
 def test_so_do_the_modules_that_run_without_the_command_line(
@@ -288,8 +288,7 @@ def test_none_can_be_given(trained: SimpleNamespace) -> None:
     assert trained.config.max_words is None
 
 
-@pytest.mark.parametrize("which", ["rnnlens", "module"])
-def test_validate_keeps_its_recipe_where_only_some_of_it_is_given(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validate_keeps_its_recipe_where_only_some_of_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     def validate_command(name: str, out: Path, settings: Any, *_: Any) -> list[list[str]]:
@@ -299,12 +298,11 @@ def test_validate_keeps_its_recipe_where_only_some_of_it_is_given(which: str, mo
     monkeypatch.setattr(validation, "validate_command", validate_command)
     for flags in ([], ["--epochs", "8"]):
         with pytest.raises(SystemExit) as ended:
-            main(["validate", "--out", "o", *flags]) if which == "rnnlens" else validation.main(["--out", "o", *flags])
+            main(["validate", "--out", "o", *flags])
         assert not ended.value.code
     assert seen == [RECIPE, dataclasses.replace(RECIPE, epochs=8)]
     with pytest.raises(SystemExit) as ended:
-        line = ["--out", "o", "--seed", "7"]
-        main(["validate", *line]) if which == "rnnlens" else validation.main(line)
+        main(["validate", "--out", "o", "--seed", "7"])
     assert ended.value.code == 2 and len(seen) == 2
 
 

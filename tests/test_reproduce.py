@@ -381,13 +381,19 @@ def test_the_gpu_machine_needs_none_of_the_command_lines_parts(reviews, whole, t
     code = (
         "import sys\n"
         "for name in ('polars', 'plotly', 'cyclopts', 'rich', 'optuna', 'ray'): sys.modules[name] = None\n"
-        "from rnnlens.experiments import reproduce, trials\n"
+        "from pathlib import Path\n"
+        "from rnnlens.analysis.table import table_text\n"
+        "from rnnlens.experiments.modifier_words import read_modifiers\n"
+        "from rnnlens.experiments.reproduce import reproduce\n"
+        "from studies import trials\n"
         f"corpus, words = {str(reviews / 'corpus')!r}, {str(reviews / 'out/modifiers/words.json')!r}\n"
-        "for main, given in ((reproduce.main, ['--settings', sys.argv[1], '--seeds', '2', '--out', sys.argv[2]]),\n"
-        "                    (trials.main, ['--model', 'bow', '--trials', '0', '--out', sys.argv[2] + '.jsonl'])):\n"
-        "    try: main([corpus, '--jobs', '0', '--modifiers', words, *given])\n"
-        "    except SystemExit as stop: assert not stop.code\n"
+        "out, settings = Path(sys.argv[2]), Path(sys.argv[1])\n"
+        "table = reproduce(corpus, out, settings=settings, seeds=2, jobs=0, modifiers=read_modifiers([words], 400))\n"
+        "print(table_text(table['table']))\n"
+        "given = ['--model', 'bow', '--trials', '0', '--out', sys.argv[2] + '.jsonl']\n"
+        "try: trials.main([corpus, '--jobs', '0', '--modifiers', words, *given])\n"
+        "except SystemExit as stop: assert not stop.code\n"
     )
     command = [sys.executable, "-c", code, reviews / "settings.json", tmp_path / "out"]
-    told = subprocess.run(command, text=True, check=True, capture_output=True).stdout
+    told = subprocess.run(command, text=True, check=True, capture_output=True, cwd=Path(__file__).parents[1]).stdout
     assert table_text(whole[0]["table"]) in told and "bow 0: " in told

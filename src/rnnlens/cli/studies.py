@@ -119,7 +119,7 @@ def sweep(
     most
         How many of a run's modifiers to use, the strongest first.
     earlier
-        A file written by `python -m rnnlens.experiments.trials`: its trials are added to the ledger.
+        A file written by `python -m studies.trials`: its trials are added to the ledger.
     seed
         Seed of the search and of training.
     device

@@ -1,21 +1,13 @@
-"""Modifier words for the baselines: from a list, from an analyzed run, or from the consensus of several runs.
-
-`python -m rnnlens.experiments.modifier_words RUN [RUN…] --out words.json` writes them to a file.
-"""
+"""Modifier words for the baselines: from a list, from an analyzed run, or from the consensus of several runs."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnlens.common.errors import RnnlensError, exit_code_of, quoted
-from rnnlens.common.files import atomic_file
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_options
-from rnnlens.common.replacing import check_file
-from rnnlens.common.terminal import say
 
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
@@ -60,24 +52,3 @@ def _listed(path: Path) -> list[str]:
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise RnnlensError(f'{quoted(str(path))} is no list of words: expected JSON ["not", …] or a word a line')
     return list(dict.fromkeys(words))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.modifier_words", description=__doc__)
-    parser.add_argument("runs", nargs="+", help="analyzed runs of one corpus")
-    parser.add_argument("--most", type=int, default=400, help="how many words")
-    parser.add_argument("--out", type=Path, required=True, help="a .json file to write")
-    options = parser.parse_args(arguments)
-
-    def command() -> None:
-        check_file(options.out, rb'\A\s*\[\s*"', "a list of words")
-        words = read_modifiers(options.runs, options.most)
-        with atomic_file(options.out) as temporary:
-            temporary.write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-        say(f"{len(words)} words: {', '.join(words[:30])}, …")
-
-    sys.exit(exit_code_of(command))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,13 +4,10 @@ Settings are chosen on the validation reviews (by `sweep`, or the bundled ones);
 training and validation reviews together, once for each seed, and reads the test reviews once. Each (model, seed) has
 its own folder and is reused if it exists, so that a killed reproduction continues where it stopped.
 
-`python -m rnnlens.experiments.reproduce CORPUS --out DIR` works without cyclopts and rich.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -20,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.analysis.table import paper_column, table_results, table_text
+from rnnlens.analysis.table import paper_column, table_results
 from rnnlens.baselines import BASELINES
 from rnnlens.baselines.saving import SAVED
-from rnnlens.common.errors import RnnlensError, exit_code_of, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import fingerprint, parsing, read_json, read_tensors, write_json, write_tensors
 from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_folder, check_json
-from rnnlens.common.terminal import say
 from rnnlens.context.perturbation import Reviews, compare_logits, final_logits
 from rnnlens.context.probe import PHRASES, probe_phrases
 from rnnlens.corpora import load_corpus
@@ -281,48 +277,3 @@ def analyzed(job: tuple[int, dict[str, Any]], corpus: str, out: str, device: str
     if not run.is_analyzed():  # also if an analysis was interrupted between writing its files
         analyze(run, data, device=device, seed=seed, accuracy=False).save()
     return str(folder)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.reproduce", description=__doc__)
-    parser.add_argument("corpus", help="a prepared folder with validation and test reviews")
-    parser.add_argument("--out", type=Path, required=True, help="the folder to write or to continue")
-    parser.add_argument("--model", default="all", help="models of Table 1, separated by commas")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--settings", type=Path, help="a sweep's settings.json; by default the bundled ones")
-    parser.add_argument("--modifiers", nargs="*", default=[], help="a list of words (.json, .txt), or analyzed runs")
-    parser.add_argument("--most", type=int, default=400, help="number of modifiers")
-    parser.add_argument(
-        "--trials", type=int, default=0, help="search for settings first, with this many trials per model"
-    )
-    parser.add_argument("--balance", action=argparse.BooleanOptionalAction, help="weight the classes equally")
-    parser.add_argument("--engine", choices=["local", "ray"], default="local")
-    parser.add_argument("--jobs", type=int, default=1, help="number of models trained at the same time")
-    parser.add_argument("--device", choices=["cpu", "cuda"])
-    options = parser.parse_args(arguments)
-
-    def command() -> None:
-        check_options("reproduce", vars(options))
-        words = read_modifiers(options.modifiers, options.most) if options.modifiers else None
-        results = reproduce(
-            options.corpus,
-            options.out,
-            models=models_of(options.model),
-            seeds=options.seeds,
-            settings=options.settings,
-            modifiers=words,
-            most=options.most,
-            trials=options.trials,
-            balance=options.balance,
-            engine=options.engine,
-            jobs=options.jobs,
-            device=options.device,
-            report=lambda note: say(note, flush=True),
-        )
-        say(table_text(results["table"]), lines=True)
-
-    sys.exit(exit_code_of(command))
-
-
-if __name__ == "__main__":
-    main()

@@ -44,7 +44,7 @@ def sweep(
 
     storage   URL of the ledger's database, which several machines can share; by default SQLite in `out`
     resume    continue with an existing ledger
-    earlier   a .jsonl file of trials from `python -m rnnlens.experiments.trials`, which are added to the ledger first
+    earlier   a .jsonl file of trials from `python -m studies.trials`, which are added to the ledger first
     report    called after each trial with all finished and all running trials
     """
     from rnnlens.corpora import load_corpus

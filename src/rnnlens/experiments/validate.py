@@ -9,10 +9,8 @@ stopped: finished networks are used again.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import math
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rnnlens.common.errors import RnnlensError, exit_code_of
+from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import write_json
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_json
@@ -29,17 +27,15 @@ from rnnlens.common.terminal import say
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.corpora.language import PRESETS, Language, preset
+from rnnlens.corpora.language import Language, preset
 from rnnlens.corpora.synthetic import prepared_synthetic
 from rnnlens.corpora.truth import Truth
 from rnnlens.experiments.measuring import locate_run, measure_causes
-from rnnlens.experiments.recipe import Settings, recipe
+from rnnlens.experiments.recipe import Settings
 from rnnlens.experiments.scoring import score_modifiers
 from rnnlens.experiments.subjects import Subject, train_subject
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.runs import load
-from rnnlens.training.__main__ import config_flags
-from rnnlens.training.command import given_fields
 
 TOP = 10_000
 Report = Callable[[str], None]
@@ -181,7 +177,7 @@ def validate_command(
     jobs: int,
     device: str | None,
 ) -> list[list[str]]:
-    """The command shared by `rnnlens validate` and `python -m rnnlens.experiments.validate`; returns the table."""
+    """What `rnnlens validate` does; returns the table."""
     from rnnlens.networks.devices import check_device
 
     check_options("validate", vars(settings), documents=documents, seeds=seeds, language_seed=language_seed, jobs=jobs)
@@ -198,45 +194,3 @@ def validate_command(
         report=lambda note: say(note, flush=True),
     )
     return summary(results)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m rnnlens.experiments.validate", description=__doc__)
-    parser.add_argument("--preset", default="hard", choices=list(PRESETS), help="the language")
-    parser.add_argument("--arch", default="gru", choices=["gru", "lstm", "ugrnn", "vanilla"])
-    parser.add_argument("--seeds", type=int, default=5, help="number of networks to train")
-    parser.add_argument("--language-seed", type=int, default=0, help="seed of the language and its documents")
-    parser.add_argument("--documents", type=int, help="number of training documents; by default that of the preset")
-    parser.add_argument("--out", type=Path, required=True, help="the folder to write")
-    parser.add_argument("--hidden", type=int, default=Settings.hidden)
-    parser.add_argument("--embedding", type=int, default=Settings.embedding)
-    parser.add_argument(
-        "--scale", type=float, default=Settings.scale, help="standard deviation of the initial embedding"
-    )
-    parser.add_argument("--memory", type=float, default=Settings.memory, help="longest initial time constant, in words")
-    parser.add_argument("--jobs", type=int, default=1, help="number of networks trained at the same time")
-    parser.add_argument("--device", choices=["cpu", "cuda"])
-    config_flags(parser)
-    options = parser.parse_args(arguments)
-
-    def command() -> None:
-        config = recipe(given_fields(vars(options)))
-        settings = Settings(options.arch, options.hidden, options.embedding, options.scale, options.memory, config)
-        rows = validate_command(
-            options.preset,
-            options.out,
-            settings,
-            options.seeds,
-            options.language_seed,
-            options.documents,
-            options.jobs,
-            options.device,
-        )
-        for name, networks, consensus in rows:
-            say(f"{name:40}{networks:28}{consensus}")
-
-    sys.exit(exit_code_of(command))
-
-
-if __name__ == "__main__":
-    main()
