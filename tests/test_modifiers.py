@@ -437,7 +437,7 @@ def test_analyze_needs_nothing_but_a_network_and_its_words(tmp_path):
         "probes",
     }
     assert wanted <= set(stored)
-    with pytest.raises(RnnlensError, match="say where"):
+    with pytest.raises(RnnlensError, match=r"no run folder: pass a folder, as in analysis\.save"):
         analysis.save()
 
 
@@ -498,7 +498,7 @@ def test_reports_of_foreign_networks_stand_alone(known, tmp_path):
     text = rnnlens.report(analysis, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "needs a corpus" in text or "need a corpus" in text
     assert text.count('data-figure="') > 8 and "this page cannot run" in text
-    with pytest.raises(RnnlensError, match="say where"):
+    with pytest.raises(RnnlensError, match=r"no run folder: pass a path, as in report\("):
         rnnlens.report(analysis)
 
 
