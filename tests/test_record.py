@@ -1,6 +1,7 @@
 """`Analysis` is one record: what is stored comes back, and public calls with their defaults give what it holds."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -107,3 +108,17 @@ def test_a_mistake_in_a_claim_is_loud(analysis):
 def test_what_is_not_analyzed_or_older_is_refused(tmp_path, run):
     with pytest.raises(RnnlensError, match="is not analyzed yet"):
         rnnlens.Analysis.load("zoo:reviews-gru")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "line"),
+    [
+        ((["good film"], [1]), "corpus is of type tuple: expected a corpus, a source or a list of sources; texts with"),
+        (5, "corpus is of type int: expected a corpus"),
+        (["good film", "bad film"], "there is no file or folder 'good film'"),
+        ([], "source is '[]': expected the name of a source, or a list of names"),
+    ],
+)
+def test_what_is_no_corpus_gets_one_line(corpus, line):
+    with pytest.raises(RnnlensError, match=re.escape(line)):
+        rnnlens.analyze("reviews-gru", corpus)

@@ -166,8 +166,14 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
             f"analyze got {quoted(type(run).__name__)}: expected a run, its folder or a network; torch's own modules "
             "come in through rnnlens.from_torch"
         )
-    if isinstance(corpus, Path | str):
+    sources = [corpus] if isinstance(corpus, Path | str) else corpus
+    if isinstance(sources, list | tuple) and all(isinstance(source, Path | str) for source in sources):
         from rnnlens.corpora import load_corpus
 
         corpus = load_corpus(corpus)
+    if corpus is not None and not hasattr(corpus, "train"):
+        raise RnnlensError(
+            f"corpus is of type {type(corpus).__name__}: expected a corpus, a source or a list of sources; texts with "
+            "their labels come in through rnnlens.Corpus.from_texts(texts, labels)"
+        )
     return run, run.in_own_words(corpus) if isinstance(run, Run) else corpus

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -129,16 +130,10 @@ def mode_removal(
     def curve(basis: Modes, removed: Sequence[int]) -> tuple[Tensor, Tensor]:
         return left(basis, [removed[:k] for k in range(len(removed) + 1)])
 
+    candidates = [i for i, unit in enumerate(modes.units) if what == "state" or modes.integration not in unit]
+
     def ordered(basis: Modes) -> list[int]:
-        candidates = [i for i, unit in enumerate(modes.units) if what == "state" or modes.integration not in unit]
-        if order == "single":
-            change = (left(basis, [[i] for i in candidates])[0] - whole).norm(dim=-1)
-            return [candidates[i] for i in change.argsort(descending=True)[:most].tolist()]
-        chosen: list[int] = []
-        while len(chosen) < min(most, len(candidates)):
-            rest = [i for i in candidates if i not in chosen]
-            chosen.append(rest[int(left(basis, [[*chosen, i] for i in rest])[1].argmin())])
-        return chosen
+        return _ordered(partial(left, basis), candidates, whole, order, most)
 
     chosen = ordered(modes) if units is None else [*units]
     words_effects, remaining = curve(modes, chosen)
@@ -163,6 +158,25 @@ def mode_removal(
         torch.stack(rotated),
         remainders.flatten(1).norm(dim=1) / deflection.norm(),
     )
+
+
+def _ordered(
+    left: Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]],
+    candidates: Sequence[int],
+    whole: Tensor,
+    order: Order,
+    most: int,
+) -> list[int]:
+    """At most `most` units in the order of their removal. left: the words' effects (sets, V) without each set of units,
+    and the remaining share of the change (sets,). whole (V,): the effects with all units."""
+    if order == "single":
+        change = (left([[i] for i in candidates])[0] - whole).norm(dim=-1)
+        return [candidates[i] for i in change.argsort(descending=True)[:most].tolist()]
+    chosen: list[int] = []
+    while len(chosen) < min(most, len(candidates)):
+        rest = [i for i in candidates if i not in chosen]
+        chosen.append(rest[int(left([[*chosen, i] for i in rest])[1].argmin())])
+    return chosen
 
 
 def _check(order: str, what: str, modes: Modes) -> None:
