@@ -28,7 +28,7 @@ def main() -> None:
     with TemporaryDirectory() as folder, sync_playwright() as driver:
         page_file = rnnlens.report(rnnlens.analyze(rnnlens.load(asked.run)), Path(folder) / "report.html")
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1360, "height": 1290}, color_scheme=asked.theme)
+        page = browser.new_page(viewport={"width": 1360, "height": 1520}, color_scheme=asked.theme)
         page.goto(page_file.as_uri())
         page.wait_for_function("() => document.documentElement.dataset.ready")
         page.fill("#text-a", FIRST)
