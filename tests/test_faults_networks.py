@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, adapt, from_torch, train
-from rnnlens.analysis.record import check_results
+from rnnlens.analysis.checks import check_results
 from rnnlens.baselines import ModifierConvolution
 from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
 from rnnlens.dynamics import FixedPoints, find_fixed_points, fit_line_attractor, jacobians, linear_modes, linearise

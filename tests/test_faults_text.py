@@ -34,7 +34,7 @@ WORDS = ["<unk>", "not", "very", "good", "great", "bad", "awful", f"red{ESCAPE}"
 
 @pytest.fixture(scope="module")
 def analysis(tmp_path_factory):
-    """The smallest run, with hostile words, analysed."""
+    """The smallest run, with hostile words, analyzed."""
     rng = np.random.default_rng(0)
     documents = [rng.integers(1, len(WORDS), 6).tolist() for _ in range(40)]
     labels = [i % 2 for i in range(40)]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ import torch
 
 import rnnlens
 from rnnlens.analysis.claims import CHECKS
+from rnnlens.analysis.locate import stored_line
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
 from rnnlens.context.edges import beginning, ending
 from rnnlens.context.impulse import impulse, timescales
 from rnnlens.corpora import Corpus
@@ -122,3 +125,57 @@ def test_what_is_not_analyzed_or_older_is_refused(tmp_path, run):
 def test_what_is_no_corpus_gets_one_line(corpus, line):
     with pytest.raises(RnnlensError, match=re.escape(line)):
         rnnlens.analyze("reviews-gru", corpus)
+
+
+def damaged(run, folder, results=None, **arrays):
+    """A copy of an analyzed run whose files were changed and name one another again."""
+    shutil.copytree(run.path, folder)
+    tensors, about = read_tensors(folder / "analysis.safetensors")
+    mark = write_tensors(folder / "analysis.safetensors", {**tensors, **arrays}, about)
+    content = read_json(folder / "results.json")
+    content["provenance"]["analysis"] = mark
+    write_json(folder / "results.json", {**content, **(results or {})})
+    return folder
+
+
+def test_stored_arrays_and_options_that_do_not_fit_are_one_line(tmp_path, run, analysis):
+    arrays = {name: array.numpy() for name, array in analysis.arrays().items()}
+    cases = [
+        ({"slow_points": arrays["slow_points"][:, :3]}, None, "analysis.safetensors.*slow_points have shape"),
+        ({"words": arrays["words"][:5]}, None, "analysis.safetensors.*measures have shape"),
+        ({"slow_points": arrays["slow_points"] * np.nan}, None, "analysis.safetensors.*not finite"),
+        ({}, {"analysis": {"rank": "3", "seed": 0}}, "results.json.*its rank is '3'"),
+        ({}, {"analysis": {}}, "results.json.*lacks 'rank'"),
+    ]
+    for k, (changed, results, line) in enumerate(cases):
+        with pytest.raises(RnnlensError, match=line):
+            rnnlens.Analysis.load(damaged(run, tmp_path / str(k), results, **changed))
+
+
+def test_runs_analyzed_by_an_earlier_version_still_serve(tmp_path, run, analysis):
+    """They stored converged points only, and eight measures of a word."""
+    shutil.copytree(run.path, tmp_path / "run")
+    tensors, about = read_tensors(tmp_path / "run" / "analysis.safetensors")
+    kept = tensors["slow_points_converged"].astype(bool)
+    old = {**tensors, "slow_points": tensors["slow_points"][kept], "measures": tensors["measures"][:8]}
+    old = {name: array for name, array in old.items() if name not in ("slow_points_converged", "deflections")}
+    content = read_json(tmp_path / "run" / "results.json")
+    content["provenance"]["analysis"] = write_tensors(tmp_path / "run" / "analysis.safetensors", old, about)
+    write_json(tmp_path / "run" / "results.json", content)
+    with pytest.raises(RnnlensError, match="of an earlier version: run `rnnlens analyze"):
+        rnnlens.Analysis.load(tmp_path / "run")
+    torch.testing.assert_close(stored_line(rnnlens.load(tmp_path / "run")).h_star, analysis.line.h_star)
+    assert rnnlens.report(tmp_path / "run").stat().st_size > 1e5
+
+
+def test_a_new_analysis_forgets_what_it_does_not_measure(tmp_path, run):
+    shutil.copytree(run.path, tmp_path / "run")
+    stored = rnnlens.load(tmp_path / "run")
+    stored.add_results(people={"words": 173, "r": 0.7, "low": 0.6, "high": 0.8, "ceiling": 0.9})
+    rnnlens.analyze(stored, starts=100).save()
+    assert rnnlens.load(tmp_path / "run").results["people"] is None
+
+
+def test_plain_data_are_a_copy(analysis):
+    analysis.to_dict()["probes"]["positive"].append("x")
+    assert analysis.to_dict()["probes"]["positive"][-1] != "x"

@@ -4,9 +4,11 @@ import copy
 import re
 
 import pytest
+from markupsafe import escape
 
 import rnnlens
-from rnnlens.analysis.verdict import verdict
+from rnnlens.analysis.verdict import plain, verdict
+from rnnlens.page.sections import marked
 
 NUMBER = re.compile(r"[+−]?\d[\d,]*(?:\.\d+)?")
 
@@ -92,5 +94,15 @@ def test_a_network_that_knows_no_english_word_is_described_by_its_own(tmp_path):
     network = rnnlens.Network([f"w{i}" for i in range(40)], "gru", hidden=8, embedding=4, seed=0)
     analysis = rnnlens.analyze(network, starts=100)
     text = " ".join(sentence.text for sentence in analysis.verdict)
-    assert analysis.people is None and "people" not in analysis.results and "r = " not in text
+    assert analysis.people is None and analysis.results["people"] is None and "r = " not in text
     assert text == said(analysis.results) and "was not measured" in text
+
+
+@pytest.mark.parametrize("word", ["f***ing", "*x*", "new york", "a`b", "<b>x</b>"])
+def test_hostile_words_stay_text(results, word):
+    for one in results["modifiers"]["words"]:
+        one["kind"] = "none"
+    results["modifiers"]["words"][0].update(word=word, kind="negator")
+    first = verdict(results)[0].text
+    assert plain(first).startswith(f"{word} ")
+    assert str(marked(first)).startswith(f"<em>{escape(word)}</em> ")

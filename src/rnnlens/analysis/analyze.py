@@ -108,7 +108,16 @@ def _perturbed(analysis: Analysis, corpus: Any, reviews: int | None, step: Calla
     others = other_words(network, line, analysis.modifiers, analysis.subspace, seed)
     longest = None if analysis.run is None else analysis.run.config.max_words
     experiments = perturb_reviews(
-        network, line, analysis.all_components, others, corpus, longest=longest, most=reviews, seed=seed, step=step
+        network,
+        line,
+        analysis.all_components,
+        others,
+        corpus,
+        longest=longest,
+        most=reviews,
+        of_edges=analysis.subspace,
+        seed=seed,
+        step=step,
     )
     return analysis.with_experiments(experiments)
 

@@ -57,10 +57,12 @@ class Location(Shown):
         logits, (low, high) = self.network.logit(self.states.to(self.network.h0)), self.line.range
         return float(((logits >= low) & (logits <= high)).double().mean())
 
+    @torch.no_grad()
     def warnings(self) -> list[str]:
         """Reasons why an analysis at this location is unreliable; empty if there are none."""
         return warnings_of(self.blank, self.line, self.network)
 
+    @torch.no_grad()
     def to_dict(self) -> dict[str, Any]:
         """The content for results.json."""
         points, line = self.points, self.line
@@ -184,18 +186,18 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
 def stored_points(network: Network, arrays: Mapping[str, Tensor], starts: Tensor) -> FixedPoints:
     """The slow points stored in an analysis. starts (K, N): the starting points of their search."""
     states = arrays["slow_points"].to(network.h0).reshape(-1, network.size)
-    blank = network.h0.new_zeros(network.inputs)
+    blank, device = network.h0.new_zeros(network.inputs), network.h0.device
     return FixedPoints(
         network,
         states,
-        arrays["slow_points_q"].double(),
-        arrays["slow_points_converged"].bool(),
-        arrays["slow_points_iterations"].long(),
+        arrays["slow_points_q"].double().to(device),
+        arrays["slow_points_converged"].bool().to(device),
+        arrays["slow_points_iterations"].long().to(device),
         starts,
         blank,
         "slow",
         1e-12,
-        torch.ones(len(states), dtype=torch.long),
+        torch.ones(len(states), dtype=torch.long, device=device),
         arrays["deflections"].to(network.h0),
     )
 
@@ -210,7 +212,8 @@ def stored_line(run: Run) -> LineAttractor:
     arrays = run.analysis_arrays()
     with parsing(path, "analysis of this network"):
         states = arrays["slow_points"].to(run.network.h0).reshape(-1, run.network.size)
-        return fit_line_attractor(run.network, states[arrays["slow_points_converged"].bool()])
+        converged = arrays.get("slow_points_converged", torch.ones(len(states)))  # earlier versions stored only these
+        return fit_line_attractor(run.network, states[converged.bool().to(states.device)])
 
 
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:

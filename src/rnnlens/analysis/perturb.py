@@ -85,13 +85,10 @@ class Experiments(Shown):
         return {"accuracy": accuracy, "beginning": beginning, "ending": ending}
 
     @classmethod
-    def from_dict(cls, results: Mapping[str, Any], sampled: bool) -> Experiments | None:
-        """The experiments stored in results.json; None if there are none."""
-        accuracy, edges = results.get("accuracy", {}), {}
-        split = next((name for name in ("test", "validation") if f"{name}_shuffled" in accuracy), None)
-        if split is None:
-            return None
-        for part in PARTS:
+    def from_dict(cls, results: Mapping[str, Any], split: str, sampled: bool) -> Experiments:
+        """The experiments stored in results.json."""
+        accuracy, edges = results["accuracy"], {}
+        for part in (split, "train"):
             if part in results["ending"]:
                 start = results["beginning"][part]
                 edges[part] = Edges(
@@ -189,23 +186,26 @@ def perturb_reviews(
     *,
     longest: int | None = None,
     most: int | None = None,
+    of_edges: Subspace | None = None,
     seed: int = 0,
     step: Callable[[str], None] = lambda note: None,
 ) -> Experiments:
     """Read the reviews of a corpus with words, states and edges perturbed.
 
     subspace: with all its components. others: control subspaces of other words. longest: read only this many last words
-    of a review. most: read at most this many reviews of a split, drawn at random."""
+    of a review. most: read at most this many reviews of a split, drawn at random. of_edges: the subspace of
+    which two components are removed from the initial state; by default the same."""
     name, split = _evaluated(corpus)
     step("accuracy without the subspace")
     reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
     perturbations = perturb(network, subspace.take(min(5, subspace.rank)), reviews[name], others=others, seed=seed)
     reviews["train"] = Reviews.to_read(sample(corpus.train, most, seed), network, longest)
     generator = torch.Generator().manual_seed(seed)
+    two = (of_edges or subspace).take(min(2, (of_edges or subspace).rank))
     edges = {}
     for part, of_split in reviews.items():
         step(f"edges of documents, {part}")
-        edges[part] = _edges(network, line, subspace.take(min(2, subspace.rank)), of_split, generator)
+        edges[part] = _edges(network, line, two, of_split, generator)
     return Experiments(name, most is not None, perturbations, edges)
 
 

@@ -7,7 +7,7 @@ other results follow from these by one public call each, with its default argume
 
 from __future__ import annotations
 
-import math
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from rnnlens.analysis.checks import check_arrays, check_results, check_stored_options, rounded
 from rnnlens.analysis.claims import Claim, counted
 from rnnlens.analysis.locate import Location
 from rnnlens.analysis.paper_claims import analysis_claims
@@ -47,6 +48,7 @@ from rnnlens.runs import Run, load, merge_results
 if TYPE_CHECKING:
     from rnnlens.figures.catalogue import Figures
 
+FEW = 30  # words: with fewer, agreement with people means little
 EDGES = ("beginning", "ending")  # of documents
 
 
@@ -179,7 +181,7 @@ class Analysis(Shown):
         knows too few of these words."""
         strengths = dict(zip(self.modifiers.words, self.modifiers.strength.tolist(), strict=True))
         score = correlate(strengths, packaged())
-        return None if score.r is None else score
+        return None if score.r is None or score.words < FEW else score
 
     @property
     def verdict(self) -> list[Sentence]:
@@ -200,7 +202,7 @@ class Analysis(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All results as plain data, rounded to six digits: the content of results.json."""
-        return dict(self._plain)
+        return copy.deepcopy(self._plain)
 
     @cached_property
     @torch.no_grad()
@@ -229,13 +231,12 @@ class Analysis(Shown):
             "beginning": self.beginning.to_dict(),
             "ending": self.ending.to_dict(),
         }
-        if self.people is not None:
-            content["people"] = self.people.to_dict()
+        content["people"] = None if self.people is None else self.people.to_dict()
         if self.experiments is not None:
-            content["analysis"]["sampled"] = self.experiments.sampled
+            content["analysis"] |= {"split": self.experiments.split, "sampled": self.experiments.sampled}
             content = merge_results(content, self.experiments.to_dict())
         check_results(content)
-        return _rounded(content)
+        return rounded(content)
 
     @torch.no_grad()
     def arrays(self) -> dict[str, Tensor]:
@@ -265,7 +266,9 @@ class Analysis(Shown):
         options, probes = results["analysis"], Probes.from_dict(results["probes"])
         location = Location.from_dict(network, results, arrays, states)
         modifiers = Modifiers.from_arrays(network, location.line, probes, arrays)
-        experiments = Experiments.from_dict(results, options["sampled"]) if "sampled" in options else None
+        experiments = None
+        if "split" in options:
+            experiments = Experiments.from_dict(results, options["split"], options["sampled"])
         return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"])
 
     def with_experiments(self, experiments: Experiments) -> Analysis:
@@ -291,11 +294,17 @@ class Analysis(Shown):
     def load(cls, run: Run | Path | str) -> Analysis:
         """The stored analysis of a run, as `analyze` returned it."""
         run = load(run) if isinstance(run, Path | str) else run
-        arrays, states = run.analysis_arrays(), run.states()
-        if states is None or "measures" not in arrays:
-            path = quoted(str(run.path))
-            raise RnnlensError(f"the run {path} is not analyzed yet: run `rnnlens analyze {run.path}` first")
-        with parsing(run.path / "results.json", "analysis of this version: analyze the run again"):
+        arrays, states, again = run.analysis_arrays(), run.states(), f"run `rnnlens analyze {run.path}`"
+        if "measures" not in arrays:
+            raise RnnlensError(f"the run {quoted(str(run.path))} is not analyzed yet: {again} first")
+        if states is None or "analysis" not in run.results or "slow_points_converged" not in arrays:
+            raise RnnlensError(
+                f"the analysis of {quoted(str(run.path))} is incomplete or of an earlier version: {again} again"
+            )
+        with parsing(run.path / "analysis.safetensors", "analysis of this network"):
+            check_arrays(arrays, run.network.size)
+        with parsing(run.path / "results.json", "analysis of this network"):
+            check_stored_options(run.results["analysis"])
             return cls.from_dict(run.network, run.results, arrays, states, run)
 
     def _facts(self) -> Facts:
@@ -320,24 +329,3 @@ class Analysis(Shown):
             for claim in self.claims
         ]
         return table_html(rows, ["", "claim", "here", "paper"])
-
-
-def check_results(content: Any, name: str = "") -> None:
-    """Raise an error if results contain NaN or infinite numbers."""
-    if isinstance(content, float) and not math.isfinite(content):
-        raise RnnlensError(
-            f"the analysis gives {content} for {quoted(name)}: the network's weights are too small or too large to be "
-            "measured; train it again, with a lower learning_rate or less sparsity"
-        )
-    if isinstance(content, dict | list | tuple):
-        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
-            check_results(value, f"{name}.{key}" if name else str(key))
-
-
-def _rounded(content: Any) -> Any:
-    """The content with numbers rounded to six digits, which takes a third of the bytes."""
-    if isinstance(content, float):
-        return float(f"{content:.6g}")
-    if isinstance(content, dict):
-        return {name: _rounded(value) for name, value in content.items()}
-    return [_rounded(value) for value in content] if isinstance(content, list | tuple) else content

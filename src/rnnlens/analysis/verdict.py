@@ -6,6 +6,7 @@ verdict.jinja.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -54,6 +55,11 @@ def verdict(results: Results) -> list[Sentence]:
     return sentences
 
 
+def plain(text: str) -> str:
+    """A sentence without the asterisks around words."""
+    return re.sub(r"(?<!\S)\*(.+?)\*(?=\s)", r"\1", text)
+
+
 def chosen(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], known: Sequence[str]) -> Measured | None:
     """The word to describe: the first well-known one of these kinds, or else the most certain; None without any."""
     of_kind = {row["word"]: row for row in rows if row["kind"] in kinds}
@@ -84,9 +90,11 @@ def _perturbed(results: Results) -> dict[str, Any] | None:
     """Accuracies with words shuffled, without the subspace (rank 3), and without random directions; None if they were
     not measured."""
     accuracy = results.get("accuracy", {})
-    split = next((name for name in ("test", "validation") if f"{name}_shuffled" in accuracy), None)
-    if split is None:
+    latest = results.get("analysis", {}).get("split")
+    splits = [name for name in (latest, "test", "validation") if f"{name}_shuffled" in accuracy]
+    if not splits:
         return None
+    split = splits[0]
     removed = accuracy[f"{split}_subspace_removed"]
     rank = "3" if "3" in removed else max(removed, default=None)
     draws = [] if rank is None else sorted(one["difference"] for one in accuracy[f"{split}_random_removed"][rank])

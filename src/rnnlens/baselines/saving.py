@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path
     options = {name: getattr(model, name) for name in names}
     if not isinstance(model.modifiers, str | None):
         options["modifiers"] = words
-    if not isinstance(model.random_state, int | None):
+    if isinstance(model.random_state, Integral):
+        options["random_state"] = int(model.random_state)
+    elif model.random_state is not None:
         options["random_state"] = None  # the state of a generator is not saved
     if isinstance(model.class_weight, dict):
         options["class_weight"] = list(model.class_weight.items())  # keys in JSON must be strings

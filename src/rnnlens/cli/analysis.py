@@ -153,13 +153,14 @@ def analyze(
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
     """Analyze and save, print a summary, write the report."""
     from rnnlens.analysis.analyze import analyze_command
+    from rnnlens.analysis.verdict import plain
     from rnnlens.context.blank import BlankInput
     from rnnlens.page import report as write_report
 
     analysis = analyze_command(run, corpus, **options)
     results, words = analysis.results, analysis.modifiers
     for sentence in analysis.verdict:
-        say("- " + sentence.text.replace("*", ""))
+        say(f"- {plain(sentence.text)}")
     _show_modifiers(words, results["modifiers"]["unclear"])
     for warning in results["warnings"]:
         say(f"warning: {warning}")

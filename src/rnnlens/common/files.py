@@ -229,6 +229,8 @@ def parsing(path: Path | str, what: str) -> Iterator[None]:
     be."""
     try:
         yield
+    except RnnlensError:  # it already says what is wrong
+        raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         no_key = isinstance(error, KeyError) and error.args
         why = f"it lacks {quoted(error.args[0])}" if no_key else (str(error).splitlines() or [type(error).__name__])[0]

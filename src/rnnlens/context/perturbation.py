@@ -128,7 +128,7 @@ class Difference(Shown):
 
     @property
     def difference(self) -> float:
-        return self.accuracy - self.before
+        return (self.won - self.lost) / self.n
 
     def to_dict(self) -> dict[str, Any]:
         record = {**vars(self), "interval": list(self.interval), "difference": self.difference}

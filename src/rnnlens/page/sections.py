@@ -83,8 +83,12 @@ def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[l
 
 def marked(text: str) -> Markup:
     """Escaped text, with text in backticks as code, and words between asterisks as emphasis."""
-    text = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
-    return Markup(re.sub(r"(?<!\S)\*(\S+)\*(?=\s)", r"<em>\1</em>", text))
+
+    def tag(match: re.Match[str]) -> str:
+        code, word = match.groups()
+        return f"<code>{code}</code>" if word is None else f"<em>{word}</em>"
+
+    return Markup(re.sub(r"`([^`]*)`|(?<!\S)\*(.+?)\*(?=\s)", tag, str(escape(text))))
 
 
 def badge(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:

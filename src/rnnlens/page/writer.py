@@ -74,6 +74,11 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
         story = table_story(network, results, opened)
     else:
         where = "RUN" if opened is None else str(opened.path)
+        if opened is not None and opened.name.startswith("zoo:"):
+            name = opened.name.removeprefix("zoo:")
+            raise RnnlensError(
+                f"{opened.name} is part of the package: run `rnnlens demo --network {name}` for its page"
+            )
         raise RnnlensError(f"the run {quoted(where)} is not analyzed yet: run `rnnlens analyze {where}` first")
     arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else {**opened.provenance, **_analysis_mark(run)}

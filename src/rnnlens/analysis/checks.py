@@ -1,0 +1,53 @@
+"""Checks of results and stored arrays, and the rounding of results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.context.modifiers import MEASURES
+
+if TYPE_CHECKING:
+    pass
+
+
+def check_arrays(arrays: Mapping[str, Tensor], size: int) -> None:
+    """Refuse stored arrays that do not fit together."""
+    points, measures, words = arrays["slow_points"], arrays["measures"], arrays["words"]
+    if points.ndim != 2 or points.shape[1] != size or len(points) != len(arrays["slow_points_converged"]):
+        raise ValueError(f"slow_points have shape {tuple(points.shape)}, the states {size} numbers")
+    if measures.shape != (len(MEASURES), len(words)):
+        raise ValueError(f"measures have shape {tuple(measures.shape)} for {len(words)} words")
+    if not all(bool(part.isfinite().all()) for part in (points, measures[MEASURES.index("strength")])):
+        raise ValueError("some numbers are not finite")
+
+
+def check_stored_options(options: Mapping[str, Any]) -> None:
+    for name in ("rank", "seed"):
+        if not isinstance(options[name], int):
+            raise ValueError(f"its {name} is {quoted(options[name])}")
+
+
+def check_results(content: Any, name: str = "") -> None:
+    """Raise an error if results contain NaN or infinite numbers."""
+    if isinstance(content, float) and not math.isfinite(content):
+        raise RnnlensError(
+            f"the analysis gives {content} for {quoted(name)}: the network's weights are too small or too large to be "
+            "measured; train it again, with a lower learning_rate or less sparsity"
+        )
+    if isinstance(content, dict | list | tuple):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            check_results(value, f"{name}.{key}" if name else str(key))
+
+
+def rounded(content: Any) -> Any:
+    """The content with numbers rounded to six digits, which takes a third of the bytes."""
+    if isinstance(content, float):
+        return float(f"{content:.6g}")
+    if isinstance(content, dict):
+        return {name: rounded(value) for name, value in content.items()}
+    return [rounded(value) for value in content] if isinstance(content, list | tuple) else content
