@@ -8,7 +8,7 @@ perturb  with a corpus: how much accuracy each perturbation costs
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import check_options
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
+from rnnlens.corpora import CorpusLike
 from rnnlens.networks import Network, check_words
 from rnnlens.networks.devices import threads_for
 from rnnlens.runs import Run, load
@@ -40,7 +41,7 @@ PARTS = {  # attributes of `Analysis` in the order of computation, with the text
 @torch.no_grad()
 def analyze(
     run: Run | Network | Path | str,
-    corpus: Any = None,
+    corpus: CorpusLike | Path | str | Sequence[Path | str] | None = None,
     states: Tensor | None = None,
     probes: Probes | None = None,
     *,
@@ -103,7 +104,7 @@ def measure(
     return analysis
 
 
-def _perturbed(analysis: Analysis, corpus: Any, reviews: int | None, step: Callable[[str], None]) -> Analysis:
+def _perturbed(analysis: Analysis, corpus: CorpusLike, reviews: int | None, step: Callable[[str], None]) -> Analysis:
     network, line, seed = analysis.network, analysis.line, analysis.seed
     others = other_words(network, line, analysis.modifiers, analysis.subspace, seed)
     longest = None if analysis.run is None else analysis.run.config.max_words
@@ -122,7 +123,7 @@ def _perturbed(analysis: Analysis, corpus: Any, reviews: int | None, step: Calla
     return analysis.with_experiments(experiments)
 
 
-def _check(network: Network, run: Run | None, corpus: Any, top: int) -> None:
+def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: int) -> None:
     """Raise an error if the network, or the network with this corpus, cannot be analyzed."""
     if network.vocab is None:
         raise RnnlensError(
@@ -167,7 +168,7 @@ def analyze_command(
     return analysis
 
 
-def _opened(run: Any, corpus: Any) -> tuple[Run | Network, Any]:
+def _opened(run: Any, corpus: Any) -> tuple[Run | Network, CorpusLike | None]:
     """The run or network, and the corpus with its words; both are loaded if given by folder or name."""
     run = load(run) if isinstance(run, Path | str) else run
     if not isinstance(run, Run | Network):

@@ -15,6 +15,7 @@ from rnnlens.common.files import parsing
 from rnnlens.context.blank import BlankInput, blank_input
 from rnnlens.context.impulse import settle
 from rnnlens.context.probes import Probes
+from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.networks import Network
 from rnnlens.runs import Run
@@ -134,7 +135,9 @@ def locate(network: Network, states: Tensor) -> Location:
     return Location(network, states, settled, points, line, through, blank_input(network, states))
 
 
-def states_of(network: Network, run: Run | None, corpus: Any = None, n: int = 2_000, seed: int = 0) -> Tensor:
+def states_of(
+    network: Network, run: Run | None, corpus: CorpusLike | None = None, n: int = 2_000, seed: int = 0
+) -> Tensor:
     """Visited states (K, N), the starting points of the search for slow points: the sample stored in the run, states
     visited in the corpus, or states after random words."""
     stored = run.states() if run is not None and corpus is None else None

@@ -29,6 +29,7 @@ from rnnlens.context.perturbation import (
     perturb,
 )
 from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
+from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 
@@ -149,7 +150,7 @@ def reviews_read(results: dict[str, Any]) -> dict[str, int]:
     return {part: ending[part]["padded"]["n"] for part in PARTS if part in ending}
 
 
-def reviews_to_read(corpus: Any, most: int | None) -> dict[str, int]:
+def reviews_to_read(corpus: CorpusLike, most: int | None) -> dict[str, int]:
     """The number of reviews of each split that `perturb_reviews` will read."""
     splits = dict([_evaluated(corpus), ("train", corpus.train)])
     return {name: len(split) if most is None else min(most, len(split)) for name, split in splits.items()}
@@ -167,7 +168,7 @@ def check_as_many(stored: dict[str, Any], read: dict[str, int], folder: Path) ->
         )
 
 
-def _evaluated(corpus: Any) -> tuple[str, Any]:
+def _evaluated(corpus: CorpusLike) -> tuple[str, Any]:
     """The split on which accuracy is measured, with its name."""
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
     if split is None:
@@ -182,7 +183,7 @@ def perturb_reviews(
     line: LineAttractor,
     subspace: Subspace,
     others: list[Subspace],
-    corpus: Any,
+    corpus: CorpusLike,
     *,
     longest: int | None = None,
     most: int | None = None,

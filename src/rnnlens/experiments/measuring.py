@@ -15,6 +15,7 @@ from rnnlens.context.blank import blank_input
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
+from rnnlens.corpora import CorpusLike
 from rnnlens.corpora.truth import Truth
 from rnnlens.dynamics import LineAttractor, visited_states
 from rnnlens.networks import Network
@@ -34,7 +35,7 @@ class Opened:
 
 
 @torch.no_grad()
-def locate_run(run: Run, corpus: Any, device: str | None, starts: int = 2_000) -> Opened:
+def locate_run(run: Run, corpus: CorpusLike, device: str | None, starts: int = 2_000) -> Opened:
     """The first stage of `analyze`: visited states, slow points, the line."""
     network = copy.deepcopy(run.network).to(device) if device else run.network
     with threads_for(network, None):
@@ -66,7 +67,7 @@ def measure_causes(
     network: Network,
     line: LineAttractor,
     modifiers: Modifiers,
-    corpus: Any,
+    corpus: CorpusLike,
     truth: Truth,
     draws: int = 3,
     seed: int = 0,
@@ -75,6 +76,7 @@ def measure_causes(
     ranks, and, as controls, without random subspaces and subspaces of other words. Removing the modifier subspace
     should remove the modification and nothing else."""
     split, sums = corpus.test, truth.sums["test"]
+    assert split is not None
     width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
     reviews = Reviews.of(split, network.h0.device, None, 12 * width)
     before = final_logits(network, reviews)

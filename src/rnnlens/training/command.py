@@ -111,7 +111,7 @@ def train_command(
     return run
 
 
-def _report(run: Run, corpus: Any) -> None:
+def _report(run: Run, corpus: CorpusLike) -> None:
     """Print every epoch, the accuracy of the run and of each source, and a hint if it is low."""
     for record in run.history:
         say("  ".join(f"{key} {value:.4g}" for key, value in record.items()))
