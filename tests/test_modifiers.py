@@ -480,6 +480,7 @@ def test_projecting_out_leaves_a_network_that_is_being_trained_alone():
 def test_a_corpus_with_other_words_is_refused(known):
     class Corpus:
         vocab = rnnlens.Vocab(["other", "words"])
+        train = validation = test = None
 
     with pytest.raises(RnnlensError, match="different words"):
         rnnlens.analyze(known[0], Corpus)
