@@ -114,7 +114,7 @@ def _with_reviews(size: Size, run: Any, before: rnnlens.Analysis, options: dict[
     corpus = Corpus(network.vocab, train, None, test, fingerprint="generated")
     found: list[rnnlens.Analysis] = []
     taken = once(
-        lambda: found.append(rnnlens.analyze(run, corpus, probes=before.probes, device=size.device, **options))
+        lambda: found.append(rnnlens.analyze(run.network, corpus, probes=before.probes, device=size.device, **options))
     )
     there = Reviews.to_read(test, network, 800)
     one = side_by_side({"pass": partial(final_logits, network, there)}, 3, size.budget)["pass"]
