@@ -116,6 +116,13 @@ def rows(record: dict[str, Any], of_paper: bool, nulls: dict[str, list[str]]) ->
     return table
 
 
+def shown_by_gated(table: list[dict[str, Any]]) -> tuple[int, int]:
+    """Of the claims that null networks do not show: how many every gated network shows on both sources, of how many."""
+    specific = [row["cells"] for row in table if not row["unspecific"]]
+    gated = [[cell["verdict"] for arch in cells if arch != "vanilla" for cell in cells[arch]] for cells in specific]
+    return sum(set(verdicts) == {"shown"} for verdicts in gated), len(specific)
+
+
 def verdict(shown: list[bool | None]) -> str:
     known = [one for one in shown if one is not None]
     if not known:
@@ -146,7 +153,9 @@ def main() -> None:
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     stored = json.loads(RECORD.read_text(encoding="utf-8"))
     nulls = json.loads(NULLS.read_text(encoding="utf-8"))["claims"] if NULLS.exists() else {}
-    write_page(TEMPLATE, PAGE, record=stored, claims=rows(stored, True, nulls), own=rows(stored, False, nulls))
+    claims, own = rows(stored, True, nulls), rows(stored, False, nulls)
+    shown, of = shown_by_gated(claims)
+    write_page(TEMPLATE, PAGE, record=stored, claims=claims, own=own, shown=shown, of=of)
 
 
 if __name__ == "__main__":

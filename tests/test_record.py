@@ -108,7 +108,7 @@ def test_a_mistake_in_a_claim_is_loud(analysis):
     assert analysis_claims(results)[0].shown is None
 
 
-def test_what_is_not_analyzed_or_older_is_refused(tmp_path, run):
+def test_a_run_that_is_not_analyzed_is_refused():
     with pytest.raises(RnnlensError, match="is not analyzed yet"):
         rnnlens.Analysis.load("zoo:reviews-gru")
 

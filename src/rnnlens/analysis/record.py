@@ -24,7 +24,7 @@ from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.people import packaged
 from rnnlens.analysis.perturb import Experiments
 from rnnlens.analysis.scores import Correlation, correlate
-from rnnlens.analysis.space import state_space
+from rnnlens.analysis.state_space import state_space
 from rnnlens.analysis.storage import save_files
 from rnnlens.analysis.verdict import Sentence, example_readings, verdict
 from rnnlens.common.display import Facts, Shown, percents, table_html
@@ -38,7 +38,7 @@ from rnnlens.context.known import KNOWN
 from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
-from rnnlens.context.probe import probe_results
+from rnnlens.context.probe_reviews import probe_results
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
 from rnnlens.dynamics import FixedPoints, LineAttractor

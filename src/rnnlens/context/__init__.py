@@ -13,7 +13,7 @@ from rnnlens.context.mode_removal import ModeRemoval, mode_removal
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Difference, Perturbations, Reviews, compare_logits, final_logits, perturb
-from rnnlens.context.probe import probe_phrases, probe_reviews
+from rnnlens.context.probe_reviews import probe_phrases, probe_reviews
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out
 

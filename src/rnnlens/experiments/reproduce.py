@@ -26,7 +26,7 @@ from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_folder, check_json
 from rnnlens.context.perturbation import Reviews, compare_logits, final_logits
-from rnnlens.context.probe import PHRASES, probe_phrases
+from rnnlens.context.probe_reviews import PHRASES, probe_phrases
 from rnnlens.corpora import load_corpus
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split

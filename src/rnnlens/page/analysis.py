@@ -9,7 +9,7 @@ from typing import Any
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.analysis.verdict import verdict
-from rnnlens.context.probe import REVIEWS
+from rnnlens.context.probe_reviews import REVIEWS
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn, written
