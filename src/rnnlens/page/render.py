@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
     "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "link",
-    "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
+    "arcs", "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
 )  # fmt: skip
 
 
@@ -36,6 +36,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
     from plotly.offline import get_plotlyjs
 
     early, script, plotly = _script("early"), joined(), get_plotlyjs()
+    drawings = [drawing for section in story.sections for drawing in section.drawings]
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"marked": marked, "badge": badge, "json": data_block}
     return environment.get_template("template.html").render(
@@ -51,6 +52,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
         early=Markup(early),
         script=Markup(script),
         plotly=Markup(_compressed(plotly)),
+        figures=Markup(_compressed(data_block({part.name: part.data for part in drawings}))),
         data={
             "live": live.data,
             "template": template(),
