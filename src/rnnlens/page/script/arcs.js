@@ -50,7 +50,8 @@ export function arcChart({ width, x }, changes, tokens, point) {
   const height = 16 + Math.max(...changes.map(tall))
   const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'own arcs', role: 'group' })
   chart.setAttribute('aria-label', 'Which word modifies which')
-  for (const change of changes) {
+  // Long arcs first: the numbers of short ones lie above them.
+  for (const change of [...changes].sort((a, b) => b.to - b.from - (a.to - a.from))) {
     const [left, right] = [x(change.from + 1) + 4, x(change.to + 1) - 4]
     const top = height - tall(change)
     const told = toldOf(change, tokens)

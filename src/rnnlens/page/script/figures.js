@@ -52,7 +52,7 @@ export class Figures {
         if (this.drawn.has(target) && this.drawn.get(target) !== target.clientWidth) this.draw(target)
     })
     for (const plot of this.plots) {
-      if (plot.clientWidth < 640) this.reserve(plot)
+      if (plot.clientWidth && plot.clientWidth < 640) this.reserve(plot)
       seen.observe(plot)
       resized.observe(plot)
     }

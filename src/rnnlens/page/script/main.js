@@ -10,6 +10,7 @@ import { Network } from './network.js'
 import { picker } from './picker.js'
 import { Reader } from './reader.js'
 import { wordTable } from './table.js'
+import { watchFolds } from './folds.js'
 import { watchSections } from './sections.js'
 import { watchTheme } from './theme.js'
 import { Vocabulary, splitter } from './words.js'
@@ -36,6 +37,7 @@ const open = cards(words, parts && (word => reader.tryWord(word)))
 if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, examples: data.examples })
 if (context && byId('picker')) picker(context, words)
 if (measured && byId('words-table')) wordTable(words, open)
+watchFolds()
 const figures = new Figures(JSON.parse(figuresText), data.template, word => word !== undefined && open(word))
 watchTheme(() => figures.redraw())
 watchSections()

@@ -17,7 +17,7 @@ export class Reader {
     this.readings = {}
     for (const name of ['a', 'b', 'before']) this.readings[name] = new Reading(network, gain)
     if (context?.quiet) for (const name of ['a', 'b']) this.readings[name + ' off'] = new Reading(context.quiet, gain)
-    this.state = { a: examples[0] ?? '', b: null, off: false, shuffle: null, pads: false }
+    this.state = { a: examples[0]?.text ?? '', b: null, off: false, shuffle: null, pads: false }
     this.lists = { a: new WordList(byId('words-a'), this), b: new WordList(byId('words-b'), this) }
     this.width = 600 // until the page is laid out
     this.pointed = null
@@ -68,21 +68,17 @@ export class Reader {
     byId('share').addEventListener('click', () => this.share())
     if (!this.context?.quiet) byId('off-label').hidden = true
     const list = document.querySelector('.examples')
-    for (const text of examples)
-      list.append(
-        html(
-          'button',
-          {
-            type: 'button',
-            class: 'chip',
-            onclick: () => {
-              change('a', text)
-              this.fill()
-            },
-          },
-          text.replaceAll('<pad> ', ''),
-        ),
-      )
+    for (const { text, note, right } of examples) {
+      const mark = right === null ? null : html('span', { class: right ? 'right' : 'wrong' }, right ? '✓ ' : '✗ ')
+      const choose = () => {
+        change('a', text)
+        this.fill()
+        byId('shared').textContent = note ? `From the corpus: ${note}.` : ''
+      }
+      const said = note ? html('span', { class: 'away' }, ` (${note})`) : null
+      const chip = { type: 'button', class: 'chip', title: note || null, onclick: choose }
+      list.append(html('button', chip, mark, text.replaceAll('<pad> ', ''), said))
+    }
   }
 
   /** A sentence to compare with: the same without its modifiers or, if it has none, another example. */
@@ -91,7 +87,7 @@ export class Reader {
     const tokens = this.tokens(a, { shuffle: null, pads: false })
     const plain = tokens.filter(token => !this.isModifier(token))
     if (plain.length && plain.length < tokens.length) return plain.map(token => token.word).join(' ')
-    return examples.find(text => text !== a) ?? a
+    return examples.find(({ text }) => text !== a)?.text ?? a
   }
 
   restore(fragment) {

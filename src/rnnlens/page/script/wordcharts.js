@@ -26,7 +26,7 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
     'aria-label': label,
     class: 'own fit',
   })
-  for (const tick of ticks(-reach, reach, 3)) {
+  for (const tick of ticks(-reach, reach, 5)) {
     chart.append(svg('line', { class: tick ? 'grid' : 'zero', x1: left, x2: width, y1: y(tick), y2: y(tick) }))
     const number = signed(tick, Number.isInteger(tick) ? 0 : 1)
     chart.append(svg('text', { class: 'tick', x: left - 5, y: y(tick) + 4, 'text-anchor': 'end' }, number))
