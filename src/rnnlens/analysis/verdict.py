@@ -50,7 +50,7 @@ def verdict(results: Results) -> list[Sentence]:
         add(say.intensifier(intensifier), "modifiers")
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
-    add(say.perturbed(_perturbed(results)), "perturbation")
+    add(say.perturbed(perturbed(results)), "perturbation")
     add(say.people(results.get("people")), "modifiers")
     return sentences
 
@@ -86,7 +86,7 @@ def _readings(results: Results, negator: str) -> list[tuple[str, float]]:
     return [(text, logit) for text, logit in stored.items() if text.startswith(f"{negator} ")]
 
 
-def _perturbed(results: Results) -> dict[str, Any] | None:
+def perturbed(results: Results) -> dict[str, Any] | None:
     """Accuracies with words shuffled, without the subspace (rank 3), and without random directions; None if they were
     not measured."""
     accuracy = results.get("accuracy", {})

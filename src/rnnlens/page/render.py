@@ -74,6 +74,7 @@ def filled(
     }
     return environment.get_template(name).render(
         **content,
+        drawings=drawings,
         glossary=glossary(),
         version=__version__,
         policy=_policy([early, script, plotly]),

@@ -22,7 +22,7 @@ export class WordList {
     place.append(this.list, this.padded)
   }
 
-  show(shown, name, { aligned, gap, x, size }) {
+  show(shown, name, { aligned, gap, x, size }, label = name === 'a' ? 'Words of the sentence' : 'Words of the other sentence') {
     this.name = name
     this.list.classList.toggle('aligned', aligned)
     this.list.style.setProperty('--gap', `${gap}px`)
@@ -33,7 +33,7 @@ export class WordList {
     const tokens = read.slice(0, read.length - (shown?.padded ?? 0))
     this.padded.hidden = tokens.length === read.length
     if (shown) this.padded.textContent = `+ ${PADS} blank inputs: ${signed(shown.reading.logits.at(-1), 1)}`
-    this.list.setAttribute('aria-label', name === 'a' ? 'Words of the sentence' : 'Words of the other sentence')
+    this.list.setAttribute('aria-label', label)
     while (this.items.length > tokens.length) this.items.pop().button.remove()
     let reach = 0.5
     tokens.forEach((token, t) => {
