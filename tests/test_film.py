@@ -1,0 +1,123 @@
+"""Snapshots while a network trains: they change nothing, survive kills, and say what an analysis would say."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from test_training import QUICK, same, small, weights
+
+import rnnlens
+from rnnlens import RnnlensError, TrainConfig, toy_corpus, train
+from rnnlens.analysis.film import DOCUMENTS
+from rnnlens.analysis.locate import find_line
+from rnnlens.analysis.snapshot import STARTS, Sample
+from rnnlens.common.files import read_lines
+from rnnlens.context import Probes, find_modifiers
+from rnnlens.corpora import Corpus
+from rnnlens.dynamics import visited_states
+from rnnlens.training.loop import Trainer
+from rnnlens.training.watching import moments
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """Reviews whose label is decided by one word, which `not` before it reverses."""
+    generator, labels = np.random.default_rng(0), np.arange(240) % 2
+    texts = []
+    for label in labels:
+        start = generator.choice(["the", "film", "was", "very", "it"], size=generator.integers(2, 12)).tolist()
+        negated = bool(generator.integers(0, 2))
+        word = ["bad", "good"][int(label) ^ int(negated)]
+        texts.append(" ".join([*start, *(["not"] if negated else []), word]))
+    return Corpus.from_texts(texts, labels, test=(texts[:40], labels[:40]))
+
+
+@pytest.fixture(scope="module")
+def filmed(corpus, tmp_path_factory):
+    return train(small(corpus), corpus, QUICK, tmp_path_factory.mktemp("film") / "run", snapshots=8)
+
+
+@pytest.mark.parametrize(("total", "count"), [(8_700, 40), (60, 40), (5, 40), (1, 2), (10**6, 1000), (100, 2)])
+def test_moments_are_different_steps_from_the_first_to_the_last(total, count):
+    steps = moments(total, count)
+    assert steps[0] == 0 and steps[-1] == total and len(steps) == min(count, total + 1)
+    assert all(a < b for a, b in itertools.pairwise(steps))
+    gaps = np.diff(steps)
+    assert steps == moments(total, count) and gaps[: len(gaps) // 2].sum() <= gaps[len(gaps) // 2 :].sum()
+
+
+def test_training_is_the_same_with_and_without_snapshots(corpus, filmed, tmp_path):
+    random = torch.get_rng_state()
+    plain = train(small(corpus), corpus, QUICK, tmp_path / "plain")
+    assert same(weights(plain.path), weights(filmed.path))
+    assert plain.about["provenance"] == filmed.about["provenance"]
+    assert [r["validation_loss"] for r in plain.history] == [r["validation_loss"] for r in filmed.history]
+    assert torch.equal(random, torch.get_rng_state())
+
+
+def test_a_killed_run_ends_with_the_same_snapshots(corpus, filmed, tmp_path, monkeypatch):
+    step, kills = Trainer.step, iter([2, 7, 15, 13, 9, 6])
+    countdown = [next(kills)]
+
+    def counted(self, rows):
+        countdown[0] -= 1
+        if not countdown[0]:
+            raise KeyboardInterrupt
+        return step(self, rows)
+
+    monkeypatch.setattr(Trainer, "step", counted)
+    for _ in range(20):
+        try:
+            train(small(corpus), corpus, QUICK, tmp_path / "killed", resume=True, snapshots=8)
+            break
+        except KeyboardInterrupt:
+            countdown[0] = next(kills, 10**9)
+    assert same(weights(tmp_path / "killed"), weights(filmed.path))
+    assert (tmp_path / "killed" / "snapshots.jsonl").read_bytes() == (filmed.path / "snapshots.jsonl").read_bytes()
+    assert not list((tmp_path / "killed" / "checkpoint").iterdir())
+
+
+def test_resuming_with_another_number_of_snapshots_is_refused(corpus, filmed):
+    for other in (None, 9):
+        with pytest.raises(RnnlensError, match="number of snapshots is '8', now"):
+            train(small(corpus), corpus, QUICK, filmed.path, resume=True, snapshots=other)
+
+
+@pytest.mark.parametrize("count", [0, 1, -3, 2.5, 10**9, "many", True])
+def test_a_wrong_number_of_snapshots_is_refused(corpus, count, tmp_path):
+    with pytest.raises(RnnlensError, match="snapshots is .*: expected a whole number"):
+        train(small(corpus), corpus, QUICK, tmp_path / "run", snapshots=count)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_toy_language_cannot_be_filmed(tmp_path):
+    toy = toy_corpus(train=64, validation=16)
+    with pytest.raises(RnnlensError, match="a target at every word"):
+        train(small(toy), toy, TrainConfig(epochs=1), tmp_path / "run", snapshots=3)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_stops_early_has_a_last_snapshot(corpus, tmp_path):
+    config = dataclasses.replace(QUICK, epochs=30, patience=1, learning_rate=0.05)
+    run = train(small(corpus), corpus, config, tmp_path / "run", snapshots=6)
+    steps = [line["step"] for line in read_lines(run.path / "snapshots.jsonl")[1:]]
+    assert steps[-1] == run.history[-1]["step"] < moments(14 * 30, 6)[-1] and steps == sorted(set(steps))
+
+
+def test_the_last_snapshot_says_what_an_analysis_says(corpus, filmed):
+    """Strengths, errors and accuracy of the last snapshot against `find_modifiers` on the run's own network."""
+    about, *records = read_lines(filmed.path / "snapshots.jsonl")
+    network, last = filmed.network, records[-1]
+    sample = Sample.of(corpus.validation, DOCUMENTS, QUICK.seed, QUICK.max_words)
+    line = find_line(network, visited_states(network, sample, n=STARTS, seed=QUICK.seed))[1]
+    modifiers = find_modifiers(network, line, probes=Probes.from_dict(about["probes"]))
+    assert {"not", "very", "the"} <= last["words"].keys()
+    for word, (strength, error, valence) in last["words"].items():
+        row = modifiers[word]
+        assert (strength, error, valence) == pytest.approx([row["strength"], row["error"], row["valence"]], rel=1e-4)
+    assert last["accuracy"] == pytest.approx(rnnlens.evaluate(network, corpus.validation).accuracy)
+    assert last["loss"] == pytest.approx(rnnlens.evaluate(network, corpus.validation).loss, rel=1e-4)
+    assert last["readings"]["not good"] == pytest.approx(network.read("not good")[-1][1], rel=1e-4)
+    assert last["subspace"]["overlap"] == pytest.approx(1, abs=1e-2)
