@@ -26,7 +26,7 @@ from rnnlens.runs.snapshots import FILE, write_snapshots
 from rnnlens.training import loop
 from rnnlens.training.checkpoint import checkpoint_path
 
-DOCUMENTS = 500  # that accuracy is measured on
+DOCUMENTS = 2_000  # that accuracy is measured on: shuffling their words costs a few points ± 0.6
 READ = 20_000  # training documents that the probe words are chosen from: enough, and quick
 
 

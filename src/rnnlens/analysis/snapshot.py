@@ -26,6 +26,7 @@ from rnnlens.dynamics import FixedPoints, LineAttractor, visited_states
 from rnnlens.networks import Network
 
 SENTENCES = (*REVIEWS.values(), "good", "not good", "bad", "not bad")
+TOKENS = 2**17  # read at once on a GPU, which other trainings may share: less than a gigabyte
 STARTS = 500  # visited states from which slow points are searched
 POINTS = 64  # slow points that are kept, evenly spaced in the order of their logits
 COMMON = 1_000  # most frequent words, of which the strongest span the modifier subspace
@@ -65,14 +66,17 @@ def measure_snapshot(network: Network, sample: Sample, probes: Probes, seed: int
     network whose probe words have no effect, is None."""
     vocab = network.vocab
     assert vocab is not None
-    reviews = Reviews.to_read(sample, network)
+    reviews = Reviews.of(sample, network.h0.device, at_once=TOKENS if network.h0.is_cuda else None)
     logits = final_logits(network, reviews)
     shuffled = final_logits(network, reviews, shuffle=seed)
     sign = np.where(reviews.labels, 1.0, -1.0)
+    right, right_shuffled = ((found > 0) == reviews.labels for found in (logits, shuffled))
     record: dict[str, Any] = {
         "loss": short(np.logaddexp(0, -sign * logits).mean()),
-        "accuracy": float(((logits > 0) == reviews.labels).mean()),
-        "shuffled": float(((shuffled > 0) == reviews.labels).mean()),
+        "accuracy": float(right.mean()),
+        "shuffled": float(right_shuffled.mean()),
+        "lost": int((right & ~right_shuffled).sum()),  # to the shuffling
+        "won": int((~right & right_shuffled).sum()),
         "readings": _readings(network),
         "line": None,
         "words": None,
