@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import shutil
 
 import numpy as np
 import pytest
@@ -13,10 +14,13 @@ from rnnlens import RnnlensError, TrainConfig, toy_corpus, train
 from rnnlens.analysis.film import DOCUMENTS
 from rnnlens.analysis.locate import find_line
 from rnnlens.analysis.snapshot import STARTS, Sample
-from rnnlens.common.files import read_lines
+from rnnlens.common.files import read_lines, rewrite_lines
 from rnnlens.context import Probes, find_modifiers
 from rnnlens.corpora import Corpus
 from rnnlens.dynamics import visited_states
+from rnnlens.runs.abilities import abilities, sentence
+from rnnlens.runs.snapshot import Snapshot, WordStrength
+from rnnlens.runs.snapshots import Snapshots
 from rnnlens.training.loop import Trainer
 from rnnlens.training.watching import moments
 
@@ -121,3 +125,70 @@ def test_the_last_snapshot_says_what_an_analysis_says(corpus, filmed):
     assert last["loss"] == pytest.approx(rnnlens.evaluate(network, corpus.validation).loss, rel=1e-4)
     assert last["readings"]["not good"] == pytest.approx(network.read("not good")[-1][1], rel=1e-4)
     assert last["subspace"]["overlap"] == pytest.approx(1, abs=1e-2)
+
+
+# --- what a run says of its snapshots ---------------------------------------------------------------------------------
+
+
+def test_a_run_reads_its_snapshots(filmed):
+    found = filmed.snapshots
+    assert len(found) == 8 and found.steps == moments(42, 8) and found.documents == 24 and found.split == "validation"
+    last = found[-1]
+    assert last.words["not"].strength < 0 and last.points is not None and len(last.points.x) == len(last.points.logits)
+    assert not found.is_rerun and "It learns" in repr(found) and "<svg" in found._repr_html_()
+    assert rnnlens.runs.load_checked(filmed.path).snapshots == found
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        last.accuracy = 1.0
+
+
+def test_snapshots_of_another_run_are_refused(corpus, filmed, tmp_path):
+    config = dataclasses.replace(QUICK, seed=1)
+    other = train(small(corpus), corpus, config, tmp_path / "other")
+    with pytest.raises(RnnlensError, match="has no snapshots: train it with --snapshots N"):
+        other.snapshots  # noqa: B018
+    shutil.copy(filmed.path / "snapshots.jsonl", other.path)
+    with pytest.raises(RnnlensError, match="does not fit 'run.json'.*of another run"):
+        other.snapshots  # noqa: B018
+
+
+def test_damaged_snapshots_are_refused(filmed, tmp_path):
+    shutil.copytree(filmed.path, tmp_path / "run")
+    run, path = rnnlens.load(tmp_path / "run"), tmp_path / "run" / "snapshots.jsonl"
+    about, *records = read_lines(path)
+    path.write_text(path.read_text()[:-40])
+    with pytest.raises(RnnlensError, match="damaged: it has 7 intact snapshots"):
+        run.snapshots  # noqa: B018
+    for wrong in (
+        {"accuracy": "high"}, {"loss": float("nan")}, {"words": {"not": [1]}}, {"readings": 3}, {"step": -1},
+        {"points": {**records[3]["points"], "x": [1.0]}}, {"line": {}},
+    ):  # fmt: skip
+        rewrite_lines(path, [about, *records[:3], {**records[3], **wrong}, *records[4:]])
+        with pytest.raises(RnnlensError, match="is not a valid file of snapshots"):
+            run.snapshots  # noqa: B018
+
+
+def snapshots_of(strengths, accuracies, costs=None, **more):
+    """A film by hand: the strength of `not` (error 0.1), accuracy and the cost of shuffling at steps 0, 10, 20, …"""
+    costs = costs or [0] * len(accuracies)
+    shots = [
+        Snapshot(10 * k, 0.5, accuracy, accuracy - cost / 1000, cost, 0, {"good": 1.0, "not good": strength + 1,
+                 "bad": -1.0, "not bad": -1.0}, {"not": WordStrength(strength, 0.1, 0.0)}, None, None, None)
+        for k, (strength, accuracy, cost) in enumerate(zip(strengths, accuracies, costs, strict=True))
+    ]  # fmt: skip
+    return Snapshots(tuple(shots), "validation", 1000, 0.5, {}, **more)
+
+
+def test_abilities_are_the_steps_from_which_on_they_hold():
+    film = snapshots_of([0, -1.4, -0.3, -0.8, -1.5], [0.5, 0.8, 0.88, 0.87, 0.9], [0, 0, 40, 30, 40])
+    found = {one.name: (one.step, one.after) for one in abilities(film)}
+    assert found["not"] == (30, 20)  # −1.4 at step 10 did not last
+    assert found["accuracy"] == (20, 10) and found["order"] == (20, 10)
+    assert found["“not good”"] == (40, 30) and found["“not bad”"] == (None, None) and found["the line"] == (None, None)
+    said = sentence(film)
+    assert said.startswith("It learns valence, accuracy and order by step 20, ") and "“not” by step 30" in said
+    assert "It never learns “not bad”, memory, the line, the subspace." in said
+
+
+def test_what_is_not_clear_at_the_end_is_never_learned():
+    found = {one.name: one.step for one in abilities(snapshots_of([-0.5, -0.5, -0.15], [0.5, 0.52, 0.52], [9, 9, 9]))}
+    assert found["not"] is None and found["accuracy"] is None and found["valence"] is None and found["order"] == 0
