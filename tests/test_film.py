@@ -24,6 +24,8 @@ from rnnlens.runs.snapshots import Snapshots
 from rnnlens.training.loop import Trainer
 from rnnlens.training.watching import moments
 
+WORDS = ["the", "film", "was", "very", "it", "not", "good", "bad"]
+
 
 @pytest.fixture(scope="module")
 def corpus():
@@ -31,7 +33,7 @@ def corpus():
     generator, labels = np.random.default_rng(0), np.arange(240) % 2
     texts = []
     for label in labels:
-        start = generator.choice(["the", "film", "was", "very", "it"], size=generator.integers(2, 12)).tolist()
+        start = generator.choice(WORDS[:5], size=generator.integers(2, 12)).tolist()
         negated = bool(generator.integers(0, 2))
         word = ["bad", "good"][int(label) ^ int(negated)]
         texts.append(" ".join([*start, *(["not"] if negated else []), word]))
@@ -192,3 +194,16 @@ def test_abilities_are_the_steps_from_which_on_they_hold():
 def test_what_is_not_clear_at_the_end_is_never_learned():
     found = {one.name: one.step for one in abilities(snapshots_of([-0.5, -0.5, -0.15], [0.5, 0.52, 0.52], [9, 9, 9]))}
     assert found["not"] is None and found["accuracy"] is None and found["valence"] is None and found["order"] == 0
+
+
+def test_the_report_of_a_filmed_run_has_the_film(filmed, tmp_path):
+    """And the report of a run with another run's film says so."""
+    shutil.copytree(filmed.path, tmp_path / "run")
+    run = rnnlens.load(tmp_path / "run")
+    rnnlens.analyze(run).save()
+    text = rnnlens.report(run).read_text("utf-8")
+    assert 'id="film-player"' in text and "These are 8 snapshots, over 42 steps" in text
+    about, *records = read_lines(run.path / "snapshots.jsonl")
+    rewrite_lines(run.path / "snapshots.jsonl", [{**about, "provenance": {"run": "f" * 32, "weights": ""}}, *records])
+    with pytest.raises(RnnlensError, match="of another run"):
+        rnnlens.report(run)

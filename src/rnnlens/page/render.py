@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
     "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "link",
-    "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
+    "film", "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
 )  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
         version=__version__,
         provenance=provenance or {},
         policy=_policy([early, script, plotly]),
-        style=Markup((HERE / "style.css").read_text("utf-8")),
+        style=Markup("".join((HERE / f"{name}.css").read_text("utf-8") for name in ("style", "film"))),
         early=Markup(early),
         script=Markup(script),
         plotly=Markup(_compressed(plotly)),
@@ -56,6 +56,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
             "template": template(),
             "examples": list(story.examples),
             "unit": story.unit,
+            "film": story.film,
             KEY: dict(provenance or {}),
         },
     )
