@@ -16,6 +16,7 @@ from rnnlens.analysis.locate import find_line
 from rnnlens.analysis.snapshot import STARTS, Sample
 from rnnlens.common.files import read_lines, rewrite_lines
 from rnnlens.context import Probes, find_modifiers
+from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.corpora import Corpus
 from rnnlens.dynamics import visited_states
 from rnnlens.runs.abilities import abilities, sentence
@@ -85,6 +86,27 @@ def test_a_killed_run_ends_with_the_same_snapshots(corpus, filmed, tmp_path, mon
     assert not list((tmp_path / "killed" / "checkpoint").iterdir())
 
 
+def test_a_run_that_lost_its_snapshots_is_not_resumed(corpus, tmp_path, monkeypatch):
+    step = Trainer.step
+
+    def killed(self, rows):
+        if self.counters.step == 11:
+            raise KeyboardInterrupt
+        return step(self, rows)
+
+    monkeypatch.setattr(Trainer, "step", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(small(corpus), corpus, QUICK, tmp_path / "run", snapshots=8)
+    monkeypatch.undo()
+    path = tmp_path / "run" / "checkpoint" / "snapshots.jsonl"
+    kept = path.read_text()
+    path.write_text("".join(kept.splitlines(keepends=True)[1:]))
+    with pytest.raises(RnnlensError, match="lacks this run's snapshot at step 0"):
+        train(small(corpus), corpus, QUICK, tmp_path / "run", resume=True, snapshots=8)
+    path.write_text(kept[:-9])  # a line that was cut off comes after the checkpoint, and is made again
+    assert len(train(small(corpus), corpus, QUICK, tmp_path / "run", resume=True, snapshots=8).snapshots) == 8
+
+
 def test_resuming_with_another_number_of_snapshots_is_refused(corpus, filmed):
     for other in (None, 9):
         with pytest.raises(RnnlensError, match="number of snapshots is '8', now"):
@@ -125,6 +147,11 @@ def test_the_last_snapshot_says_what_an_analysis_says(corpus, filmed):
         assert (strength, error, valence) == pytest.approx([row["strength"], row["error"], row["valence"]], rel=1e-4)
     assert last["accuracy"] == pytest.approx(rnnlens.evaluate(network, corpus.validation).accuracy)
     assert last["loss"] == pytest.approx(rnnlens.evaluate(network, corpus.validation).loss, rel=1e-4)
+    reviews, logits = Reviews.of(sample, "cpu"), []
+    for shuffle in (None, QUICK.seed):
+        logits.append(final_logits(network, reviews, shuffle=shuffle))
+    assert last["shuffled"] == ((logits[1] > 0) == reviews.labels).mean()
+    assert final_logits(network, sample.twice(QUICK.seed, torch.device("cpu"))) == pytest.approx(np.concatenate(logits))
     assert last["readings"]["not good"] == pytest.approx(network.read("not good")[-1][1], rel=1e-4)
     assert last["subspace"]["overlap"] == pytest.approx(1, abs=1e-2)
 

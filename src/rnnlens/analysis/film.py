@@ -15,8 +15,9 @@ import numpy as np
 
 from rnnlens.analysis.snapshot import Sample, measure_snapshot, short, unpacked
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import parsing, read_lines, rewrite_lines
+from rnnlens.common.files import append_line, parsing, read_lines, rewrite_lines, sync
 from rnnlens.common.ranges import check_options
+from rnnlens.context.perturbation import Reviews
 from rnnlens.context.probes import Probes
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import Network
@@ -27,7 +28,7 @@ from rnnlens.training import loop
 from rnnlens.training.checkpoint import checkpoint_path
 
 DOCUMENTS = 2_000  # that accuracy is measured on: shuffling their words costs a few points ± 0.6
-READ = 20_000  # training documents that the probe words are chosen from: enough, and quick
+READ = 10_000  # training documents that the probe words are chosen from: enough, and quick
 
 
 class Film:
@@ -37,6 +38,7 @@ class Film:
         check_options("train", snapshots=count)
         self.count = count
         self.records: list[dict[str, Any]] = []
+        self.twice: Reviews | None = None
 
     def check(self, corpus: CorpusLike) -> None:
         """Refuse a corpus whose training cannot be filmed."""
@@ -58,17 +60,16 @@ class Film:
         assert split is not None
         self.sample = Sample.of(split, DOCUMENTS, config.seed, config.max_words)
         self.probes = Probes.from_corpus(corpus, most=READ)
-        self.records = [line for line in read_lines(self._path) if line.get("step", -1) <= done]
+        with parsing(self._path, "record of a training"):
+            self.records = [line for line in read_lines(self._path) if line["step"] <= done]
         seen = [line["step"] for line in self.records if line.get("run") == mark]
-        missing = [step for step in steps if step <= done and step not in seen]
-        if missing or len(seen) < len(self.records):
+        lost = next((step for step in steps if step <= done and step not in seen), None)
+        if lost is not None:
             raise RnnlensError(
-                f"{quoted(str(self._path))} lacks the snapshot at step {missing[0]}: restore it, or delete the run "
+                f"{quoted(str(self._path))} lacks this run's snapshot at step {lost}: restore it, or delete the run "
                 "folder to train from the start"
-                if missing
-                else f"{quoted(str(self._path))} is of another run: restore it, or delete the run folder to train from "
-                "the start"
             )
+        rewrite_lines(self._path, self.records)
 
     @property
     def _path(self) -> Path:
@@ -78,9 +79,12 @@ class Film:
         """Measure a snapshot and store it."""
         if any(record["step"] == step for record in self.records):
             return
-        record = measure_snapshot(network, self.sample, self.probes, self.seed)
+        if self.twice is None:
+            self.twice = self.sample.twice(self.seed, network.h0.device)
+        record = measure_snapshot(network, self.sample, self.twice, self.probes, self.seed)
         self.records.append({"run": self.mark, "step": step, **record})
-        rewrite_lines(self._path, self.records)
+        append_line(self._path, self.records[-1])
+        sync(self._path)
 
     def end(self, weights: str) -> None:
         """Write snapshots.jsonl."""

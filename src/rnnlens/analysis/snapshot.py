@@ -21,12 +21,12 @@ from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.strength import strengths, training_error
 from rnnlens.context.subspace import fit_subspace
 from rnnlens.corpora.protocol import SplitLike
-from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.corpora.vocab import PAD, PAD_WORD
 from rnnlens.dynamics import FixedPoints, LineAttractor, visited_states
 from rnnlens.networks import Network
 
 SENTENCES = (*REVIEWS.values(), "good", "not good", "bad", "not bad")
-TOKENS = 2**17  # read at once on a GPU, which other trainings may share: less than a gigabyte
+TOKENS = 2**18  # words read at once on a GPU, which other trainings may share: less than two gigabytes
 STARTS = 500  # visited states from which slow points are searched
 POINTS = 64  # slow points that are kept, evenly spaced in the order of their logits
 COMMON = 1_000  # most frequent words, of which the strongest span the modifier subspace
@@ -55,22 +55,38 @@ class Sample:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def shuffled(self, seed: int) -> Sample:
+        """The same documents with their words in random order, the order of `final_logits`."""
+        ids = self.ids.copy()
+        for row, length in enumerate(self.lengths.tolist()):
+            keys = np.random.default_rng([seed, row]).random(length, dtype=np.float32)
+            ids[row, :length] = ids[row, np.argsort(keys, kind="stable")]
+        return Sample(ids, self.lengths, self.labels)
+
+    def twice(self, seed: int, device: torch.device) -> Reviews:
+        """The documents as written, then shuffled, to be read together: a GPU reads twice as many in the same time."""
+        other = self.shuffled(seed)
+        both = Sample(*(np.concatenate([getattr(part, name) for part in (self, other)]) for name in _FIELDS))
+        return Reviews.of(both, device, at_once=TOKENS if device.type == "cuda" else None)
+
     def batch(self, rows: np.ndarray, max_words: int | None = None, /) -> tuple[np.ndarray, np.ndarray]:
         lengths = self.lengths[rows]
         return self.ids[rows][:, : max(1, int(lengths.max()))], lengths
 
 
+_FIELDS = ("ids", "lengths", "labels")
+
+
 @torch.no_grad()
-def measure_snapshot(network: Network, sample: Sample, probes: Probes, seed: int = 0) -> dict[str, Any]:
+def measure_snapshot(network: Network, sample: Sample, twice: Reviews, probes: Probes, seed: int = 0) -> dict[str, Any]:
     """The measures of a snapshot as plain data. A part that cannot be measured, such as the strengths of an untrained
-    network whose probe words have no effect, is None."""
-    vocab = network.vocab
-    assert vocab is not None
-    reviews = Reviews.of(sample, network.h0.device, at_once=TOKENS if network.h0.is_cuda else None)
-    logits = final_logits(network, reviews)
-    shuffled = final_logits(network, reviews, shuffle=seed)
-    sign = np.where(reviews.labels, 1.0, -1.0)
-    right, right_shuffled = ((found > 0) == reviews.labels for found in (logits, shuffled))
+    network whose probe words have no effect, is None.
+
+    twice: the result of `sample.twice`, which is the same for all snapshots."""
+    logits, shuffled = final_logits(network, twice).reshape(2, -1)
+    labels = twice.labels[: len(sample)]
+    sign = np.where(labels, 1.0, -1.0)
+    right, right_shuffled = ((found > 0) == labels for found in (logits, shuffled))
     record: dict[str, Any] = {
         "loss": short(np.logaddexp(0, -sign * logits).mean()),
         "accuracy": float(right.mean()),
@@ -83,7 +99,7 @@ def measure_snapshot(network: Network, sample: Sample, probes: Probes, seed: int
         "subspace": None,
         "points": None,
     }
-    states = visited_states(network, sample, n=STARTS, seed=seed)
+    states = visited_states(network, sample, n=STARTS, seed=seed, tokens=TOKENS if network.h0.is_cuda else 2**16)
     try:
         points, line, settled, through = find_line(network, states)
     except RnnlensError:  # all states have the same logit
@@ -94,8 +110,7 @@ def measure_snapshot(network: Network, sample: Sample, probes: Probes, seed: int
         modifiers = _measured(network, line, probes)
     except RnnlensError:
         return record
-    rows = [row for row, word in enumerate(modifiers.words) if word in KNOWN]
-    record["words"] = {modifiers.words[row]: _word(modifiers, row) for row in rows}
+    record["words"] = _words(modifiers)
     record["subspace"] = _subspace(network, line, modifiers)
     return record
 
@@ -111,7 +126,12 @@ def _readings(network: Network) -> dict[str, float]:
     assert vocab is not None
     words = {text: vocab.split(text) for text in SENTENCES}
     known = [text for text in SENTENCES if all(word in vocab or word == PAD_WORD for word in words[text])]
-    return {text: short(network.read_words(words[text])[-1][1]) for text in known}
+    lengths = [len(words[text]) for text in known]
+    ids = np.full((len(known), max(lengths, default=1)), PAD)
+    for row, text in enumerate(known):
+        ids[row, : lengths[row]] = vocab.encode(words[text])
+    logits = network(*(torch.as_tensor(part, device=network.h0.device) for part in (ids, lengths)))
+    return {text: short(logit) for text, logit in zip(known, logits.tolist(), strict=True)}
 
 
 def _line_facts(network: Network, line: LineAttractor, states: Tensor) -> dict[str, Any]:
@@ -156,9 +176,11 @@ def _measured(network: Network, line: LineAttractor, probes: Probes) -> Modifier
     )
 
 
-def _word(modifiers: Modifiers, row: int) -> list[float]:
-    """Strength, its error, and the word's own effect in logits."""
-    return [short(part[row]) for part in (modifiers.strength, modifiers.error, modifiers.valence)]
+def _words(modifiers: Modifiers) -> dict[str, list[float]]:
+    """Of each well-known word its strength, the error, and its own effect in logits."""
+    columns = (part.tolist() for part in (modifiers.strength, modifiers.error, modifiers.valence))
+    rows = zip(modifiers.words, *columns, strict=True)
+    return {word: [short(number) for number in numbers] for word, *numbers in rows if word in KNOWN}
 
 
 def _subspace(network: Network, line: LineAttractor, modifiers: Modifiers) -> dict[str, Any] | None:
