@@ -1,10 +1,11 @@
 """When does a network learn what? Snapshots of trainings that differ only in their seed.
 
-    python -m studies.film RUN0 RUN1 RUN2     # → docs/results/film.json, docs/film.md and its figure
-    python -m studies.film                    # page and figure from the record
+    python -m studies.film RUN …     # → docs/results/film.json, docs/film.md and its figure
+    python -m studies.film           # page and figure from the record
 
-The runs are trained with `--snapshots`. An ability appears at the first snapshot from which on it always holds
-(`rnnlens.runs.abilities`). Means and intervals over seeds are those of the logarithm of the step.
+The runs are trained with `--snapshots`, several seeds of one architecture or more. An ability appears at the first
+snapshot from which on it always holds (`rnnlens.runs.abilities`). Means and intervals over seeds are those of the
+logarithm of the step.
 """
 
 from __future__ import annotations
@@ -18,42 +19,51 @@ import numpy as np
 from scipy.stats import t
 
 import rnnlens
+from rnnlens.analysis.snapshot import STARTS
 from rnnlens.common.files import read_json, write_json
-from rnnlens.context.known import INTENSIFIERS, NEGATORS, NEUTRAL
+from rnnlens.context.known import NEUTRAL
 from rnnlens.figures import write_figure
-from rnnlens.figures.style import GREY, INK, look_of_kind, styled
+from rnnlens.figures.style import COLOURS, SYMBOLS, styled
 from studies.pages import write_page
 
 RECORD, PAGE = Path("docs/results/film.json"), Path("docs/film.md")
 FIGURE, TEMPLATE = Path("docs/images/film.svg"), Path(__file__).with_name("film.md")
-LATER = ("“not”", "“very”", "order")  # abilities whose delay after valence the page names
-SUBTITLE = "a mark for each seed; line: 95 % interval of the mean over seeds"
+SUBTITLE = "marks: mean over seeds, with its 95 % interval; dots: each seed"
+Record = dict[str, Any]
 
 
-def measure(runs: list[rnnlens.Run]) -> dict[str, Any]:
-    """The abilities and the curves of every run."""
-    first = runs[0].about
-    for run in runs[1:]:
-        same = [{**about["config"], "seed": None} for about in (first, run.about)]
-        if same[0] != same[1] or first["corpus"] != run.about["corpus"] or first["network"] != run.about["network"]:
-            raise rnnlens.RnnlensError(f"{run.path} and {runs[0].path} differ in more than their seed")
-    rows = [row_of(run) for run in runs]
+def measure(runs: list[rnnlens.Run]) -> Record:
+    """The abilities and the curves of every run, by architecture."""
+    archs: dict[str, list[rnnlens.Run]] = {}
+    for run in runs:
+        archs.setdefault(run.about["network"]["arch"], []).append(run)
+    for group in archs.values():
+        for run in group[1:]:
+            if settings(run) != settings(group[0]):
+                raise rnnlens.RnnlensError(f"{run.path} and {group[0].path} differ in more than their seed")
+    rows = {arch: [row_of(run) for run in group] for arch, group in archs.items()}
+    first = next(iter(rows.values()))[0]
     return {
         "what": "snapshots of trainings that differ in their seed",
-        "network": first["network"],
-        "corpus": first["corpus"].get("source"),
-        "steps": rows[0]["steps"][-1],
-        "runs": rows,
+        "hidden": runs[0].about["network"]["hidden"],
+        "corpus": runs[0].about["corpus"].get("source"),
+        "steps": first["steps"],
+        "documents": first["documents"],
+        "split": first["split"],
+        "archs": rows,
     }
 
 
-def row_of(run: rnnlens.Run) -> dict[str, Any]:
+def settings(run: rnnlens.Run) -> list[Any]:
+    return [{**run.about["config"], "seed": None}, run.about["corpus"]["fingerprint"], run.about["network"]]
+
+
+def row_of(run: rnnlens.Run) -> Record:
     """The curves and abilities of one run."""
     film = run.snapshots
     words, texts = film[-1].words, film[-1].readings
     return {
         "seed": run.config.seed,
-        "seconds": round(run.history[-1]["seconds"]),
         "documents": film.documents,
         "split": film.split,
         "steps": film.steps,
@@ -63,25 +73,20 @@ def row_of(run: rnnlens.Run) -> dict[str, Any]:
         "overlap": [None if at.subspace is None else at.subspace.overlap for at in film],
         "strengths": {word: [at.words[word][:2] if word in at.words else None for at in film] for word in words},
         "readings": {text: [at.readings.get(text) for at in film] for text in texts},
-        "abilities": {
-            one.said: {"step": one.step, "after": one.after, "means": one.means, "word": one.is_word}
-            for one in film.abilities
-        },
+        "abilities": {one.said: {"step": one.step, "after": one.after, "means": one.means} for one in film.abilities},
     }
 
 
-def over_seeds(record: dict[str, Any]) -> list[dict[str, Any]]:
+def over_seeds(rows: list[Record]) -> dict[str, Record]:
     """For each ability: its step in every run, and the geometric mean with its 95 % interval, the earliest first.
     Abilities that some run never learns have no mean, and come last."""
-    rows = []
-    for name, about in record["runs"][0]["abilities"].items():
-        found = [run["abilities"].get(name, {}).get("step") for run in record["runs"]]
-        steps = [step for step in found if step is not None]
-        row: dict[str, Any] = {"name": name, "means": about["means"], "word": about["word"], "steps": found}
-        never = len(found) - len(steps)
+    found = {}
+    for name, about in rows[0]["abilities"].items():
+        steps = [row["abilities"].get(name, {}).get("step") for row in rows]
+        never = steps.count(None)
         over = {} if never else interval([math.log(max(1, step)) for step in steps])
-        rows.append({**row, "never": never, **over})
-    return sorted(rows, key=lambda row: (row["never"], row.get("mean", math.inf)))
+        found[name] = {"means": about["means"], "steps": steps, "never": never, **over}
+    return dict(sorted(found.items(), key=lambda item: (item[1]["never"], item[1].get("mean", math.inf))))
 
 
 def interval(logs: list[float]) -> dict[str, float]:
@@ -92,56 +97,59 @@ def interval(logs: list[float]) -> dict[str, float]:
     return {name: math.exp(place) for name, place in places.items()}
 
 
-def later(record: dict[str, Any], first: str, second: str) -> dict[str, Any]:
-    """How many times as late the second ability is as the first, paired within runs."""
-    steps = [[run["abilities"].get(name, {}).get("step") for name in (first, second)] for run in record["runs"]]
-    row: dict[str, Any] = {"first": first, "second": second}
+def later(rows: list[Record], first: str, second: str) -> dict[str, float] | None:
+    """How many times as late the second ability is as the first, paired within runs; None if some run lacks one."""
+    steps = [[row["abilities"].get(name, {}).get("step") for name in (first, second)] for row in rows]
     if not all(step for pair in steps for step in pair):
-        return row
-    return {**row, **interval([math.log(late / early) for early, late in steps])}
+        return None
+    return interval([math.log(late / early) for early, late in steps])
 
 
-def figure(record: dict[str, Any]) -> Any:
-    """Abilities from the earliest to the latest, a mark for every seed, mean and interval where all learn it."""
+def figure(record: Record) -> Any:
+    """Abilities from the earliest to the latest in the first architecture; one look for each architecture."""
     from plotly.graph_objects import Figure
 
-    rows = [row for row in over_seeds(record) if row["never"] < len(row["steps"])]
-    names = [row["name"] for row in rows]
-    drawn = Figure()
-    for row in rows:
-        seen = [step for step in row["steps"] if step is not None]
-        word = row["name"].strip("“”") if row["word"] else ""
-        kind = "negator" if word in NEGATORS else "intensifier" if word in INTENSIFIERS else "none"
-        look = look_of_kind(kind)
-        if "mean" in row:
-            low, high = max(row["low"], 1), min(row["high"], record["steps"])
-            drawn.add_scatter(
-                x=[low, high], y=[row["name"]] * 2, mode="lines", line={"color": GREY, "width": 1.5}, showlegend=False
-            )
-            drawn.add_scatter(
-                x=[row["mean"]], y=[row["name"]], mode="markers", showlegend=False,
-                marker={"symbol": "line-ns-open", "size": 14, "color": INK},
-            )  # fmt: skip
+    every = {arch: over_seeds(rows) for arch, rows in record["archs"].items()}
+    names = [name for name, row in next(iter(every.values())).items() if row["never"] < len(row["steps"])]
+    drawn, last = Figure(), record["steps"][-1]
+    for k, (arch, found) in enumerate(every.items()):
+        colour, shift = COLOURS[k + 1], 0.22 * ((len(every) - 1) / 2 - k)
+        heights = {name: len(names) - 1 - i + shift for i, name in enumerate(names)}
+        learned = {name: found[name] for name in names if "mean" in found[name]}
+        means = [row["mean"] for row in learned.values()]
         drawn.add_scatter(
-            x=[max(1, step) for step in seen], y=[row["name"]] * len(seen), mode="markers", showlegend=False,
-            marker={"symbol": look.symbol, "size": 8, "color": look.colour, "opacity": 0.8},
+            x=means, y=[heights[name] for name in learned], mode="markers", name=arch.upper(),
+            marker={"symbol": SYMBOLS[k], "size": 9, "color": colour},
+            error_x={
+                "type": "data", "symmetric": False, "color": colour, "thickness": 1.5, "width": 0,
+                "array": [min(row["high"], last) - row["mean"] for row in learned.values()],
+                "arrayminus": [row["mean"] - max(1, row["low"]) for row in learned.values()],
+            },
+        )  # fmt: skip
+        dots = [(max(1, step), heights[name]) for name in names for step in found[name]["steps"] if step is not None]
+        drawn.add_scatter(
+            x=[x for x, _ in dots], y=[y for _, y in dots], mode="markers", showlegend=False,
+            marker={"size": 5, "color": colour, "opacity": 0.45},
         )  # fmt: skip
     drawn = styled(drawn, "When each ability appears", "training step", "", SUBTITLE)
-    drawn.update_xaxes(type="log", range=[0, math.log10(record["steps"] * 1.15)])
-    drawn.update_yaxes(categoryorder="array", categoryarray=names[::-1])
-    return drawn.update_layout(width=900, height=140 + 24 * len(names), margin={"l": 130})
+    drawn.update_xaxes(type="log", range=[math.log10(100), math.log10(last * 1.1)])
+    drawn.update_yaxes(tickvals=[len(names) - 1 - i for i in range(len(names))], ticktext=names, zeroline=False)
+    return drawn.update_layout(width=900, height=160 + 30 * len(names), margin={"l": 130})
 
 
-def page_values(record: dict[str, Any]) -> dict[str, Any]:
+def page_values(record: Record) -> Record:
     """What the template shows of the record."""
-    rows = over_seeds(record)
+    found = {arch: over_seeds(rows) for arch, rows in record["archs"].items()}
+    first = next(iter(record["archs"]))
+    delays = {name: later(record["archs"][first], "valence", name) for name in ("“not”", "“very”", "order")}
     return {
         "record": record,
-        "rows": rows,
-        "by_name": {row["name"]: row for row in rows},
+        "found": found,
+        "first": first,
+        "delays": delays,
         "controls": [f"“{word}”" for word in NEUTRAL],
-        "pairs": [later(record, "valence", name) for name in LATER],
-        "seeds": len(record["runs"]),
+        "seeds": len(record["archs"][first]),
+        "starts": STARTS,
     }
 
 

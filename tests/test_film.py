@@ -215,7 +215,10 @@ def test_abilities_are_the_steps_from_which_on_they_hold():
     assert found["“not good”"] == (40, 30) and found["“not bad”"] == (None, None) and found["the line"] == (None, None)
     said = sentence(film)
     assert said.startswith("It learns valence, accuracy and order by step 20, ") and "“not” by step 30" in said
-    assert "It never learns “not bad”, memory, the line, the subspace." in said
+    assert said.endswith(" It never learns “not bad”, memory, the line and the subspace.")
+    lost = snapshots_of([-1.5, -1.5, -0.8], [0.5, 0.9, 0.9])
+    assert {one.name: (one.step, one.until) for one in abilities(lost)}["“not good”"] == (None, 10)
+    assert sentence(lost).endswith(" It loses “not good” after step 10.")
 
 
 def test_what_is_not_clear_at_the_end_is_never_learned():

@@ -38,6 +38,7 @@ def film_data(film: Snapshots) -> dict[str, Any]:
         "readings": [[text, [at.readings.get(text) for at in film]] for text in texts],
         "points": [None if at.points is None else [at.points.x, at.points.y, at.points.logits] for at in film],
         "abilities": [
-            {"name": one.said, "means": one.means, "step": one.step, "is_word": one.is_word} for one in film.abilities
+            {"name": one.said, "means": one.means, "step": one.step, "until": one.until, "is_word": one.is_word}
+            for one in film.abilities
         ],
     }

@@ -34,7 +34,8 @@ class Ability:
 
     name     a word, or what it is called; means: when it counts as learned, in plain words
     step     of the snapshot from which on it always holds; None if it does not hold at the end
-    after    the last snapshot without it; None if it holds from the start, or never
+    after    the last snapshot without it; None if it holds from the start, or not at the end
+    until    the last snapshot with it, if it held but does not hold at the end; else None
     is_word  whether it is the strength of a word
     """
 
@@ -42,6 +43,7 @@ class Ability:
     means: str
     step: int | None
     after: int | None
+    until: int | None
     is_word: bool = False
 
     @property
@@ -94,25 +96,27 @@ def sentence(film: Filmed) -> str:
         if one.step is not None:
             at.setdefault(one.step, []).append(one.said)
     parts = [f"{_listed(at[step])} {f'by step {step:,}' if step else 'from the start'}" for step in sorted(at)]
-    never = [one.said for one in every if one.step is None]
     text = f"It learns {', '.join(parts)}." if parts else "It learns nothing that was measured."
-    return text + (f" It never learns {', '.join(never)}." if never else "")
+    never = [one.said for one in every if one.step is None and one.until is None]
+    text += f" It never learns {_listed(never)}." if never else ""
+    lost = [f"{one.said} after step {one.until:,}" for one in every if one.until is not None]
+    return text + (f" It loses {_listed(lost)}." if lost else "")
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def _from_then_on(snapshots: Sequence[Snapshot], holds: Callable[[Snapshot], bool]) -> tuple[int | None, int | None]:
-    """The step from which on something holds, and that of the snapshot before; (None, None) if it never does."""
-    before = None
-    step: int | None = None
-    for snapshot in reversed(snapshots):
-        if not holds(snapshot):
-            before = snapshot.step
-            break
-        step = snapshot.step
-    return (None, None) if step is None else (step, before)
+def _from_then_on(
+    snapshots: Sequence[Snapshot], holds: Callable[[Snapshot], bool]
+) -> tuple[int | None, int | None, int | None]:
+    """`step`, `after` and `until` of an ability."""
+    found = [(snapshot.step, holds(snapshot)) for snapshot in snapshots]
+    with_it = [step for step, held in found if held]
+    after = max((step for step, held in found if not held), default=None)
+    if not found[-1][1]:
+        return None, None, max(with_it, default=None)
+    return min(step for step in with_it if after is None or step > after), after, None
 
 
 def _as_strong(at: Snapshot, last: Snapshot, word: str) -> bool:
