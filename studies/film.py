@@ -29,6 +29,7 @@ from studies.pages import write_page
 RECORD, PAGE = Path("docs/results/film.json"), Path("docs/film.md")
 FIGURE, TEMPLATE = Path("docs/images/film.svg"), Path(__file__).with_name("film.md")
 SUBTITLE = "marks: mean over seeds, with its 95 % interval; dots: each seed"
+HALVED = ("very", "not", "extremely", "never")  # words whose strengths are compared half-way
 Record = dict[str, Any]
 
 
@@ -69,11 +70,17 @@ def row_of(run: rnnlens.Run) -> Record:
         "steps": film.steps,
         "accuracy": [at.accuracy for at in film],
         "shuffled": [at.shuffled for at in film],
-        "explained": [None if at.line is None else at.line.explained for at in film],
-        "overlap": [None if at.subspace is None else at.subspace.overlap for at in film],
-        "strengths": {word: [at.words[word][:2] if word in at.words else None for at in film] for word in words},
-        "readings": {text: [at.readings.get(text) for at in film] for text in texts},
-        "abilities": {one.said: {"step": one.step, "after": one.after, "means": one.means} for one in film.abilities},
+        "explained": [None if at.line is None else round(at.line.explained, 4) for at in film],
+        "overlap": [None if at.subspace is None else round(at.subspace.overlap, 4) for at in film],
+        "strengths": {
+            word: [None if word not in at.words else round(at.words[word].strength, 3) for at in film] for word in words
+        },
+        "readings": {text: [round(at.readings[text], 2) for at in film] for text in texts},
+        "chance": film.chance,
+        "abilities": {
+            one.said: {"step": one.step, "after": one.after, "until": one.until, "means": one.means}
+            for one in film.abilities
+        },
     }
 
 
@@ -83,9 +90,10 @@ def over_seeds(rows: list[Record]) -> dict[str, Record]:
     found = {}
     for name, about in rows[0]["abilities"].items():
         steps = [row["abilities"].get(name, {}).get("step") for row in rows]
+        until = [row["abilities"].get(name, {}).get("until") for row in rows]
         never = steps.count(None)
-        over = {} if never else interval([math.log(max(1, step)) for step in steps])
-        found[name] = {"means": about["means"], "steps": steps, "never": never, **over}
+        over = {} if never else within([row["abilities"][name] for row in rows])
+        found[name] = {"means": about["means"], "steps": steps, "until": until, "never": never, **over}
     return dict(sorted(found.items(), key=lambda item: (item[1]["never"], item[1].get("mean", math.inf))))
 
 
@@ -97,12 +105,55 @@ def interval(logs: list[float]) -> dict[str, float]:
     return {name: math.exp(place) for name, place in places.items()}
 
 
-def later(rows: list[Record], first: str, second: str) -> dict[str, float] | None:
-    """How many times as late the second ability is as the first, paired within runs; None if some run lacks one."""
-    steps = [[row["abilities"].get(name, {}).get("step") for name in (first, second)] for row in rows]
-    if not all(step for pair in steps for step in pair):
-        return None
-    return interval([math.log(late / early) for early, late in steps])
+def within(abilities: list[Record]) -> dict[str, float]:
+    """The geometric mean of the snapshots at which an ability appears, and an interval that also covers the time since
+    the snapshot before."""
+    late, early = ([math.log(max(1, one[name] or 0)) for one in abilities] for name in ("step", "after"))
+    return {**interval(late), "low": interval(early)["low"]}
+
+
+def half_way(rows: list[Record]) -> dict[str, Record]:
+    """The step from which on a measure is at least half of its final value, for measures that can be compared so: the
+    gain in accuracy with shuffled words (valence) and as written, and strengths."""
+    curves = {
+        "valence": [[value - row["chance"] for value in row["shuffled"]] for row in rows],
+        "accuracy": [[value - row["chance"] for value in row["accuracy"]] for row in rows],
+        **{f"“{word}”": [[value or 0.0 for value in row["strengths"][word]] for row in rows]
+           for word in HALVED},
+    }  # fmt: skip
+    steps = {
+        name: [half_step(row["steps"], values) for row, values in zip(rows, some, strict=True)]
+        for name, some in curves.items()
+    }
+    return {
+        name: {
+            "steps": some,
+            **interval([math.log(step) for step in some]),
+            "factor": interval([math.log(step / first) for step, first in zip(some, steps["valence"], strict=True)]),
+        }
+        for name, some in steps.items()
+    }
+
+
+def half_step(steps: list[int], values: list[float]) -> float:
+    """The step from which on a measure is at least half of its last value, interpolated between two snapshots."""
+    shares = [value / values[-1] for value in values]
+    before = max(k for k, share in enumerate(shares) if share < 0.5)
+    along = (0.5 - shares[before]) / (shares[before + 1] - shares[before])
+    return steps[before] + along * (steps[before + 1] - steps[before])
+
+
+def extremes(row: Record) -> Record:
+    """What a seed's curves do between beginning and end: *very* overshoots, “not bad” recovers, the line thickens."""
+    very = [value or 0.0 for value in row["strengths"]["very"]]
+    not_bad, explained = row["readings"]["not bad"], [share or 0.0 for share in row["explained"]]
+    middle = [share for step, share in zip(row["steps"], explained, strict=True) if 500 <= step <= 2_000]
+    return {
+        "seed": row["seed"],
+        "very": (max(very), row["steps"][int(np.argmax(very))], very[-1]),
+        "not_bad": (min(not_bad), row["steps"][int(np.argmin(not_bad))], not_bad[-1]),
+        "line": (sum(middle) / max(1, len(middle)), explained[-1]),
+    }
 
 
 def figure(record: Record) -> Any:
@@ -141,12 +192,13 @@ def page_values(record: Record) -> Record:
     """What the template shows of the record."""
     found = {arch: over_seeds(rows) for arch, rows in record["archs"].items()}
     first = next(iter(record["archs"]))
-    delays = {name: later(record["archs"][first], "valence", name) for name in ("“not”", "“very”", "order")}
     return {
         "record": record,
         "found": found,
         "first": first,
-        "delays": delays,
+        "half": half_way(record["archs"][first]),
+        "extremes": [extremes(row) for row in record["archs"][first]],
+        "words": [f"“{word}”" for word in record["archs"][first][0]["strengths"]],
         "controls": [f"“{word}”" for word in NEUTRAL],
         "seeds": len(record["archs"][first]),
         "starts": STARTS,

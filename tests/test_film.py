@@ -226,6 +226,18 @@ def test_what_is_not_clear_at_the_end_is_never_learned():
     assert found["not"] is None and found["accuracy"] is None and found["valence"] is None and found["order"] == 0
 
 
+def test_the_packaged_gru_has_its_own_film():
+    """Its last snapshot is of the packaged weights, before they were rounded."""
+    run = rnnlens.load("zoo:reviews-gru")
+    film, path = run.snapshots, run.path / "snapshots.jsonl"
+    assert len(film) == 40 and not film.is_rerun and path.stat().st_size <= 1e6
+    for text, logit in film[-1].readings.items():
+        words = run.network.vocab.split(text)
+        assert run.network.read_words(words)[-1][1] == pytest.approx(logit, abs=0.05), text
+    found = {one.name: one.step for one in film.abilities}
+    assert 0 < found["valence"] <= found["not"] < found["order"] and found["the"] is None
+
+
 def test_the_report_of_a_filmed_run_has_the_film(filmed, tmp_path):
     """And the report of a run with another run's film says so."""
     shutil.copytree(filmed.path, tmp_path / "run")

@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 from pages import ROOT
-from studies import agreement, nulls, scale, start, table, teaching, toy, validation
+from studies import agreement, film, nulls, scale, start, table, teaching, toy, validation
 from studies.pages import write_page
 
 import rnnlens
 from rnnlens.common.errors import RnnlensWarning
 from rnnlens.common.files import read_json
 
-FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation]
+FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation, film]
 
 
 def check_page(template, page, values, tmp_path):
@@ -61,3 +61,13 @@ def test_three_values_have_the_interval_of_two_degrees_of_freedom():
     mean, half = teaching.mean_and_half([1.0, 2.0, 3.0])
     assert (mean, half) == pytest.approx((2, 4.303 / 3**0.5), abs=1e-3)
     assert teaching.mean_and_half([1.0]) == (1, None)
+
+
+def test_half_way_is_interpolated_and_intervals_are_of_logarithms():
+    assert film.half_step([0, 10, 20, 40], [0.0, 0.6, 0.2, 1.0]) == pytest.approx(27.5)  # 0.6 did not last
+    assert film.half_step([0, 10, 20], [0.0, -0.25, -1.0]) == pytest.approx(10 + 10 / 3)
+    found = film.interval([np.log(10), np.log(100), np.log(1000)])
+    assert found["mean"] == pytest.approx(100)
+    assert np.log10(found["high"] / 100) == pytest.approx(4.303 / 3**0.5, abs=1e-3)
+    late = film.within([{"step": 100, "after": 50}] * 3)
+    assert (late["low"], late["mean"], late["high"]) == pytest.approx((50, 100, 100))

@@ -18,7 +18,8 @@ def film_section(film: Snapshots) -> Section:
     text = (
         f"{sentence(film)} These are {len(film)} snapshots, {kept}over {last.step:,} steps; an ability counts from the "
         f"step on from which it holds in all later snapshots. Accuracy is that of {film.documents:,} {film.split} "
-        "documents. The slow points are drawn on one plane, that of the last snapshot."
+        "documents. The slow points are drawn on one plane, that of the last snapshot. A snapshot is a quick "
+        "measurement: its strengths may differ from those above within their errors."
     )
     return Section("film", "The film of its learning", "not in the paper", text, widget="film")
 

@@ -115,7 +115,8 @@ def _from_then_on(
     with_it = [step for step, held in found if held]
     after = max((step for step, held in found if not held), default=None)
     if not found[-1][1]:
-        return None, None, max(with_it, default=None)
+        # (An untrained network may do it by chance.)
+        return None, None, max((step for step in with_it if step), default=None)
     return min(step for step in with_it if after is None or step > after), after, None
 
 
