@@ -3,6 +3,7 @@ text."""
 
 import dataclasses
 import math
+from contextlib import contextmanager
 
 import pytest
 from browser import axe, opened
@@ -34,6 +35,14 @@ def filmed(words=("not", "very", "the"), texts=("good", "not good")):
     return dataclasses.replace(film, snapshots=tuple(shots))
 
 
+@contextmanager
+def film_opened(browser, path, **how):
+    """The page with the section of the film unfolded, and its charts drawn."""
+    with opened(browser, path, "#film", **how) as page:
+        page.wait_for_selector("#film-charts svg.own")
+        yield page
+
+
 def page_of(film, path):
     network = rnnlens.Network(["<unk>", *WORDS, "great", "awful"], hidden=6, embedding=3)
     told = story(sections=[film_section(film)], film=film_data(film))
@@ -43,7 +52,7 @@ def page_of(film, path):
 
 def test_the_film_plays_and_follows_the_keyboard(browser, tmp_path):
     film = filmed()
-    with opened(browser, page_of(film, tmp_path / "page.html")) as page:
+    with film_opened(browser, page_of(film, tmp_path / "page.html")) as page:
         slider, said, dots = page.locator("#film-step"), page.locator("#film-at"), page.locator("#film-charts .dot")
         assert said.inner_text() == "step 80" and dots.count() == 5
         assert page.locator("#film-charts svg.own").count() == 3
@@ -69,7 +78,7 @@ def test_the_film_plays_and_follows_the_keyboard(browser, tmp_path):
 
 @pytest.mark.parametrize("width", [390, 1440])
 def test_the_film_fits_and_is_accessible(browser, tmp_path, width):
-    with opened(browser, page_of(filmed(), tmp_path / "page.html"), width=width) as page:
+    with film_opened(browser, page_of(filmed(), tmp_path / "page.html"), width=width) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.evaluate(axe())
         found = page.evaluate("axe.run('#film')")["violations"]
@@ -77,7 +86,7 @@ def test_the_film_fits_and_is_accessible(browser, tmp_path, width):
 
 
 def test_with_reduced_motion_a_press_shows_one_snapshot(browser, tmp_path):
-    with opened(browser, page_of(filmed(), tmp_path / "page.html"), reduced_motion="reduce") as page:
+    with film_opened(browser, page_of(filmed(), tmp_path / "page.html"), reduced_motion="reduce") as page:
         button = page.locator("#film-play")
         assert button.inner_text() == "Next"
         for expected in ("step 0", "step 10"):
@@ -90,6 +99,7 @@ def test_without_script_the_abilities_are_a_table(browser, tmp_path):
     film, context = filmed(), browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(page_of(film, tmp_path / "page.html").resolve().as_uri())
+    page.locator("#film summary").click()  # a fold needs no script
     rows = dict(row.split("\t")[:2] for row in page.locator("#film tbody tr").all_inner_texts())
     expected = {one.said: "never" if one.step is None else f"{one.step:,}" for one in film.abilities}
     assert rows["the line"] == expected["the line"] == "80" and rows["memory"] == "10"
@@ -100,7 +110,7 @@ def test_without_script_the_abilities_are_a_table(browser, tmp_path):
 def test_hostile_words_and_sentences_stay_text(browser, tmp_path):
     film = dataclasses.replace(filmed(words=HOSTILE, texts=HOSTILE), split=HOSTILE[0])
     film.snapshots[-1].words["not"] = WordStrength(-1.0, 0.1, 0.0)
-    with opened(browser, page_of(film, tmp_path / "page.html")) as page:
+    with film_opened(browser, page_of(film, tmp_path / "page.html")) as page:
         assert page.evaluate("window.hacked") is None and page.wrong == []
         shown = page.locator("#film-charts th").all_inner_texts()
         assert HOSTILE[0] in shown and HOSTILE[2] in shown and "__proto__" in shown

@@ -8,26 +8,26 @@ import statistics
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from browser import axe, draw_all, opened
+from browser import axe, draw_all, opened, unfold
 from handmade import handmade
 
 import rnnlens
 from rnnlens.analysis.paper_claims import points
 from rnnlens.analysis.table import TITLES, table_results
 from rnnlens.common.files import write_json
-from rnnlens.context import Probes, linear_effects, project_out
-from rnnlens.context.decay import fit_exponential
-from rnnlens.context.impulse import responses
-from rnnlens.dynamics.line_attractor import _nearest
+from rnnlens.context import Probes, project_out
+from rnnlens.context.effects import effects
+from rnnlens.context.strength import fading
 from rnnlens.experiments.toy import study_toy
 from rnnlens.networks import CELLS
 from rnnlens.page.live import live
 from rnnlens.page.render import render
-from rnnlens.page.sections import Story
+from rnnlens.page.sections import Example, Story
 
 HERE = Path(__file__).parent
 HOSTILE = [
@@ -59,7 +59,7 @@ def story(**more):
         "byline": [],
         "reads": "",
         "unit": "logit",
-        "examples": ["not good"],
+        "examples": [Example("not good")],
         "facts": [],
         "sections": [],
         "probes": {"positive": ["good", "great"], "negative": ["bad", "awful"]},
@@ -130,25 +130,25 @@ def test_the_packaged_network_reads_the_same_in_its_page(browser, demo):
 
 
 @pytest.mark.parametrize("arch", CELLS)
-def test_barcodes_and_decays_in_the_page_are_those_of_the_analysis(browser, tmp_path, arch):
+def test_strengths_and_their_fading_in_the_page_are_those_of_the_analysis(browser, tmp_path, arch):
     network = rnnlens.Network(WORDS, arch=arch, hidden=20, embedding=8, seed=3).requires_grad_(False)
     arrays, probes = known_line(network), Probes(("good", "great"), ("bad", "awful"))
     path = tmp_path / "page.html"
     path.write_bytes(render(story(), live(network, arrays, {}, story().probes)).encode())
     h, e = arrays["h_star"], probes.inputs(network)
+    line = SimpleNamespace(h_star=h)
     with opened(browser, path) as page:
         for word in ("not", "very", "the"):
             found = page.evaluate("word => rnnlens.word(word)", word)
             after = network.step(h, network.E[network.vocab.index[word]])
-            change = linear_effects(network, after, e) - linear_effects(network, h, e)
+            change = effects(network, after, e) - effects(network, h, e)
             assert found["barcode"]["positive"] + found["barcode"]["negative"] == pytest.approx(
                 change.tolist(), abs=1e-5
             )
-            states = responses(network, after, 30)
-            distance = (states - _nearest(arrays["line"], states)[0]).norm(dim=-1)
-            assert found["impulse"]["distance"] == pytest.approx(distance.tolist(), abs=1e-4)
-            tau = float(fit_exponential(distance).tau)
-            assert found["impulse"]["tau"] == (None if tau != tau else pytest.approx(tau, rel=0.05))
+            strength = probes.contrast(effects(network, after, e)) / probes.contrast(effects(network, h, e)) - 1
+            assert found["barcode"]["share"] == pytest.approx(float(strength), rel=1e-3, abs=1e-4)
+            fades = fading(network, line, after.unsqueeze(0), probes)[0]
+            assert found["fade"]["strength"] == pytest.approx(fades.tolist(), rel=1e-3, abs=1e-3)
             assert found["at"] == pytest.approx(((after - h) @ arrays["subspace"].t()).tolist(), abs=1e-5)
 
 
@@ -156,10 +156,9 @@ def test_a_words_card_says_what_the_analysis_found(browser, demo):
     analysis, path = demo
     with opened(browser, path) as page:
         for word in ("not", "very", "the"):
-            found, stored = page.evaluate("word => rnnlens.word(word)", word), analysis.results["barcodes"][word]
-            assert found["barcode"]["kind"] == stored["kind"]
-            assert found["barcode"]["share"] == pytest.approx(stored["share"], abs=1e-4)
-            assert found["impulse"]["tau"] == pytest.approx(analysis.results["impulse"][word]["tau"], rel=0.02)
+            found, row = page.evaluate("word => rnnlens.word(word)", word), analysis.modifiers[word]
+            assert found["barcode"]["share"] == pytest.approx(row["strength"], abs=1e-4)
+            assert row["tau"] is None or found["fade"]["tau"] == pytest.approx(row["tau"], rel=0.02)
         page.evaluate("rnnlens.card('not')")
         card = page.locator("#card")
         text = card.inner_text()
@@ -340,6 +339,7 @@ def test_any_two_words_can_be_picked(browser, demo):
     analysis, path = demo
     network, h = analysis.network, analysis.line.h_star
     with opened(browser, path) as page, torch.no_grad():
+        unfold(page)
         page.fill("#first", "very")
         page.fill("#second", "bad")
         effect = rnnlens.context.effects(
@@ -353,6 +353,7 @@ def test_any_two_words_can_be_picked(browser, demo):
 def test_claims_stand_with_the_papers_numbers(browser, demo):
     analysis, path = demo
     with opened(browser, path) as page:
+        unfold(page)
         line = page.locator("#subspace .claims").inner_text()
         two = 100 * sum(analysis.results["subspace"]["by_norm"][:2])
         assert f"{two:.1f} %" in line and "96.2 %" in line and ("✗ not shown" in line) == (two < 90)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from rnnlens.analysis.examples import Example
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
@@ -56,15 +57,16 @@ class Edges:
 @dataclass(frozen=True)
 class Experiments(Shown):
     """Accuracy on reviews under perturbations. split: test or validation. sampled: whether the number of reviews was
-    limited."""
+    limited. examples: a few of the reviews, for the page."""
 
     split: str
     sampled: bool
     perturbations: Perturbations
     edges: Mapping[str, Edges]
+    examples: tuple[Example, ...] = ()
 
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """The content for results.json: `accuracy`, `beginning` and `ending`, to be merged into these parts."""
+    def to_dict(self) -> dict[str, Any]:
+        """The content for results.json, to be merged into it."""
         p = self.perturbations
         accuracy: dict[str, Any] = {
             f"{self.split}_shuffled": p.shuffled.to_dict(),
@@ -83,7 +85,8 @@ class Experiments(Shown):
             for part, e in self.edges.items()
         }
         ending = {part: {"padded": e.padded.to_dict()} for part, e in self.edges.items()}
-        return {"accuracy": accuracy, "beginning": beginning, "ending": ending}
+        examples = [vars(one) for one in self.examples]
+        return {"accuracy": accuracy, "beginning": beginning, "ending": ending, "examples": examples}
 
     @classmethod
     def from_dict(cls, results: Mapping[str, Any], split: str, sampled: bool) -> Experiments:
@@ -105,7 +108,8 @@ class Experiments(Shown):
             for name in ("random_removed", "words_removed")
         )
         perturbations = Perturbations(shuffled.before, shuffled.n, shuffled, removed, random, words)
-        return cls(split, sampled, perturbations, edges)
+        examples = tuple(Example(**one) for one in results.get("examples", ()))
+        return cls(split, sampled, perturbations, edges, examples)
 
     def _facts(self) -> Facts:
         return self.perturbations._facts()
@@ -152,7 +156,7 @@ def reviews_read(results: dict[str, Any]) -> dict[str, int]:
 
 def reviews_to_read(corpus: CorpusLike, most: int | None) -> dict[str, int]:
     """The number of reviews of each split that `perturb_reviews` will read."""
-    splits = dict([_evaluated(corpus), ("train", corpus.train)])
+    splits = dict([evaluated(corpus), ("train", corpus.train)])
     return {name: len(split) if most is None else min(most, len(split)) for name, split in splits.items()}
 
 
@@ -168,7 +172,7 @@ def check_as_many(stored: dict[str, Any], read: dict[str, int], folder: Path) ->
         )
 
 
-def _evaluated(corpus: CorpusLike) -> tuple[str, Any]:
+def evaluated(corpus: CorpusLike) -> tuple[str, Any]:
     """The split on which accuracy is measured, with its name."""
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
     if split is None:
@@ -196,7 +200,7 @@ def perturb_reviews(
     subspace: with all its components. others: control subspaces of other words. longest: read only this many last words
     of a review. most: read at most this many reviews of a split, drawn at random. of_edges: the subspace of
     which two components are removed from the initial state; by default the same."""
-    name, split = _evaluated(corpus)
+    name, split = evaluated(corpus)
     step("accuracy without the subspace")
     reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
     perturbations = perturb(network, subspace.take(min(5, subspace.rank)), reviews[name], others=others, seed=seed)

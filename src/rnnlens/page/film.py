@@ -10,6 +10,7 @@ from rnnlens.runs.abilities import sentence
 from rnnlens.runs.snapshots import Snapshots
 
 SHOWN = (*NEGATORS[:3], *INTENSIFIERS[:3], NEUTRAL[0])  # words whose strengths are drawn; the table has all
+NAMED = ("valence", "not", "very", "order")  # abilities that the folded section names
 
 
 def film_section(film: Snapshots) -> Section:
@@ -21,7 +22,10 @@ def film_section(film: Snapshots) -> Section:
         "documents. The slow points are drawn on one plane, that of the last snapshot. A snapshot is a quick "
         "measurement: its strengths may differ from those above within their errors."
     )
-    return Section("film", "The film of its learning", "not in the paper", text, widget="film")
+    steps = sorted((one.step, one.said) for one in film.abilities if one.name in NAMED and one.step)
+    finding = "; ".join(f"{said} from step {step:,}" for step, said in steps)
+    title = "The film of its learning"
+    return Section("film", title, "not in the paper", text, widget="film", finding=finding, folded=True)
 
 
 def film_data(film: Snapshots) -> dict[str, Any]:

@@ -63,6 +63,7 @@ export function film(data) {
   byId('film-player').hidden = false
   stop()
   show(last)
+  addEventListener('beforeprint', draw) // a folded section was opened for the printer just now
   let width = 0
   new ResizeObserver(() => {
     if (room.clientWidth === width) return

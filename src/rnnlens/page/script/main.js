@@ -1,6 +1,6 @@
 // Sets up the page. `window.rnnlens.read(text)` runs the live network from the console.
 
-import { decoded, decodedAll } from './arrays.js'
+import { decoded, decodedAll, unpacked } from './arrays.js'
 import { cards } from './card.js'
 import { Context } from './context.js'
 import { byId } from './elements.js'
@@ -11,26 +11,25 @@ import { Network } from './network.js'
 import { picker } from './picker.js'
 import { Reader } from './reader.js'
 import { wordTable } from './table.js'
+import { watchFolds } from './folds.js'
 import { watchSections } from './sections.js'
 import { watchTheme } from './theme.js'
 import { Vocabulary, splitter } from './words.js'
 
 const data = JSON.parse(byId('data').textContent)
 const { live } = data
-const isArray = value => typeof value === 'object' && value !== null
-const measured =
-  live.measured &&
-  Object.fromEntries(
-    Object.entries(live.measured).map(([name, value]) => [name, isArray(value) ? decoded(value) : value]),
-  )
+const [figuresText, measured] = await Promise.all([
+  unpacked(byId('figures').textContent).text(),
+  live.measured && decodedAll(live.measured),
+])
 
 let context = null
 let parts = null
 if (live.network) {
   const { arrays, shipped, ...shape } = live.network
-  const network = new Network(shape, decodedAll(arrays))
-  const vocabulary = new Vocabulary({ ...live, shipped: shipped && decoded(shipped) })
-  context = live.analysis && new Context(network, vocabulary, live.about, decodedAll(live.analysis))
+  const network = new Network(shape, await decodedAll(arrays))
+  const vocabulary = new Vocabulary({ ...live, shipped: shipped && (await decoded(shipped)) })
+  context = live.analysis && new Context(network, vocabulary, live.about, await decodedAll(live.analysis))
   parts = { network, vocabulary, split: splitter(live), context }
 }
 const words = new Words(live.words, measured, context, live.stored, live.about, live.kinds, live.people)
@@ -39,7 +38,8 @@ const open = cards(words, parts && (word => reader.tryWord(word)))
 if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, examples: data.examples })
 if (context && byId('picker')) picker(context, words)
 if (measured && byId('words-table')) wordTable(words, open)
-const figures = new Figures(data.template, word => word !== undefined && open(word))
+watchFolds()
+const figures = new Figures(JSON.parse(figuresText), data.template, word => word !== undefined && open(word))
 watchTheme(() => figures.redraw())
 watchSections()
 const player = data.film && byId('film-player') ? film(data.film) : null
