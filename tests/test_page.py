@@ -261,6 +261,54 @@ def test_hovering_and_the_keyboard_tell_about_a_word(browser, demo):
         assert page.input_value("#text-a") == "It was not good." and page.wrong == []
 
 
+def test_arcs_show_what_a_modifier_does_to_a_later_word(browser, demo):
+    analysis, path = demo
+    network, text = analysis.network, "it was not good"
+    words, states = network.vocab.split(text), [network.h0]
+    with torch.no_grad():
+        inputs = [network.E[network.vocab.index[word]] for word in words]
+        for e in inputs:
+            states.append(network.step(states[-1], e))
+        blank = network.step(states[2])  # in place of `not`
+        alone, after = (float(effects(network, h, inputs[3].unsqueeze(0))) for h in (blank, states[3]))
+    with opened(browser, path) as page:
+        page.fill("#text-a", text)
+        arc = page.locator("#arcs-a .arc[data-from='2'][data-to='3']")
+        arc.wait_for()
+        told = f"not changes good by {after / alone - 1:+.2f}: it adds {after:+.2f} instead of {alone:+.2f}"
+        assert arc.get_attribute("aria-label") == told.replace("-", "−")
+        assert page.locator("#words-a .name").nth(3).get_attribute("data-modified") == "negator"
+        arc.focus()  # by keyboard as by pointer
+        assert page.locator(".focus-word").inner_text() == "good"
+        assert "not changes it here by" in page.locator("#focus").inner_text()
+        page.fill("#text-a", "<img src=x onerror=window.hacked=3> qwertzuiop")
+        page.wait_for_function("document.querySelectorAll('#arcs-a .arc').length === 0")
+        assert page.evaluate("window.hacked") is None and page.wrong == []
+
+
+def test_folded_sections_open_by_keyboard_and_by_links(browser, demo):
+    _, path = demo
+    with opened(browser, path) as page:
+        assert page.evaluate("document.documentElement.scrollHeight") <= 6_000
+        summary = page.locator("#line summary")
+        assert "A curve explains" in summary.inner_text() and not page.locator("#line .lead").is_visible()
+        summary.focus()
+        page.keyboard.press("Enter")
+        assert page.locator("#line .lead").is_visible()
+        page.keyboard.press("Space")
+        assert not page.locator("#line .lead").is_visible()
+        page.locator("nav a[href='#bilinear']").click()
+        assert page.locator("#bilinear .lead").is_visible()
+        page.locator("#modifiers a.term").first.click()
+        assert page.locator("#glossary dl").is_visible()
+        page.click("#unfold")
+        assert page.locator("details.fold:not([open])").count() == 0
+        page.click("#unfold")
+        assert page.locator("details.fold[open]").count() == 0 and page.wrong == []
+    with opened(browser, path, "#ending") as page:
+        assert page.locator("#ending .lead").is_visible()
+
+
 # --- figures, tables, words -------------------------------------------------------------------------------------------
 
 
@@ -444,7 +492,7 @@ def test_it_prints_in_light(browser, demo, tmp_path):
 def test_the_page_is_small_and_quick(browser, demo, capsys):
     """Size decides; times are told."""
     analysis, path = demo
-    assert path.stat().st_size < 12e6
+    assert path.stat().st_size < 7e6
     words = [
         word for word, _ in analysis.network.read("This film was not at all what I had expected, and very, very good!")
     ]

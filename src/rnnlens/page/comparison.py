@@ -57,6 +57,11 @@ class Column:
     provenance: Mapping[str, str]
 
     @property
+    def carries_fewer(self) -> bool:
+        """Whether the page carries only some of its words."""
+        return self.live.runs and self.live.words < self.live.of
+
+    @property
     def tally(self) -> str:
         """How many of the paper's claims it shows, of those that were measured and that null networks do not show."""
         return "{} of {}".format(*counted(self.claims))
@@ -109,7 +114,7 @@ def _column(one: Compared, words: int | None, limit: int) -> Column:
     return Column(
         one.name,
         ", ".join(architecture(network)),
-        verdict(results),
+        verdict(results, one.folder is not None),
         results.get("warnings", []),
         analysis_claims(results),
         strengths_of(network.vocab, one.arrays, results),
@@ -129,14 +134,15 @@ def _bytes(one: Compared) -> int:
 
 def _facts(networks: Sequence[Compared], columns: Sequence[Column]) -> list[Row]:
     """Facts about the networks, one row each: size, accuracy of each source, what perturbations cost, agreement."""
-    costs = [perturbed(one.results) for one in networks]
+    unknown: dict[str, Any] = dict.fromkeys(("shuffled", "removed", "random"))
+    costs = [perturbed(one.results) or unknown for one in networks]
     rows = [
         Row("architecture", [column.about for column in columns]),
         Row("words", [f"{column.live.of:,}" for column in columns]),
         *_accuracies(networks),
-        Row("words shuffled, points", [_points(cost and cost["shuffled"]) for cost in costs]),
-        Row("modifier subspace removed, points", [_points(cost and cost["removed"]) for cost in costs]),
-        Row("random directions removed, points", [_change(cost and cost["random"]) for cost in costs]),
+        Row("words shuffled, points", [_points(cost["shuffled"]) for cost in costs]),
+        Row("modifier subspace removed, points", [_points(cost["removed"]) for cost in costs]),
+        Row("random directions removed, points", [_change(cost["random"]) for cost in costs]),
         Row("words that are clear modifiers", [_modifiers(one.results) for one in networks]),
         Row("agreement with people, r", [_agreement(one.results.get("people")) for one in networks]),
         Row("claims of the paper shown", [column.tally for column in columns]),

@@ -46,11 +46,8 @@ def _probes(r: Results) -> str:
 
 
 def _norm(r: Results) -> str:
-    return "Largest by the paper's norm: " + ", ".join(f"*{word}*" for word in _by_norm(r)[:5]) + " "
-
-
-def _by_norm(r: Results) -> list[str]:
-    return [row["word"] for row in sorted(r["modifiers"]["words"], key=lambda row: -row["norm"])]
+    rows = sorted(r["modifiers"]["words"], key=lambda row: -row["norm"])[:5]
+    return "The largest norms: " + ", ".join(f"“{row['word']}”" for row in rows)
 
 
 def _impulse(r: Results) -> str:
@@ -66,7 +63,8 @@ def _barcodes(r: Results) -> str:
 
 
 def _subspace(r: Results) -> str:
-    return f"Two components hold {percent(sum(r['subspace']['explained_variance'][:2]), 0)} of where modifiers move it"
+    two = percent(sum(r["subspace"]["explained_variance"][:2]), 0)
+    return f"Two components hold {two} of where modifiers move the state"
 
 
 def _timescales(r: Results) -> str:

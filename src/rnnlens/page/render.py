@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
     "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "link",
-    "arcs", "wordlist", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures", "main",
+    "arcs", "film", "wordlist", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures", "main",
 )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
     return filled(
         "template.html",
         SCRIPTS,
-        ("style",),
+        ("style", "film"),
         [drawing for section in story.sections for drawing in section.drawings],
         title=story.title,
         story=story,
@@ -49,6 +49,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
             "template": template(),
             "examples": [vars(example) for example in story.examples],
             "unit": story.unit,
+            "film": story.film,
             KEY: dict(provenance or {}),
         },
     )

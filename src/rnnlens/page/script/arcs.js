@@ -13,27 +13,38 @@ const LONGEST = 200 // words of a text that is looked at
  * unit: the mean size of a probe word's effect; words with a small effect are left out.
  */
 export function modifications(tokens, reading, isModifier, unit) {
-  const { network, states, logits } = reading
+  const { states } = reading
+  const read = tokens.slice(0, LONGEST)
+  return read.flatMap((token, t) => {
+    if (!isModifier(token)) return []
+    const next = read.slice(t + 1, t + 1 + REACH)
+    // A state is kept while the words before it stay: then only the words after it can have changed.
+    const key = next.map(({ row, state }) => `${row} ${state}`).join()
+    const last = known.get(states[t + 1])
+    const found = last?.key === key ? last.found : changesAfter(next, reading, t, unit)
+    known.set(states[t + 1], { key, found })
+    return found.map(change => ({ ...change, from: t, to: t + change.by }))
+  })
+}
+
+const known = new WeakMap()
+
+/** The strongest changes that the word at t makes to the next words; by: how many words later. */
+function changesAfter(next, { network, states, logits }, t, unit) {
   const found = []
-  const n = Math.min(tokens.length, LONGEST)
-  for (let t = 0; t < n; t++) {
-    if (!isModifier(tokens[t])) continue
-    const mine = []
-    let h = network.step(states[t])
-    for (let k = t + 1; k < Math.min(n, t + 1 + REACH); k++) {
-      const next = network.step(h, tokens[k].row)
-      if (tokens[k].state === 'known') {
-        const alone = network.logit(next) - network.logit(network.step(h))
-        const after = logits[k + 1] - network.logit(network.step(states[k]))
-        const share = after / alone - 1
-        if (Math.abs(alone) >= unit / 3 && Math.abs(share) >= LEAST) mine.push({ from: t, to: k, alone, after, share })
-      }
-      h = next
+  let h = network.step(states[t])
+  next.forEach(({ row, state }, k) => {
+    const after = network.step(h, row)
+    if (state === 'known') {
+      const alone = network.logit(after) - network.logit(network.step(h))
+      const here = logits[t + k + 2] - network.logit(network.step(states[t + k + 1]))
+      const share = here / alone - 1
+      if (Math.abs(alone) >= unit / 3 && Math.abs(share) >= LEAST)
+        found.push({ by: k + 1, alone, after: here, share })
     }
-    mine.sort((a, b) => Math.abs(b.after - b.alone) - Math.abs(a.after - a.alone))
-    found.push(...mine.slice(0, EACH))
-  }
-  return found
+    h = after
+  })
+  return found.sort((a, b) => Math.abs(b.after - b.alone) - Math.abs(a.after - a.alone)).slice(0, EACH)
 }
 
 export const looks = share => (share > 0 ? 'intensifier' : share <= -0.5 ? 'negator' : 'diminisher')
@@ -75,7 +86,7 @@ export function arcChart({ width, x }, changes, tokens, point) {
           d: `M${left.toFixed(1)} ${height}C${left.toFixed(1)} ${top} ${right.toFixed(1)} ${top} ${right.toFixed(1)} ${height - 2}`,
         }),
         svg('path', { class: 'tip', d: `M${(right - 4).toFixed(1)} ${height - 7}L${right.toFixed(1)} ${height}L${(right + 4).toFixed(1)} ${height - 7}z` }),
-        svg('text', { x: (left + right) / 2, y: top + 0.25 * (height - top) - 4, 'text-anchor': 'middle' }, signed(change.share)),
+        svg('text', { x: (left + right) / 2, y: top + 0.25 * (height - top) + 12, 'text-anchor': 'middle' }, signed(change.share)),
       ),
     )
   }

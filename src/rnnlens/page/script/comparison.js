@@ -1,6 +1,6 @@
 // Sets up the page of several networks. `window.rnnlens.read(text)` runs all of them from the console.
 
-import { decoded, decodedAll, unpacked } from './arrays.js'
+import { decoded, decodedAll } from './arrays.js'
 import { swatch } from './charts.js'
 import { byId } from './elements.js'
 import { Figures } from './figures.js'
@@ -16,22 +16,21 @@ const data = JSON.parse(byId('data').textContent)
 /** A network of the page, ready to read; null if it cannot run in a browser. */
 async function opened({ network: stored, measured, ...own }, k) {
   if (!stored) return null
-  const { arrays, shipped, ...shape } = stored
-  const network = new Network(shape, await decodedAll(arrays))
-  const vocabulary = new Vocabulary({ ...own, shipped: shipped && (await decoded(shipped)) })
-  const parts = { look: `n${k}`, network, vocabulary, split: splitter(own), measured: await decodedAll(measured) }
-  return new Reads({ name: own.name, effect: own.effect, kinds: data.kinds, ...parts })
+  const [weights, shipped, strengths] = await Promise.all([
+    decodedAll(stored.arrays),
+    stored.shipped && decoded(stored.shipped),
+    decodedAll(measured),
+  ])
+  const network = new Network(stored, weights)
+  const parts = { network, vocabulary: new Vocabulary({ ...own, shipped }), split: splitter(own), measured: strengths }
+  return new Reads({ name: own.name, look: `n${k}`, effect: own.effect, kinds: data.kinds, ...parts })
 }
 
-const [figuresText, ...every] = await Promise.all([
-  unpacked(byId('figures').textContent).text(),
-  ...data.networks.map(opened),
-])
-const networks = every.filter(Boolean)
+const networks = (await Promise.all(data.networks.map(opened))).filter(Boolean)
 for (const name of document.querySelectorAll('.network')) name.prepend(swatch(name.dataset.look))
 const reader = networks.length ? new SideBySide(networks, data.people, data.unit, data.examples) : null
 watchFolds()
-const figures = new Figures(JSON.parse(figuresText), data.template, word => word !== undefined && reader?.tryWord(word))
+const figures = new Figures(data.template, word => word !== undefined && reader?.tryWord(word))
 watchTheme(() => figures.redraw())
 watchSections()
 

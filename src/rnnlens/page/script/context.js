@@ -14,24 +14,36 @@ export class Context {
     this.about = about
     this.hStar = Float64Array.from(h_star)
     this.subspace = subspace
-    const drives = side => about[side].map(word => network.drive(vocabulary.token(word).row))
-    this.drives = { positive: drives('positive'), negative: drives('negative') }
-    const some = places => ({
-      positive: places.positive.map(place => this.drives.positive[place]),
-      negative: places.negative.map(place => this.drives.negative[place]),
-    })
+    this.driven = new Map()
+    const drives = (side, places) => places[side].map(place => this.drive(about[side][place]))
+    const some = places => ({ positive: drives('positive', places), negative: drives('negative', places) })
     this.many = some(about.many)
     this.few = some(about.few)
-    this.base = this.effects(this.hStar)
-    this.baseContrast = this.contrast(this.hStar)
+    const { positive, negative } = this.effects(this.hStar, this.many)
+    this.baseContrast = mean(positive) - mean(negative)
     /** The mean size of a probe word's effect at h*. */
-    this.unit = mean([...this.base.positive, ...this.base.negative].map(Math.abs))
+    this.unit = mean([...positive, ...negative].map(Math.abs))
     this.quiet = subspace ? network.without(subspace, this.hStar) : null
     this.cache = new Map()
   }
 
+  drive(word) {
+    if (!this.driven.has(word)) this.driven.set(word, this.network.drive(this.vocabulary.token(word).row))
+    return this.driven.get(word)
+  }
+
+  /** The drives and effects at h* of all probe words: computed when a word is first looked at. */
+  get probes() {
+    if (!this.all) {
+      const on = side => this.about[side].map(word => this.drive(word))
+      const drives = { positive: on('positive'), negative: on('negative') }
+      this.all = { drives, base: this.effects(this.hStar, drives) }
+    }
+    return this.all
+  }
+
   /** What each probe word adds to the logit at a state, beyond a blank input. */
-  effects(h, { positive, negative } = this.drives) {
+  effects(h, { positive, negative }) {
     const { network } = this
     const u = network.recur(h)
     const after = drive => network.logit(network.cell.combine(h, drive, u, network.H))
@@ -54,8 +66,9 @@ export class Context {
 
   /** How a state changes the effect of each probe word, relative to h*. */
   barcode(h) {
-    const now = this.effects(h)
-    const change = side => now[side].map((x, i) => x - this.base[side][i])
+    const { drives, base } = this.probes
+    const now = this.effects(h, drives)
+    const change = side => now[side].map((x, i) => x - base[side][i])
     const positive = change('positive')
     const negative = change('negative')
     const share = this.gain(h) - 1

@@ -14,9 +14,6 @@ export class Words {
     this.barcodes = new Map(Object.entries(stored.barcodes ?? {}))
     this.people = new Map(Object.entries(people))
     this.impulses = new Map(Object.entries(stored.impulse ?? {}))
-    // One scale for the barcodes of all words: a negator of strength −2 changes a probe word by twice its effect.
-    const sizes = context && [...context.base.positive, ...context.base.negative].map(Math.abs).sort((a, b) => a - b)
-    this.reach = sizes ? 2 * sizes[Math.floor(0.9 * (sizes.length - 1))] : null
     this.place = new Map()
     measured?.ids.forEach((id, i) => this.place.set(words[id], i))
     this.rank = new Int32Array(measured ? measured.ids.length : 0)
@@ -24,6 +21,14 @@ export class Words {
       this.order().forEach((i, k) => {
         this.rank[i] = k + 1
       })
+  }
+
+  /** The end of the axis of all barcodes: a negator of strength −2 changes a probe word by twice its effect. */
+  get reach() {
+    if (!this.context) return null
+    const { positive, negative } = this.context.probes.base
+    const sizes = [...positive, ...negative].map(Math.abs).sort((a, b) => a - b)
+    return 2 * sizes[Math.floor(0.9 * (sizes.length - 1))]
   }
 
   /** The key by which words are ranked: |strength| minus two errors, with modifiers first and valence words last. */

@@ -29,9 +29,9 @@ function plotly() {
 }
 
 export class Figures {
-  /** figures: by name, as Plotly takes them; open: what to do with a clicked word. */
-  constructor(figures, template, open) {
-    this.figures = figures
+  /** open: what to do with a clicked word. */
+  constructor(template, open) {
+    this.figures = null
     this.template = template
     this.open = open
     this.plots = [...document.querySelectorAll('.plot')]
@@ -73,21 +73,22 @@ export class Figures {
     for (const plot of plots) this.draw(plot)
   }
 
-  /** A copy, because Plotly changes what it draws. */
-  figure(plot) {
-    return structuredClone(this.figures[plot.dataset.figure])
+  /** A figure as Plotly takes it: a copy, because Plotly changes what it draws. */
+  async figure(plot) {
+    this.figures ??= unpacked(byId('figures').textContent).json()
+    return structuredClone((await this.figures)[plot.dataset.figure])
   }
 
   /** Reserve the height of a figure before it is drawn, so that the page does not jump. */
-  reserve(plot) {
-    plot.style.height = `${fitted(this.figure(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
+  async reserve(plot) {
+    plot.style.height = `${fitted(await this.figure(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
   }
 
   async draw(plot) {
     const Plotly = window.Plotly ?? (await plotly().catch(() => null))
     if (!Plotly)
       return plot.replaceChildren(html('p', { class: 'note' }, 'This browser is too old to draw the figures.'))
-    const figure = this.figure(plot)
+    const figure = await this.figure(plot)
     const width = this.printing ? PAPER : plot.clientWidth
     const { layout, height } = fitted(figure, Number(plot.dataset.height), width)
     const dark = isDark() && !this.printing

@@ -9,6 +9,8 @@ import { Reading } from './network.js'
 import { PADS, SAID, WordList } from './wordlist.js'
 import { PAD, shuffled } from './words.js'
 
+const SHORT = 30 // words of a text whose arcs are drawn at every key press
+
 export class Reader {
   constructor({ network, vocabulary, split, context, words, open, unit, examples }) {
     Object.assign(this, { vocabulary, split, context, words, open, unit })
@@ -154,10 +156,16 @@ export class Reader {
     clearTimeout(this.saving)
     clearTimeout(this.pointing)
     if (changed) this.saving = setTimeout(() => remember(this.state), 60)
-    this.pointing = setTimeout(() => {
-      this.connectWords()
-      this.pointAgain(changed)
-    }, changed ? 60 : 0)
+    // Arcs of a long text take a while, too.
+    const short = series.every(one => one.words.length <= SHORT)
+    if (short) this.connectWords()
+    this.pointing = setTimeout(
+      () => {
+        if (!short) this.connectWords()
+        this.pointAgain(changed)
+      },
+      changed ? 60 : 0,
+    )
   }
 
   isModifier(token) {

@@ -6,6 +6,9 @@ import { KIND_SAID, MODIFIERS, byId, html, signed } from './elements.js'
 import { Reading } from './network.js'
 import { SAID, WordList } from './wordlist.js'
 
+const NEAR = 3 // words
+const SMALLER = 0.9 // words leave room for their marks, which differ between networks
+
 /** A network that reads: its name, its look, and the strengths of its words. */
 export class Reads {
   /** measured: columns of the table of words; effect: the usual size of a word's effect, or null. */
@@ -125,7 +128,8 @@ export class SideBySide {
       return { name, look, tokens, reading, logits, words: tokens.map(token => token.word) }
     })
     this.width = byId('reading').clientWidth || this.width
-    this.places = placesOf(this.width, this.shown)
+    const places = placesOf(this.width, this.shown)
+    this.places = { ...places, size: SMALLER * places.size }
     const { chart, point } = readingChart(this.places, this.shown, this.unit, t => this.point(t))
     this.cursor = point
     byId('reading').replaceChildren(chart)
@@ -224,8 +228,9 @@ export class SideBySide {
   }
 }
 
-/** The largest change that each modifier makes: with all of them the rows of several networks would be too high. */
+/** The largest change that each modifier makes to a word close by: with all of them, rows would be too high. */
 function strongest(changes) {
   const size = ({ after, alone }) => Math.abs(after - alone)
-  return changes.filter(one => changes.every(other => other.from !== one.from || size(other) <= size(one)))
+  const near = changes.filter(({ from, to }) => to - from <= NEAR)
+  return near.filter(one => near.every(other => other.from !== one.from || size(other) <= size(one)))
 }
