@@ -18,7 +18,7 @@ MOST = 400  # words of a pair that are listed
 
 
 @dataclass(frozen=True)
-class WordStrength:
+class StrengthRow:
     """The strength of a word in a network, its standard error, and its kind."""
 
     strength: float
@@ -31,7 +31,7 @@ class WordStrength:
         return self.kind in MODIFIERS
 
 
-Strengths = Mapping[str, WordStrength]
+StrengthTable = Mapping[str, StrengthRow]
 """The measured words of a network."""
 
 
@@ -49,23 +49,23 @@ class Pair:
     r: float | None
     low: float | None
     high: float | None
-    words: Sequence[tuple[str, WordStrength, WordStrength]]
+    words: Sequence[tuple[str, StrengthRow, StrengthRow]]
 
 
-def strengths_of(vocab: Vocab, arrays: Mapping[str, Tensor], results: Mapping[str, Any]) -> dict[str, WordStrength]:
+def strengths_of(vocab: Vocab, arrays: Mapping[str, Tensor], results: Mapping[str, Any]) -> dict[str, StrengthRow]:
     """All words that an analysis measured; of one without stored measures, those listed in its results."""
     if "measures" not in arrays:
         rows = results.get("modifiers", {}).get("words", [])
-        return {row["word"]: WordStrength(row["strength"], row["error"], row["kind"]) for row in rows if "error" in row}
+        return {row["word"]: StrengthRow(row["strength"], row["error"], row["kind"]) for row in rows if "error" in row}
     columns = dict(zip(MEASURES, arrays["measures"].float(), strict=False))  # earlier versions stored fewer
     clear = clear_at(columns["strength"], columns["error"])
     of_each = zip(
         arrays["words"].tolist(), *(columns[name].tolist() for name in ("strength", "error", "own")), strict=True
     )
-    return {vocab.words[i]: WordStrength(s, error, kind_of(s, error, own, clear)) for i, s, error, own in of_each}
+    return {vocab.words[i]: StrengthRow(s, error, kind_of(s, error, own, clear)) for i, s, error, own in of_each}
 
 
-def pair(names: tuple[str, str], first: Strengths, second: Strengths) -> Pair:
+def pair(names: tuple[str, str], first: StrengthTable, second: StrengthTable) -> Pair:
     """Compare the strengths of two networks."""
     shared = [word for word in first if word in second]
     x, y = (np.array([of[word].strength for word in shared]) for of in (first, second))
@@ -90,6 +90,6 @@ def correlation_interval(x: np.ndarray, y: np.ndarray) -> tuple[float | None, fl
     return r, low, high
 
 
-def _certain(word: WordStrength) -> float:
+def _certain(word: StrengthRow) -> float:
     """How far from 0 the strength of a clear modifier certainly is; negative for other words."""
     return abs(word.strength) - 2 * word.error if word.is_clear else -1.0

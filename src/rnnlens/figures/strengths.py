@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError
 from rnnlens.context.known import FEW
-from rnnlens.context.shared_strengths import Pair, WordStrength
+from rnnlens.context.shared_strengths import Pair, StrengthRow
 from rnnlens.figures.axes import padded
 from rnnlens.figures.labels import pixel, spread
 from rnnlens.figures.style import FAINT, GREY, INK, Look, guide, panels, shown, styled
@@ -78,7 +78,7 @@ def _title(pair: Pair) -> str:
 def _words(figure: Figure, pair: Pair, look: Look, row: int, column: int) -> None:
     """A dot for each word."""
 
-    def told(name: str, one: WordStrength) -> str:
+    def told(name: str, one: StrengthRow) -> str:
         return f"{shown(name)}: {signed(one.strength)} ± {one.error:.2f}"
 
     figure.add_scatter(
