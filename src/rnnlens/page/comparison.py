@@ -22,6 +22,7 @@ from rnnlens.page.drawing import template
 from rnnlens.page.live import packed_width
 from rnnlens.page.render import filled
 from rnnlens.page.sections import drawn
+from rnnlens.page.toy import EXAMPLES as TOY_EXAMPLES
 from rnnlens.runs import Run
 
 # Joined in this order into one module: each file needs only those before it.
@@ -46,7 +47,8 @@ def comparison(runs: Sequence[Run | Analysis | Path | str], words: int | None = 
     pairs = [pair((first.name, other.name), first.strengths, other.strengths) for other in columns[1:]]
     drawings, missing = drawn({"strengths": lambda: draw_strengths(pairs)}, "strengths")
     with networks[0].parsing():
-        sentences = [example.text for example in examples(networks[0].network, networks[0].results)]
+        own = [example.text for example in examples(networks[0].network, networks[0].results)]
+    sentences = TOY_EXAMPLES if networks[0].is_toy else own
     return filled(
         "comparison.html",
         SCRIPTS,

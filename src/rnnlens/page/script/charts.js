@@ -145,14 +145,14 @@ function connected(chart, x, gap, [y1, y2], onPoint) {
 
 /** The look of a line as a small picture, for a legend. */
 export function swatch(look) {
-  const picture = svg('svg', { width: 34, height: 14, viewBox: '0 0 34 14', class: 'own swatch', 'aria-hidden': 'true' })
-  picture.append(svg('path', { class: `line ${look}`, d: 'M1 7H33' }), svg('path', { class: `mark ${look}`, d: mark(look, 17, 7, 4) }))
+  const size = { width: 34, height: 14, viewBox: '0 0 34 14' }
+  const picture = svg('svg', { ...size, class: 'own swatch', 'aria-hidden': 'true' })
+  picture.append(svg('path', { class: `line ${look}`, d: 'M1 7H33' }))
+  picture.append(svg('path', { class: `mark ${look}`, d: mark(look, 17, 7, 4) }))
   return picture
 }
 
-const CORNERS = {
-  b: 'square', n1: 'square', n2: 'up', n3: 'diamond', n4: 'down', n5: 'cross',
-}
+const SHAPES = { b: 'square', n1: 'square', n2: 'up', n3: 'diamond', n4: 'down', n5: 'cross' }
 const OUTLINES = {
   square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
   up: [[0, -1.2], [1.2, 0.9], [-1.2, 0.9]],
@@ -163,8 +163,8 @@ const OUTLINES = {
 
 /** A mark around a point, as part of a path: a circle unless its look has corners. */
 function mark(look, x, y, size) {
-  const corners = OUTLINES[CORNERS[look]]
-  if (corners)
-    return `M${corners.map(([right, down]) => `${(x + size * right).toFixed(1)} ${(y + size * down).toFixed(1)}`).join('L')}z`
-  return `M${(x - size).toFixed(1)} ${y.toFixed(1)}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0`
+  const at = ([right, down]) => `${(x + size * right).toFixed(1)} ${(y + size * down).toFixed(1)}`
+  const corners = OUTLINES[SHAPES[look]]
+  if (corners) return `M${corners.map(at).join('L')}z`
+  return `M${at([-1, 0])}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0`
 }

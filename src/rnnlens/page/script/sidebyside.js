@@ -1,4 +1,4 @@
-// Several networks read the same sentence: their logits in one chart, and below it the words as each of them reads them.
+// Several networks read the same sentence: their logits in one chart, and below it the words as each reads them.
 
 import { arcChart, modifications } from './arcs.js'
 import { placesOf, readingChart, swatch } from './charts.js'
@@ -82,8 +82,8 @@ export class SideBySide {
         this.read(text)
         this.fill()
       }
-      const shown = text.replaceAll('<pad> ', '')
-      document.querySelector('.examples').append(html('button', { type: 'button', class: 'chip', onclick: choose }, shown))
+      const chip = html('button', { type: 'button', class: 'chip', onclick: choose }, text.replaceAll('<pad> ', ''))
+      document.querySelector('.examples').append(chip)
     }
   }
 
@@ -163,8 +163,8 @@ export class SideBySide {
   finish(typed) {
     this.networks.forEach((network, k) => {
       const { tokens, reading } = this.shown[k]
-      const found = network.effect ? modifications(tokens, reading, token => network.isModifier(token), network.effect) : []
-      const changes = strongest(found)
+      const isModifier = token => network.isModifier(token)
+      const changes = network.effect ? strongest(modifications(tokens, reading, isModifier, network.effect)) : []
       const chart = this.places.aligned ? arcChart(this.places, changes, tokens, t => this.point(t)) : null
       this.rows[k].arcs.replaceChildren(...(chart ? [chart] : []))
       this.rows[k].list.underline(changes, tokens)
@@ -219,12 +219,23 @@ export class SideBySide {
       )
     })
     const heads = ['network', 'it adds here', `${this.unit} after it`, 'its strength', 'it is']
-    const head = html('tr', {}, ...heads.map((text, i) => html('th', { scope: 'col', class: i > 0 && i < 4 ? 'number' : '' }, text)))
+    const column = (text, i) => html('th', { scope: 'col', class: i > 0 && i < 4 ? 'number' : '' }, text)
+    const head = html('tr', {}, ...heads.map(column))
     return [
       html('p', { class: 'focus-word' }, html('bdi', {}, word)),
-      said ? html('p', { class: 'said' }, 'Its strength in people’s judgment: ', html('b', {}, signed(said[0])), ` (${said[1]} phrases).`) : null,
-      html('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'The selected word in every network' }, html('table', { class: 'plain' }, html('thead', {}, head), html('tbody', {}, ...rows))),
-    ].filter(Boolean)
+      html(
+        'p',
+        { class: 'said' },
+        'Its strength in people’s judgment: ',
+        said ? html('b', {}, signed(said[0])) : 'not known.',
+        said ? ` (${said[1]} phrases).` : null,
+      ),
+      html(
+        'div',
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'The selected word in every network' },
+        html('table', { class: 'plain' }, html('thead', {}, head), html('tbody', {}, ...rows)),
+      ),
+    ]
   }
 }
 

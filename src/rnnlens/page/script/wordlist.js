@@ -10,6 +10,8 @@ export const SAID = {
   'left out': 'known to the network, not carried by this page',
 }
 
+const LABELS = { a: 'Words of the sentence', b: 'Words of the other sentence' }
+
 /** Keeps its nodes from one key press to the next and updates only what changed. */
 export class WordList {
   constructor(place, reader) {
@@ -22,7 +24,7 @@ export class WordList {
     place.append(this.list, this.padded)
   }
 
-  show(shown, name, { aligned, gap, x, size }, label = name === 'a' ? 'Words of the sentence' : 'Words of the other sentence') {
+  show(shown, name, { aligned, gap, x, size }, label = LABELS[name]) {
     this.name = name
     this.list.classList.toggle('aligned', aligned)
     this.list.style.setProperty('--gap', `${gap}px`)
