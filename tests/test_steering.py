@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from handmade import handmade
+from handmade import Documents, handmade
 
 import rnnlens
 from rnnlens import steer
 from rnnlens.common.errors import RnnlensError
-from rnnlens.context import Probes
+from rnnlens.context import Probes, Reviews, dose_response, final_logits
+from rnnlens.context.dose_response import GAINS as MEASURED
+from rnnlens.context.dose_response import Steering, modifications, steered_strengths
+from rnnlens.context.strength import strengths
 from rnnlens.context.subspace import random_subspace
 from rnnlens.dynamics import linearise
 
@@ -128,3 +131,63 @@ def test_the_gain_scales_what_known_modifiers_do():
         plain, negated = (other.read(words=[*pads, *words])[-1][1] for words in (["good"], ["not", "good"]))
         assert plain == pytest.approx(1.5, abs=1e-3)  # 1 and a transient of a half: valence is not steered
         assert negated == pytest.approx(1.5 * (1 - 2 * gain), abs=1e-2)
+
+
+# --- the dose-response ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def known():
+    """The analysis of the handmade network, which modifies by 1 + what modifiers wrote."""
+    return rnnlens.analyze(handmade()[0], probes=Probes(("great", "good"), ("awful", "bad")), rank=2, starts=200)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_strengths_are_those_of_the_steered_network(arch):
+    """Also along directions that the readout sees, where a step's own effect is steered too."""
+    words = [f"w{i}" for i in range(60)]
+    network = rnnlens.Network(words, arch=arch, hidden=8, embedding=4, seed=1).double().requires_grad_(False)
+    analysis = rnnlens.analyze(network, starts=100)
+    modifiers, chosen = analysis.modifiers, torch.arange(20)
+    for V in (analysis.subspace.components, rows(network)):
+        found = steered_strengths(network, modifiers, chosen, V, GAINS)
+        for gain, ours in zip(GAINS, found, strict=True):
+            other = steer(network, V, gain)
+            reference = strengths(other, analysis.line, modifiers.ids[chosen], analysis.probes).strength
+            np.testing.assert_allclose(ours, reference.numpy(), rtol=1e-9, atol=1e-9)
+
+
+def test_the_modification_of_a_bilinear_network_is_its_gain(known):
+    chosen = known.modifiers.selected
+    found = steered_strengths(known.network, known.modifiers, chosen, known.subspace.components, MEASURED)
+    for gain, (mean, (low, high)) in zip(MEASURED, modifications(found, MEASURED), strict=True):
+        assert mean == pytest.approx(gain, abs=2e-3) and low - 1e-9 <= mean <= high + 1e-9
+
+
+def test_the_modification_is_signed_by_the_strength_at_gain_one():
+    strength = np.array([[0.0, 0.0], [-2.0, 1.0], [2.0, -1.0], [-4.0, 0.5]])
+    values = [mean for mean, _ in modifications(strength, (0.5, 1, 1.5, 2))]
+    assert values == pytest.approx([0, 1, -1, 1.5])
+    assert modifications(np.zeros((2, 0)), (0, 1)) == [(None, None), (None, None)]
+
+
+def test_doses_are_accuracies_of_the_steered_network_paired_with_gain_one(known):
+    network, generator = known.network, np.random.default_rng(0)
+    some = [generator.integers(0, len(network.vocab), n) for n in generator.integers(3, 30, 60)]
+    logits = np.array([float(network(torch.as_tensor(row)[None])) for row in some])
+    reviews = Reviews.of(Documents(some, (logits > 0).astype(int)), "cpu")  # right as it is
+    steering = dose_response(network, known.subspace, known.modifiers, reviews, draws=2, others=[known.subspace])
+    assert steering.rank == 2 and steering.words == len(known.modifiers.selected) and len(steering.random) == 2
+    assert [dose.gain for dose in steering.doses] == list(MEASURED)
+    for dose in steering.doses:
+        right = (final_logits(steer(network, known.subspace, dose.gain), reviews) > 0) == reviews.labels
+        assert dose.accuracy.accuracy == pytest.approx(right.mean()) and dose.accuracy.before == 1
+    at = {dose.gain: dose for dose in steering.doses}
+    assert at[1.0].accuracy.difference == 0 and at[0.0].accuracy.difference < 0
+    assert at[0.0].accuracy.interval[0] < at[0.0].accuracy.difference < at[0.0].accuracy.interval[1]
+    for draw in steering.random:  # random directions are orthogonal to the readout, and hold little of what words write
+        for dose in draw:
+            assert abs(dose.modification - 1) < abs(at[dose.gain].modification - 1) or dose.gain == 1
+    same = [(dose.gain, dose.modification) for dose in steering.others[0]]
+    assert same == [(dose.gain, dose.modification) for dose in steering.doses if dose.gain in dict(same)]
+    assert Steering.from_dict(steering.to_dict()) == steering and "0: " in str(steering)

@@ -17,6 +17,7 @@ import torch
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
+from rnnlens.context.dose_response import Steering, dose_response
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import (
     Difference,
@@ -56,15 +57,17 @@ class Edges:
 @dataclass(frozen=True)
 class Experiments(Shown):
     """Accuracy on reviews under perturbations. split: test or validation. sampled: whether the number of reviews was
-    limited."""
+    limited. steering: accuracy against the gain; None in analyses of earlier versions."""
 
     split: str
     sampled: bool
     perturbations: Perturbations
     edges: Mapping[str, Edges]
+    steering: Steering | None = None
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """The content for results.json: `accuracy`, `beginning` and `ending`, to be merged into these parts."""
+        """The content for results.json: `accuracy`, `beginning` and `ending`, to be merged into these parts, and
+        `steering`."""
         p = self.perturbations
         accuracy: dict[str, Any] = {
             f"{self.split}_shuffled": p.shuffled.to_dict(),
@@ -83,7 +86,8 @@ class Experiments(Shown):
             for part, e in self.edges.items()
         }
         ending = {part: {"padded": e.padded.to_dict()} for part, e in self.edges.items()}
-        return {"accuracy": accuracy, "beginning": beginning, "ending": ending}
+        steering = {} if self.steering is None else {"steering": {"split": self.split, **self.steering.to_dict()}}
+        return {"accuracy": accuracy, "beginning": beginning, "ending": ending, **steering}
 
     @classmethod
     def from_dict(cls, results: Mapping[str, Any], split: str, sampled: bool) -> Experiments:
@@ -105,7 +109,8 @@ class Experiments(Shown):
             for name in ("random_removed", "words_removed")
         )
         perturbations = Perturbations(shuffled.before, shuffled.n, shuffled, removed, random, words)
-        return cls(split, sampled, perturbations, edges)
+        steering = Steering.from_dict(results["steering"]) if "steering" in results else None
+        return cls(split, sampled, perturbations, edges, steering)
 
     def _facts(self) -> Facts:
         return self.perturbations._facts()
@@ -184,30 +189,34 @@ def perturb_reviews(
     subspace: Subspace,
     others: list[Subspace],
     corpus: CorpusLike,
+    modifiers: Modifiers,
     *,
     longest: int | None = None,
     most: int | None = None,
-    of_edges: Subspace | None = None,
+    rank: int = 3,
     seed: int = 0,
     step: Callable[[str], None] = lambda note: None,
 ) -> Experiments:
-    """Read the reviews of a corpus with words, states and edges perturbed.
+    """Read the reviews of a corpus with words, states and edges perturbed, and with other gains of the subspace.
 
     subspace: with all its components. others: control subspaces of other words. longest: read only this many last words
-    of a review. most: read at most this many reviews of a split, drawn at random. of_edges: the subspace of
-    which two components are removed from the initial state; by default the same."""
+    of a review. most: read at most this many reviews of a split, drawn at random. rank: of the subspace that is
+    steered, and of which two components are removed from the initial state."""
     name, split = _evaluated(corpus)
     step("accuracy without the subspace")
     reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
     perturbations = perturb(network, subspace.take(min(5, subspace.rank)), reviews[name], others=others, seed=seed)
+    few = subspace.take(min(rank, subspace.rank))
+    step("accuracy against the gain")
+    steering = dose_response(network, few, modifiers, reviews[name], seed=seed)
     reviews["train"] = Reviews.to_read(sample(corpus.train, most, seed), network, longest)
     generator = torch.Generator().manual_seed(seed)
-    two = (of_edges or subspace).take(min(2, (of_edges or subspace).rank))
+    two = few.take(min(2, few.rank))
     edges = {}
     for part, of_split in reviews.items():
         step(f"edges of documents, {part}")
         edges[part] = _edges(network, line, two, of_split, generator)
-    return Experiments(name, most is not None, perturbations, edges)
+    return Experiments(name, most is not None, perturbations, edges, steering)
 
 
 def _edges(network: Network, line: LineAttractor, two: Subspace, reviews: Reviews, generator: torch.Generator) -> Edges:
