@@ -73,6 +73,7 @@ def live(
     }
     if all(known):
         data["about"] |= {side: list(probes[side]) for side in ("positive", "negative")}
+        data["about"] |= {"doses": _doses(results)}
     why_not = _why_not(network)
     if why_not:
         data["stored"] = {name: results.get(name, {}) for name in ("barcodes", "impulse")}
@@ -119,6 +120,13 @@ def packed(array: Tensor) -> dict[str, str]:
             if dtype == torch.float64 or bool((array.to(dtype).double() == wide).all())
         )
     return {"type": name, "data": b64encode(array.contiguous().numpy().tobytes()).decode()}
+
+
+def _doses(results: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The number of reviews, and pairs of a gain and its accuracy; None if they were not measured."""
+    doses = results.get("steering", {}).get("doses", [])
+    pairs = [[dose["gain"], dose["accuracy"]["accuracy"]] for dose in doses]
+    return {"n": f"{doses[0]['accuracy']['n']:,}", "doses": pairs} if doses else None
 
 
 def _people(vocab: Vocab) -> dict[str, list[float]]:

@@ -23,8 +23,8 @@ from rnnlens.page.sections import Section, Story, badge, marked
 HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
-    "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "link",
-    "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
+    "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "dial",
+    "link", "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
 )  # fmt: skip
 
 
