@@ -10,7 +10,7 @@ from rnnlens import steer
 from rnnlens.common.errors import RnnlensError
 from rnnlens.context import Probes, Reviews, dose_response, final_logits
 from rnnlens.context.dose_response import GAINS as MEASURED
-from rnnlens.context.dose_response import Steering, modifications, steered_strengths
+from rnnlens.context.dose_response import Steering, modifications, steered_strengths, written_share
 from rnnlens.context.strength import strengths
 from rnnlens.context.subspace import random_subspace
 from rnnlens.dynamics import linearise
@@ -169,6 +169,21 @@ def test_the_modification_is_signed_by_the_strength_at_gain_one():
     values = [mean for mean, _ in modifications(strength, (0.5, 1, 1.5, 2))]
     assert values == pytest.approx([0, 1, -1, 1.5])
     assert modifications(np.zeros((2, 0)), (0, 1)) == [(None, None), (None, None)]
+
+
+def test_the_share_that_words_write_is_weighted_by_their_counts(known):
+    network, modifiers, V = known.network, known.modifiers, known.subspace.components
+    blank, h = network.step(known.line.h_star), known.line.h_star
+    along = whole = 0.0
+    for word, count in zip(modifiers.words, modifiers.counts.tolist(), strict=True):
+        written = network.step(h, network.E[network.vocab.encode([word])[0]]) - blank
+        along, whole = (
+            along + count * float((V @ written).square().sum()),
+            whole + count * float(written.square().sum()),
+        )
+    assert written_share(network, modifiers, V) == pytest.approx(along / whole)
+    everything = torch.eye(network.size, dtype=torch.float64)
+    assert written_share(network, modifiers, everything) == pytest.approx(1)
 
 
 def test_doses_are_accuracies_of_the_steered_network_paired_with_gain_one(known):

@@ -205,10 +205,12 @@ def perturb_reviews(
     name, split = _evaluated(corpus)
     step("accuracy without the subspace")
     reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
-    perturbations = perturb(network, subspace.take(min(5, subspace.rank)), reviews[name], others=others, seed=seed)
+    before, five = final_logits(network, reviews[name]), subspace.take(min(5, subspace.rank))
+    perturbations = perturb(network, five, reviews[name], others=others, seed=seed, before=before)
     few = subspace.take(min(rank, subspace.rank))
     step("accuracy against the gain")
-    steering = dose_response(network, few, modifiers, reviews[name], seed=seed)
+    # One draw of other words: these differ far less than random directions.
+    steering = dose_response(network, few, modifiers, reviews[name], others=others[:1], seed=seed, before=before)
     reviews["train"] = Reviews.to_read(sample(corpus.train, most, seed), network, longest)
     generator = torch.Generator().manual_seed(seed)
     two = few.take(min(2, few.rank))

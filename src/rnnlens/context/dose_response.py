@@ -6,8 +6,11 @@ Accuracies are paired with those at gain 1, on the same reviews. The modificatio
 
 over modifiers i, where s_i(g) is the strength of a word in the steered network. It is 1 as the network is, 0 if
 modifiers change nothing, 2 if they change twice as much, and below 0 if they act the other way. Its interval is a
-bootstrap over modifiers. Controls steer along as many random directions, or along those in which other common words
-move the state.
+bootstrap over modifiers.
+
+Controls steer along as many random directions, and along as many directions in which other common words move the state.
+Words write far more into the latter than into random ones: they show whether a loss of accuracy comes from modification
+or from any change of what words write.
 """
 
 from __future__ import annotations
@@ -119,33 +122,51 @@ def dose_response(
     draws: int = DRAWS,
     others: Sequence[Subspace] = (),
     seed: int = 0,
+    before: np.ndarray | None = None,
     report: Callable[[str], None] = lambda note: None,
 ) -> Steering:
     """Steer a network along its modifier subspace, along random directions and along the subspaces of other words.
 
     modifiers: the table of words, whose clear modifiers (at most 400) are averaged. draws: of random directions, each
-    with as many as the subspace has. others: control subspaces, of which those of at least the same rank are used."""
-    rows, before = modifiers.selected[:MOST], final_logits(network, reviews)
+    with as many as the subspace has. others: control subspaces, of which those of at least the same rank are used.
+    before: the network's own final logits, if they are known."""
+    rows = modifiers.selected[:MOST]
+    usual = final_logits(network, reviews) if before is None else before
 
     def doses(V: Tensor, at: Sequence[float], what: str) -> Doses:
         measured = modifications(steered_strengths(network, modifiers, rows, V, at), at, seed)
         found = []
         for gain, (mean, interval) in zip(at, measured, strict=True):
             report(f"{what}, gain {gain:g}")
-            after = before if gain == 1 else final_logits(steer(network, V, gain), reviews)
-            found.append(Dose(float(gain), compare_logits(before, after, reviews.labels), mean, interval))
+            after = usual if gain == 1 else final_logits(steer(network, V, gain), reviews)
+            found.append(Dose(float(gain), compare_logits(usual, after, reviews.labels), mean, interval))
         return tuple(found)
 
-    generator, rank = torch.Generator().manual_seed(seed), subspace.rank
-    random = [random_subspace(network.size, rank, generator, subspace.line).to(network.h0) for _ in range(draws)]
-    fitted = [other.take(rank).components for other in others if other.rank >= rank]
+    fitted = [other.take(subspace.rank).components for other in others if other.rank >= subspace.rank]
     return Steering(
-        rank,
+        subspace.rank,
         len(rows),
         doses(subspace.components, gains, "modifier subspace"),
-        tuple(doses(V, control_gains, "random directions") for V in random),
+        tuple(doses(V, control_gains, "random directions") for V in random_directions(network, subspace, draws, seed)),
         tuple(doses(V, control_gains, "other words") for V in fitted),
     )
+
+
+def random_directions(network: Network, subspace: Subspace, draws: int = DRAWS, seed: int = 0) -> list[Tensor]:
+    """Orthonormal rows (R, N), as many as the subspace has and orthogonal to the line, drawn several times."""
+    generator = torch.Generator().manual_seed(seed)
+    drawn = (random_subspace(network.size, subspace.rank, generator, subspace.line) for _ in range(draws))
+    return [V.to(network.h0) for V in drawn]
+
+
+@torch.no_grad()
+def written_share(network: Network, modifiers: Modifiers, V: Tensor) -> float:
+    """The share of what words write, beyond a blank input at h*, that lies along the orthonormal rows of V (R, N): of
+    the mean squared length over all words of the table, each weighted by its count."""
+    written = (modifiers.h_mod - network.step(modifiers.line.h_star)).double()
+    weight = torch.ones(len(modifiers)) if modifiers.counts is None else modifiers.counts
+    along, whole = ((weight.to(written) * part.square().sum(1)).sum() for part in (written @ V.double().t(), written))
+    return float(along / whole)
 
 
 @torch.no_grad()

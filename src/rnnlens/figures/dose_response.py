@@ -16,8 +16,8 @@ NEEDS = "they need a corpus; run `rnnlens analyze RUN --corpus CORPUS`"
 STEERED = "words write more or less into the modifier subspace"
 RECENTRED = "the same, with a threshold at the true share of positives"
 CONTROLS = {  # part of `steering` → its name, symbol and dash
-    "random": ("into as many random directions, mean of {n} draws", "circle-open", "dot"),
-    "others": ("into the directions of other common words, mean of {n} draws", "x-thin-open", "dashdot"),
+    "random": ("into as many random directions", "circle-open", "dot"),
+    "others": ("into as many directions of other common words", "x-thin-open", "dashdot"),
 }
 
 
@@ -160,10 +160,10 @@ def _control(
     name, symbol, dash = CONTROLS[control]
     gains = [dose["gain"] for dose in draws[0]]
     columns = [[value(draw[k]) for draw in draws] for k in range(len(gains))]
-    for k in range(len(draws)):
+    for k in range(len(draws)) if len(draws) > 1 else ():
         guide(figure, gains, [of[k] for of in columns], column, {"color": FAINT, "width": 1}, row)
     means = [sum(of) / len(of) for of in columns]
-    title = name.format(n=len(draws))
+    title = f"{name}, mean of {len(draws)} draws" if len(draws) > 1 else name
     figure.add_scatter(
         x=gains,
         y=means,
