@@ -1,13 +1,16 @@
-r"""The recipe of the packaged networks: train its twelve networks again, or choose its settings from a search.
+r"""The recipe of the packaged networks: train its twelve networks again, train it on parts of the corpus, or choose its
+settings from a search.
 
     rnnlens prepare imdb yelp amazon yelp-sentences phrases --out CORPUS \
         --vocab-size 10500 --min-count 5 --neighbours 50
     python -m studies.recipe CORPUS --out DIR             # four architectures, three seeds: 4 minutes on an H200
-    python -m studies.recipe CORPUS --out DIR --mixtures  # GRUs and LSTMs on parts of it; estimated: 12 minutes more
+    python -m studies.recipe CORPUS --out DIR --mixtures  # also 84 networks on parts of it: about 19 minutes more
     python -m studies.recipe --choose                     # docs/results/recipe-search.json → the bundled settings
 
-Networks train side by side, each in a process of its own (`python -m rnnlens.training CORPUS --tuned …`); finished ones
-are not trained again. On a GPU start NVIDIA's multi-process service first: it lets the processes share the device.
+Networks train side by side, each in a process of its own (`python -m rnnlens.training CORPUS --tuned …`, or
+`python -m studies.mixtures …` for mixtures of equal size); finished ones are not trained again. On a GPU start NVIDIA's
+multi-process service first: it lets the processes share the device. 69 of the 84 networks on parts of the corpus took
+16 minutes on an H200, 15 at once and with 6 others; for the other 15, LSTMs, their own times make it 3 minutes more.
 """
 
 from __future__ import annotations
@@ -34,6 +37,21 @@ MIXTURES = {
     "three": ("imdb", "yelp", "amazon"),
     "short": ("yelp-sentences", "phrases"),
 }
+SIZE = 18_000  # training documents of each mixture of equal size
+
+
+def equal_mixtures() -> dict[str, dict[str, int]]:
+    """Documents of each source in every mixture of equal size: reviews of one, two or three sources; then reviews of
+    three sources with 25 to 100 % short documents, three quarters of which are sentences."""
+    reviews, short = MIXTURES["three"], MIXTURES["short"]
+    mixtures = {f"1-{name}": {name: SIZE} for name in reviews}
+    mixtures["2-imdb-yelp"] = dict.fromkeys(reviews[:2], SIZE // 2)
+    mixtures["3-reviews"] = dict.fromkeys(reviews, SIZE // 3)
+    for percent in (25, 50, 75, 100):
+        of_short = SIZE * percent // 100
+        counts = dict.fromkeys(reviews, (SIZE - of_short) // 3) | {short[0]: of_short * 3 // 4, short[1]: of_short // 4}
+        mixtures[f"short-{percent}"] = {name: count for name, count in counts.items() if count}
+    return mixtures
 
 
 def recipe_jobs() -> dict[str, dict[str, Any]]:
@@ -42,13 +60,22 @@ def recipe_jobs() -> dict[str, dict[str, Any]]:
 
 
 def mixture_jobs() -> dict[str, dict[str, Any]]:
-    """The same recipe on parts of the corpus."""
-    return {
-        f"{arch}-{name}-{seed}": {"arch": arch, "seed": seed, "sources": ",".join(sources)}
-        for arch in ("gru", "lstm")
-        for name, sources in MIXTURES.items()
-        for seed in range(3)
-    }
+    """The same recipe on parts of the corpus: on some of its sources (UGRNNs on single ones only), and for GRUs also on
+    mixtures of equal size."""
+    names = [(arch, name) for arch in ("gru", "lstm") for name in MIXTURES] + [("ugrnn", name) for name in SOURCES]
+    jobs = {(arch, name): {"arch": arch, "sources": ",".join(MIXTURES[name])} for arch, name in names}
+    for name, counts in equal_mixtures().items():
+        written = ",".join(f"{source}={count}" for source, count in counts.items())
+        jobs["gru", f"equal-{name}"] = {"arch": "gru", "counts": written}
+    return {f"{arch}-{name}-{seed}": {**job, "seed": seed} for (arch, name), job in jobs.items() for seed in range(3)}
+
+
+def command_of(corpus: Path, job: dict[str, Any], out: Path, device: str) -> list[str]:
+    """The command that trains a network, or goes on with it."""
+    drawn = "counts" in job  # a number of documents of each source
+    program = ["studies.mixtures"] if drawn else ["rnnlens.training", "--tuned", "--resume", "--test"]
+    flags = [part for flag, value in job.items() for part in (f"--{flag}", str(value))]
+    return [sys.executable, "-m", *program, str(corpus), "--out", str(out), "--device", device, *flags]
 
 
 def run_all(corpus: Path, jobs: dict[str, dict[str, Any]], out: Path, at_once: int, device: str) -> None:
@@ -59,9 +86,7 @@ def run_all(corpus: Path, jobs: dict[str, dict[str, Any]], out: Path, at_once: i
     while waiting or running:
         while waiting and len(running) < at_once:
             name = waiting.pop(0)
-            command = [sys.executable, "-m", "rnnlens.training", str(corpus), "--out", str(out / name), "--tuned"]
-            command += ["--resume", "--test", "--device", device]
-            command += [part for flag, value in jobs[name].items() for part in (f"--{flag}", str(value))]
+            command = command_of(corpus, jobs[name], out / name, device)
             log = open(out / f"{name}.log", "w")  # noqa: SIM115 - open as long as the process
             running[name] = subprocess.Popen(command, stdout=log, stderr=log, env=environment), time.monotonic()
         time.sleep(0.2)
@@ -115,7 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus", type=Path, nargs="?")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--mixtures", action="store_true", help="also GRUs and LSTMs on parts of the corpus")
+    parser.add_argument("--mixtures", action="store_true", help="also networks on parts of the corpus")
     parser.add_argument("--at-once", type=int, default=16)
     parser.add_argument("--device", default="cuda", choices=["cpu", "cuda"])
     parser.add_argument("--choose", action="store_true", help="write the bundled settings from the search's record")

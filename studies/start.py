@@ -4,13 +4,13 @@
     python -m studies.start                # docs/start.md from docs/results/start.json
 
 REVIEWS is a file or folder that `rnnlens prepare` reads. `{seed}` in the name of a network to start from becomes the
-seed. Networks train one after the other with one thread; finished ones are not trained again.
+seed. Networks train one after the other with one thread; finished ones are not trained again, so that larger ones may
+be trained on a GPU before (`python -m rnnlens.training DIR/corpus --tuned --balance --test --out DIR/nothing-256-0`).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,19 @@ import torch
 
 import rnnlens
 from rnnlens.analysis.locate import find_line
+from rnnlens.common.files import read_json, write_json
 from rnnlens.corpora import prepare
 from rnnlens.training.command import train_command
 from studies.pages import write_page
-from studies.teaching import known_modifiers, mean_and_half
+from studies.teaching import LISTS, difference, known_modifiers, mean_and_half
 
 RECORD, PAGE = Path("docs/results/start.json"), Path("docs/start.md")
 TEMPLATE = Path(__file__).with_name("start.md")
 SEEDS, LISTED = (0, 1, 2), 15
 FRESH: dict[str, dict[str, Any]] = {
+    "nothing-256": {"balance": True},  # the bundled size
     "nothing-32": {"hidden": 32, "embedding": 32, "balance": True},
 }
-LISTS = {"negators": ("negator", "diminisher"), "intensifiers": ("intensifier",)}
 
 
 def lists(run: rnnlens.Run, corpus: rnnlens.Corpus, known: set[str]) -> dict[str, Any]:
@@ -83,7 +84,9 @@ def summary(networks: dict[str, Any]) -> dict[str, Any]:
 
 def page_values(record: dict[str, Any]) -> dict[str, Any]:
     """What the template shows of the record."""
-    return {"record": record, "groups": summary(record["networks"]), "listed": LISTED}
+    groups = summary(record["networks"])
+    films, fresh = ([100 * row["test"] for row in groups[name]["rows"]] for name in ("films", "nothing-256"))
+    return {"record": record, "groups": groups, "gain": difference(films, fresh), "listed": LISTED}
 
 
 def main() -> None:
@@ -106,8 +109,8 @@ def main() -> None:
                 if start is not None:
                     row["before"] = untouched(start, corpus)
                 record["networks"][f"{name}-{seed}"] = row
-                RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
+                write_json(RECORD, record)
+    record = read_json(RECORD)
     write_page(TEMPLATE, PAGE, **page_values(record))
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import copy
 import csv
-import json
 import warnings
 from collections import defaultdict
 from pathlib import Path
@@ -27,14 +26,29 @@ from rnnlens.analysis.locate import find_line
 from rnnlens.analysis.people import judged_in
 from rnnlens.analysis.trees import read_trees
 from rnnlens.common.errors import RnnlensWarning
+from rnnlens.common.files import read_json, write_json
 from rnnlens.figures import write_figure
 from studies.pages import write_page
+from studies.recipe import MIXTURES, SIZE, SOURCES, equal_mixtures
 
 RECORD, PAGE = Path("docs/results/teaching.json"), Path("docs/teaching.md")
 FIGURE, TEMPLATE = Path("docs/images/teaching.svg"), Path(__file__).with_name("teaching.md")
-ORDER = ("imdb", "yelp", "amazon", "yelp-sentences", "phrases", "three", "short", "all")
-SINGLE = ORDER[:5]
-TOP, LEAST, PHRASES, LISTED, STATES = 5_000, 20, 2_000, 20, 1_000
+EQUAL = tuple(f"equal-{name}" for name in equal_mixtures())
+ORDER = (*MIXTURES, "all", *EQUAL)
+TOP, LEAST, PHRASES, LISTED, STATES = 8_000, 20, 2_000, 20, 1_000
+MEASURED = ("r_strength", "r_phrases", "known_negators", "known_intensifiers", "modifiers", "not")
+DRAWN = {"r_strength": "r of strengths with people's", "known_negators": "share of known negators"}
+SHADES = {"gru": "#1f5fa8", "lstm": "#c05020", "ugrnn": "#3a7d44"}
+LABELS = {
+    "three": "imdb, yelp, amazon",
+    "short": "sentences, phrases",
+    "all": "all five",
+    **{f"equal-1-{name}": f"{name} only" for name in MIXTURES["three"]},
+    "equal-2-imdb-yelp": "imdb, yelp",
+    "equal-3-reviews": "imdb, yelp, amazon",
+    **{f"equal-short-{percent}": f"{percent} % short" for percent in (25, 50, 75, 100)},
+}
+LISTS = {"negators": ("negator", "diminisher"), "intensifiers": ("intensifier",)}
 SHOWN = ("not", "never", "very", "extremely", "the")
 
 
@@ -66,24 +80,27 @@ def most_frequent(network: rnnlens.Network, top: int) -> rnnlens.Network:
 
 @torch.no_grad()
 def measure(run: rnnlens.Run, people: dict[str, float], phrases: dict[str, int], known: set[str]) -> dict[str, Any]:
-    """Accuracy by source; agreement with people on phrases and on words; known modifiers in the lists."""
+    """Accuracy by source; agreement with people on phrases and on words; clear modifiers, and how many are known."""
     network = most_frequent(run.network, TOP)
     _, line, _, _ = find_line(network, rnnlens.visited_states(network, n=STATES))
     words = rnnlens.find_modifiers(network, line, top=TOP)
     strength = dict(zip(words.words, words.strength.tolist(), strict=True))
     shared, wanted = ([word for word in some if word in strength] for some in (people, SHOWN))
-    some = sorted(phrases)[:: max(1, len(phrases) // PHRASES)]
+    chosen = sorted(phrases)[:: max(1, len(phrases) // PHRASES)]
     with warnings.catch_warnings(category=RnnlensWarning, action="ignore"):  # words that are unknown
-        readings = [network.read(text)[-1][1] for text in some]
-    negators = words.strongest(LISTED, ("negator", "diminisher"))
+        readings = [network.read(text)[-1][1] for text in chosen]
+    lists = {name: words.strongest(LISTED, kinds) for name, kinds in LISTS.items()}
+    shares = {name: sum(word in known for word in some) / max(1, len(some)) for name, some in lists.items()}
     by_norm = words.strongest(50, by="norm")
     return {
         "vocabulary": run.about["corpus"]["options"]["vocab_size"],
         "test": {name: part["accuracy"] for name, part in run.results["accuracy"]["test_sources"].items()},
-        "r_phrases": float(np.corrcoef(readings, [phrases[text] for text in some])[0, 1]),
+        "r_phrases": float(np.corrcoef(readings, [phrases[text] for text in chosen])[0, 1]),
         "r_strength": float(np.corrcoef([people[w] for w in shared], [strength[w] for w in shared])[0, 1]),
         "words": len(shared),
-        "known_negators": sum(word in known for word in negators) / max(1, len(negators)),
+        "modifiers": len(words.selected),
+        **{f"listed_{name}": len(some) for name, some in lists.items()},
+        **{f"known_{name}": share for name, share in shares.items()},
         "known_by_norm": sum(word in known for word in by_norm),
         "strength": {word: strength[word] for word in wanted},
     }
@@ -106,80 +123,100 @@ def mean_and_half(values: list[float]) -> tuple[float, float | None]:
     return float(np.mean(values)), float(half)
 
 
+def value(row: dict[str, Any], key: str) -> float:
+    """A measure of a network: a key of its row, or the strength of a word."""
+    return float(row["strength"][key] if key in SHOWN else row[key])
+
+
 def summary(rows: dict[str, Any]) -> list[dict[str, Any]]:
     """One row for each architecture and mixture: mean over seeds, and half of a 95 % interval."""
-    found = []
-    for (arch, mixture), group in grouped(rows).items():
-        entry: dict[str, Any] = {"arch": arch, "mixture": mixture, "seeds": len(group)}
-        for key in ("imdb", "r_phrases", "r_strength", "known_negators", "known_by_norm"):
-            entry[key] = mean_and_half([100 * row["test"]["imdb"] if key == "imdb" else row[key] for row in group])
-        found.append(entry)
-    return found
+    return [
+        {"arch": arch, "mixture": mixture, "seeds": len(group)}
+        | {key: mean_and_half([value(row, key) for row in group]) for key in MEASURED}
+        for (arch, mixture), group in grouped(rows).items()
+    ]
+
+
+def difference(first: list[float], second: list[float]) -> dict[str, float]:
+    """The difference of two means, first − second, with its 95 % interval (Welch)."""
+    low, high = ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
+    return {"mean": float(np.mean(first) - np.mean(second)), "low": float(low), "high": float(high)}
 
 
 def alone_or_all(rows: dict[str, Any]) -> list[dict[str, Any]]:
-    """Test accuracy on each source, in percent: trained on it alone, trained on all, and the difference with its 95 %
-    interval (Welch)."""
+    """Test accuracy on each source, in percent: trained on it alone, trained on all, and the difference."""
     groups, found = grouped(rows), []
-    for arch in ("gru", "lstm"):
-        for source in SINGLE:
+    for arch in ("gru", "lstm", "ugrnn"):
+        for source in SOURCES:
             if (arch, source) in groups:
                 alone, every = (
                     [100 * row["test"][source] for row in groups[arch, mixture]] for mixture in (source, "all")
                 )
-                low, high = ttest_ind(every, alone, equal_var=False).confidence_interval(0.95)
-                found.append(
-                    {
-                        "arch": arch,
-                        "source": source,
-                        "alone": np.mean(alone),
-                        "all": np.mean(every),
-                        "low": low,
-                        "high": high,
-                    }
-                )
+                means = {"alone": float(np.mean(alone)), "all": float(np.mean(every))}
+                found.append({"arch": arch, "source": source, **means, **difference(every, alone)})
     return found
 
 
 def figure(rows: dict[str, Any]) -> Any:
-    """Agreement with people against the mixture, a dot for each network."""
-    import plotly.graph_objects as go
+    """Agreement with people and known negators, a dot for each network: whole sources, and mixtures of equal size."""
+    from plotly.subplots import make_subplots
 
-    drawn = go.Figure()
-    for arch, shade in (("gru", "#1f5fa8"), ("lstm", "#c05020")):
-        mine = {name: row for name, row in rows.items() if name.startswith(f"{arch}-")}
-        if mine:
-            drawn.add_trace(
-                go.Scatter(
-                    x=[name.split("-", 1)[1].rsplit("-", 1)[0] for name in mine],
-                    y=[row["r_strength"] for row in mine.values()],
-                    mode="markers",
-                    name=arch.upper(),
-                    marker={"color": shade, "size": 10, "opacity": 0.75},
-                )
+    columns = {"whole sources": (*MIXTURES, "all"), f"{SIZE:,} documents each": EQUAL}
+    drawn = make_subplots(
+        2, 2, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03, vertical_spacing=0.06,
+        subplot_titles=tuple(columns),
+    )  # fmt: skip
+    for (arch, mixture), group in grouped(rows).items():
+        column = 1 + (mixture in EQUAL)
+        for i, (key, title) in enumerate(DRAWN.items()):
+            drawn.add_scatter(
+                x=[LABELS.get(mixture, mixture)] * len(group),
+                y=[row[key] for row in group],
+                mode="markers",
+                name=arch.upper(),
+                legendgroup=arch,
+                offsetgroup=arch,
+                showlegend=(i, mixture) == (0, "all"),
+                marker={"color": SHADES[arch], "size": 8, "opacity": 0.75},
+                row=i + 1,
+                col=column,
             )
+            drawn.update_yaxes(title=title, row=i + 1, col=1)
+    for i, names in enumerate(columns.values()):
+        labels = [LABELS.get(name, name) for name in names]
+        drawn.update_xaxes(categoryorder="array", categoryarray=labels, tickangle=-40, col=i + 1)
+    drawn.update_yaxes(range=[-0.04, 0.9], zeroline=False)
     drawn.update_layout(
         template="plotly_white",
-        width=760,
-        height=400,
-        margin={"l": 60, "r": 10, "t": 20, "b": 60},
+        width=900,
+        height=640,
+        margin={"l": 60, "r": 10, "t": 60, "b": 110},
+        legend={"orientation": "h", "x": 0.5, "xanchor": "center", "y": 1.1},
         scattermode="group",
-        scattergap=0.6,
+        scattergap=0.5,
     )
-    drawn.update_xaxes(categoryorder="array", categoryarray=list(ORDER), title="trained on")
-    drawn.update_yaxes(title="correlation of strengths with people's", range=[0, 0.8])
     return drawn
 
 
 def page_values(record: dict[str, Any]) -> dict[str, Any]:
     """What the template shows of the record."""
     rows = record["networks"]
+    groups = grouped(rows)
+
+    def apart(first: str, second: str, key: str = "r_strength", arch: str = "gru") -> dict[str, float]:
+        """How much a measure differs between networks of two mixtures."""
+        return difference(*([value(row, key) for row in groups[arch, mixture]] for mixture in (first, second)))
+
     return {
-        "rows": summary(rows),
+        "rows": {(row["arch"], row["mixture"]): row for row in summary(rows)},
         "sources": alone_or_all(rows),
+        "apart": apart,
         "top": record["words"],
         "least": record["least"],
-        "mixtures": ORDER,
+        "size": SIZE,
+        "mixtures": (*MIXTURES, "all"),
+        "equal": EQUAL,
+        "labels": LABELS,
     }
 
 
@@ -194,13 +231,14 @@ def main() -> None:
     if asked.runs is not None:
         people, phrases = people_and_phrases(asked.trees)
         known = known_modifiers(asked.lexicon)
-        rows = json.loads(RECORD.read_text())["networks"] if RECORD.exists() else {}
+        before = read_json(RECORD) if RECORD.exists() else {"words": TOP, "networks": {}}
+        rows = before["networks"] if before["words"] == TOP else {}  # else measured with other words
         for folder in sorted(asked.runs.iterdir()):
             if (folder / "run.json").exists() and folder.name not in rows and not folder.name.startswith("vanilla"):
                 rows[folder.name] = measure(rnnlens.load(folder), people, phrases, known)
                 print(folder.name, {key: rows[folder.name][key] for key in ("r_phrases", "r_strength")}, flush=True)
-                RECORD.write_text(json.dumps({"words": TOP, "least": LEAST, "networks": rows}, indent=1) + "\n")
-    record = json.loads(RECORD.read_text())
+                write_json(RECORD, {"words": TOP, "least": LEAST, "networks": rows})
+    record = read_json(RECORD)
     write_page(TEMPLATE, PAGE, **page_values(record))
     write_figure(figure(record["networks"]), FIGURE)
 

@@ -41,8 +41,13 @@ def opened(browser, path: Path, fragment: str = "", width: int = 1440, height: i
     context.close()
 
 
+def unfold(page) -> None:
+    page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+
+
 def draw_all(page) -> int:
-    """Scroll through the page until every figure is drawn; how many there are."""
+    """Unfold the page and scroll through it until every figure is drawn; how many there are."""
+    unfold(page)
     plots = page.locator(".plot")
     for i in range(plots.count()):
         plots.nth(i).scroll_into_view_if_needed()

@@ -1,7 +1,5 @@
 """The page's dial in a real browser: it reads as `rnnlens.steer` does, and slider, keyboard, reset and link work."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from browser import opened
@@ -140,8 +138,8 @@ def test_a_link_keeps_the_gain_and_strange_ones_are_harmless(browser, demo):
 def test_networks_without_a_subspace_have_no_dial(browser, tmp_path):
     network = rnnlens.Network(WORDS, hidden=8, embedding=4)
     arrays = {name: array for name, array in known_line(network).items() if name != "subspace"}
-    path, told = tmp_path / "page.html", replace(story(), examples=["not good"])
-    path.write_bytes(render(told, live(network, arrays, {}, told.probes)).encode())
+    path = tmp_path / "page.html"
+    path.write_bytes(render(story(), live(network, arrays, {}, story().probes)).encode())
     with opened(browser, path, "#read=not+good&gain=0.5") as page:
         assert not page.locator("#dial").is_visible()
         assert last(page) == pytest.approx(network.read("not good")[-1][1], abs=1e-4) and page.wrong == []

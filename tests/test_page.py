@@ -8,26 +8,26 @@ import statistics
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from browser import axe, draw_all, opened
+from browser import axe, draw_all, opened, unfold
 from handmade import handmade
 
 import rnnlens
 from rnnlens.analysis.paper_claims import points
 from rnnlens.analysis.table import TITLES, table_results
 from rnnlens.common.files import write_json
-from rnnlens.context import Probes, linear_effects, project_out
-from rnnlens.context.decay import fit_exponential
-from rnnlens.context.impulse import responses
-from rnnlens.dynamics.line_attractor import _nearest
+from rnnlens.context import Probes, project_out
+from rnnlens.context.effects import effects
+from rnnlens.context.strength import fading
 from rnnlens.experiments.toy import study_toy
 from rnnlens.networks import CELLS
 from rnnlens.page.live import live
 from rnnlens.page.render import render
-from rnnlens.page.sections import Story
+from rnnlens.page.sections import Example, Story
 
 HERE = Path(__file__).parent
 HOSTILE = [
@@ -59,7 +59,7 @@ def story(**more):
         "byline": [],
         "reads": "",
         "unit": "logit",
-        "examples": ["not good"],
+        "examples": [Example("not good")],
         "facts": [],
         "sections": [],
         "probes": {"positive": ["good", "great"], "negative": ["bad", "awful"]},
@@ -130,25 +130,25 @@ def test_the_packaged_network_reads_the_same_in_its_page(browser, demo):
 
 
 @pytest.mark.parametrize("arch", CELLS)
-def test_barcodes_and_decays_in_the_page_are_those_of_the_analysis(browser, tmp_path, arch):
+def test_strengths_and_their_fading_in_the_page_are_those_of_the_analysis(browser, tmp_path, arch):
     network = rnnlens.Network(WORDS, arch=arch, hidden=20, embedding=8, seed=3).requires_grad_(False)
     arrays, probes = known_line(network), Probes(("good", "great"), ("bad", "awful"))
     path = tmp_path / "page.html"
     path.write_bytes(render(story(), live(network, arrays, {}, story().probes)).encode())
     h, e = arrays["h_star"], probes.inputs(network)
+    line = SimpleNamespace(h_star=h)
     with opened(browser, path) as page:
         for word in ("not", "very", "the"):
             found = page.evaluate("word => rnnlens.word(word)", word)
             after = network.step(h, network.E[network.vocab.index[word]])
-            change = linear_effects(network, after, e) - linear_effects(network, h, e)
+            change = effects(network, after, e) - effects(network, h, e)
             assert found["barcode"]["positive"] + found["barcode"]["negative"] == pytest.approx(
                 change.tolist(), abs=1e-5
             )
-            states = responses(network, after, 30)
-            distance = (states - _nearest(arrays["line"], states)[0]).norm(dim=-1)
-            assert found["impulse"]["distance"] == pytest.approx(distance.tolist(), abs=1e-4)
-            tau = float(fit_exponential(distance).tau)
-            assert found["impulse"]["tau"] == (None if tau != tau else pytest.approx(tau, rel=0.05))
+            strength = probes.contrast(effects(network, after, e)) / probes.contrast(effects(network, h, e)) - 1
+            assert found["barcode"]["share"] == pytest.approx(float(strength), rel=1e-3, abs=1e-4)
+            fades = fading(network, line, after.unsqueeze(0), probes)[0]
+            assert found["fade"]["strength"] == pytest.approx(fades.tolist(), rel=1e-3, abs=1e-3)
             assert found["at"] == pytest.approx(((after - h) @ arrays["subspace"].t()).tolist(), abs=1e-5)
 
 
@@ -156,10 +156,9 @@ def test_a_words_card_says_what_the_analysis_found(browser, demo):
     analysis, path = demo
     with opened(browser, path) as page:
         for word in ("not", "very", "the"):
-            found, stored = page.evaluate("word => rnnlens.word(word)", word), analysis.results["barcodes"][word]
-            assert found["barcode"]["kind"] == stored["kind"]
-            assert found["barcode"]["share"] == pytest.approx(stored["share"], abs=1e-4)
-            assert found["impulse"]["tau"] == pytest.approx(analysis.results["impulse"][word]["tau"], rel=0.02)
+            found, row = page.evaluate("word => rnnlens.word(word)", word), analysis.modifiers[word]
+            assert found["barcode"]["share"] == pytest.approx(row["strength"], abs=1e-4)
+            assert row["tau"] is None or found["fade"]["tau"] == pytest.approx(row["tau"], rel=0.02)
         page.evaluate("rnnlens.card('not')")
         card = page.locator("#card")
         text = card.inner_text()
@@ -262,6 +261,54 @@ def test_hovering_and_the_keyboard_tell_about_a_word(browser, demo):
         assert page.input_value("#text-a") == "It was not good." and page.wrong == []
 
 
+def test_arcs_show_what_a_modifier_does_to_a_later_word(browser, demo):
+    analysis, path = demo
+    network, text = analysis.network, "it was not good"
+    words, states = network.vocab.split(text), [network.h0]
+    with torch.no_grad():
+        inputs = [network.E[network.vocab.index[word]] for word in words]
+        for e in inputs:
+            states.append(network.step(states[-1], e))
+        blank = network.step(states[2])  # in place of `not`
+        alone, after = (float(effects(network, h, inputs[3].unsqueeze(0))) for h in (blank, states[3]))
+    with opened(browser, path) as page:
+        page.fill("#text-a", text)
+        arc = page.locator("#arcs-a .arc[data-from='2'][data-to='3']")
+        arc.wait_for()
+        told = f"not changes good by {after / alone - 1:+.2f}: it adds {after:+.2f} instead of {alone:+.2f}"
+        assert arc.get_attribute("aria-label") == told.replace("-", "−")
+        assert page.locator("#words-a .name").nth(3).get_attribute("data-modified") == "negator"
+        arc.focus()  # by keyboard as by pointer
+        assert page.locator(".focus-word").inner_text() == "good"
+        assert "not changes it here by" in page.locator("#focus").inner_text()
+        page.fill("#text-a", "<img src=x onerror=window.hacked=3> qwertzuiop")
+        page.wait_for_function("document.querySelectorAll('#arcs-a .arc').length === 0")
+        assert page.evaluate("window.hacked") is None and page.wrong == []
+
+
+def test_folded_sections_open_by_keyboard_and_by_links(browser, demo):
+    _, path = demo
+    with opened(browser, path) as page:
+        assert page.evaluate("document.documentElement.scrollHeight") <= 6_000
+        summary = page.locator("#line summary")
+        assert "A curve explains" in summary.inner_text() and not page.locator("#line .lead").is_visible()
+        summary.focus()
+        page.keyboard.press("Enter")
+        assert page.locator("#line .lead").is_visible()
+        page.keyboard.press("Space")
+        assert not page.locator("#line .lead").is_visible()
+        page.locator("nav a[href='#bilinear']").click()
+        assert page.locator("#bilinear .lead").is_visible()
+        page.locator("#modifiers a.term").first.click()
+        assert page.locator("#glossary dl").is_visible()
+        page.click("#unfold")
+        assert page.locator("details.fold:not([open])").count() == 0
+        page.click("#unfold")
+        assert page.locator("details.fold[open]").count() == 0 and page.wrong == []
+    with opened(browser, path, "#ending") as page:
+        assert page.locator("#ending .lead").is_visible()
+
+
 # --- figures, tables, words -------------------------------------------------------------------------------------------
 
 
@@ -340,6 +387,7 @@ def test_any_two_words_can_be_picked(browser, demo):
     analysis, path = demo
     network, h = analysis.network, analysis.line.h_star
     with opened(browser, path) as page, torch.no_grad():
+        unfold(page)
         page.fill("#first", "very")
         page.fill("#second", "bad")
         effect = rnnlens.context.effects(
@@ -353,6 +401,7 @@ def test_any_two_words_can_be_picked(browser, demo):
 def test_claims_stand_with_the_papers_numbers(browser, demo):
     analysis, path = demo
     with opened(browser, path) as page:
+        unfold(page)
         line = page.locator("#subspace .claims").inner_text()
         two = 100 * sum(analysis.results["subspace"]["by_norm"][:2])
         assert f"{two:.1f} %" in line and "96.2 %" in line and ("✗ not shown" in line) == (two < 90)
@@ -443,7 +492,7 @@ def test_it_prints_in_light(browser, demo, tmp_path):
 def test_the_page_is_small_and_quick(browser, demo, capsys):
     """Size decides; times are told."""
     analysis, path = demo
-    assert path.stat().st_size < 12e6
+    assert path.stat().st_size < 7e6
     words = [
         word for word, _ in analysis.network.read("This film was not at all what I had expected, and very, very good!")
     ]

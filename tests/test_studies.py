@@ -5,14 +5,16 @@ import json
 import numpy as np
 import pytest
 from pages import ROOT
-from studies import agreement, dose, nulls, scale, start, table, teaching, toy, validation
+from studies import agreement, dose, film, nulls, recipe, scale, start, table, teaching, toy, validation
+from studies.mixtures import counts_of, drawn
 from studies.pages import write_page
 
 import rnnlens
-from rnnlens.common.errors import RnnlensWarning
+from rnnlens.common.errors import RnnlensError, RnnlensWarning
 from rnnlens.common.files import read_json
+from rnnlens.corpora.splits import Split
 
-FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation, dose]
+FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation, film, dose]
 
 
 def check_page(template, page, values, tmp_path):
@@ -77,3 +79,59 @@ def test_three_values_have_the_interval_of_two_degrees_of_freedom():
     mean, half = teaching.mean_and_half([1.0, 2.0, 3.0])
     assert (mean, half) == pytest.approx((2, 4.303 / 3**0.5), abs=1e-3)
     assert teaching.mean_and_half([1.0]) == (1, None)
+
+
+def two_sources() -> rnnlens.Corpus:
+    """40 films, half of them positive, and 20 hotels, 16 of them positive; each document is its own word."""
+    labels = np.array([0] * 20 + [1] * 20 + [0] * 4 + [1] * 16, dtype=np.uint8)
+    sources = np.repeat(np.array([0, 1], dtype=np.uint8), [40, 20])
+    train = Split(np.arange(60, dtype=np.uint16), np.arange(61), labels, sources)
+    about = {"sources": [{"name": name, "weight": 1.0} for name in ("films", "hotels")]}
+    words = rnnlens.Vocab([f"w{i}" for i in range(60)])
+    return rnnlens.Corpus(words, train, train, train, about, None, "whole")
+
+
+def test_a_mixture_has_the_documents_asked_for_half_of_them_positive_as_far_as_there_are_enough():
+    corpus = two_sources()
+    part = drawn(corpus, {"films": 10, "hotels": 12}, seed=1)
+    assert np.bincount(part.train.sources).tolist() == [10, 12]
+    assert [int(part.train.labels[part.train.sources == i].sum()) for i in (0, 1)] == [5, 8]  # 4 hotels are negative
+    rows = part.train.ids  # each document is its own row
+    assert len(set(rows.tolist())) == 22
+    assert np.array_equal(part.train.labels, corpus.train.labels[rows])
+    assert np.array_equal(part.train.sources, corpus.train.sources[rows])
+    assert part.validation is corpus.validation and part.test is corpus.test and part.vocab is corpus.vocab
+    assert part.about["only"] == ["films", "hotels"] and part.about["whole"] == "whole"
+
+
+def test_the_seed_draws_a_mixture():
+    draws = [drawn(two_sources(), {"films": 10}, seed) for seed in (0, 0, 1)]
+    assert draws[0].fingerprint == draws[1].fingerprint != draws[2].fingerprint
+
+
+def test_a_mixture_that_cannot_be_drawn_is_refused():
+    with pytest.raises(RnnlensError, match="hotels has 20 training documents: expected at least 21"):
+        drawn(two_sources(), {"hotels": 21}, 0)
+    with pytest.raises(RnnlensError, match="no source 'books': expected some of films, hotels"):
+        drawn(two_sources(), {"books": 1}, 0)
+
+
+def test_mixtures_of_equal_size_have_equal_size_and_their_share_of_short_documents():
+    mixtures = recipe.equal_mixtures()
+    assert {sum(counts.values()) for counts in mixtures.values()} == {recipe.SIZE}
+    for name in ("short-25", "short-100"):
+        short = sum(mixtures[name].get(source, 0) for source in recipe.MIXTURES["short"])
+        assert short == recipe.SIZE * int(name.split("-")[1]) / 100
+    jobs = recipe.mixture_jobs()
+    assert counts_of(jobs["gru-equal-short-25-2"]["counts"]) == mixtures["short-25"]
+    assert {name.rsplit("-", 1)[0].split("-", 1)[1] for name in jobs} | {"all"} == set(teaching.ORDER)
+
+
+def test_half_way_is_interpolated_and_intervals_are_of_logarithms():
+    assert film.half_step([0, 10, 20, 40], [0.0, 0.6, 0.2, 1.0]) == pytest.approx(27.5)  # 0.6 did not last
+    assert film.half_step([0, 10, 20], [0.0, -0.25, -1.0]) == pytest.approx(10 + 10 / 3)
+    found = film.interval([np.log(10), np.log(100), np.log(1000)])
+    assert found["mean"] == pytest.approx(100)
+    assert np.log10(found["high"] / 100) == pytest.approx(4.303 / 3**0.5, abs=1e-3)
+    late = film.within([{"step": 100, "after": 50}] * 3)
+    assert (late["low"], late["mean"], late["high"]) == pytest.approx((50, 100, 100))

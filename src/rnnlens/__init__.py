@@ -22,7 +22,7 @@ _HOMES = {
     "adapt": "networks",
     "extend": "networks",
     "TrainConfig": "training",
-    "train": "training",
+    "train": "analysis.film",
     "evaluate": "training",
     "jacobians": "dynamics",
     "find_fixed_points": "dynamics",
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from rnnlens.analysis.agreement import Agreement, agreement
     from rnnlens.analysis.analyze import analyze
     from rnnlens.analysis.audit import Audit, KindAudit, audit
+    from rnnlens.analysis.film import train
     from rnnlens.analysis.record import Analysis
     from rnnlens.common.errors import RnnlensError
     from rnnlens.context import (
@@ -100,7 +101,7 @@ if TYPE_CHECKING:
     from rnnlens.networks import Network, adapt, extend, from_torch
     from rnnlens.page import report
     from rnnlens.runs import Run, export, load
-    from rnnlens.training import TrainConfig, evaluate, train
+    from rnnlens.training import TrainConfig, evaluate
 
 
 __getattr__ = lazily(__name__, _HOMES)

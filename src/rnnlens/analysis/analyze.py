@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from rnnlens.analysis.examples import corpus_examples
 from rnnlens.analysis.locate import Location, locate, states_of, stored_probes
-from rnnlens.analysis.perturb import check_as_many, other_words, perturb_reviews, reviews_to_read
+from rnnlens.analysis.perturb import check_as_many, evaluated, other_words, perturb_reviews, reviews_to_read
 from rnnlens.analysis.record import Analysis
 from rnnlens.analysis.storage import check_not_packaged
 from rnnlens.common.errors import RnnlensError, quoted
@@ -121,7 +123,8 @@ def _perturbed(analysis: Analysis, corpus: CorpusLike, reviews: int | None, step
         seed=seed,
         step=step,
     )
-    return analysis.with_experiments(experiments)
+    examples = corpus_examples(network, analysis.modifiers, dict([evaluated(corpus)])[experiments.split])
+    return analysis.with_experiments(replace(experiments, examples=examples))
 
 
 def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from rnnlens.analysis.examples import Example
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
@@ -57,17 +58,18 @@ class Edges:
 @dataclass(frozen=True)
 class Experiments(Shown):
     """Accuracy on reviews under perturbations. split: test or validation. sampled: whether the number of reviews was
-    limited. steering: accuracy against the gain; None in analyses of earlier versions."""
+    limited. examples: a few of the reviews, for the page. steering: accuracy against the gain; None in analyses of
+    earlier versions."""
 
     split: str
     sampled: bool
     perturbations: Perturbations
     edges: Mapping[str, Edges]
+    examples: tuple[Example, ...] = ()
     steering: Steering | None = None
 
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """The content for results.json: `accuracy`, `beginning` and `ending`, to be merged into these parts, and
-        `steering`."""
+    def to_dict(self) -> dict[str, Any]:
+        """The content for results.json, to be merged into it."""
         p = self.perturbations
         accuracy: dict[str, Any] = {
             f"{self.split}_shuffled": p.shuffled.to_dict(),
@@ -86,8 +88,9 @@ class Experiments(Shown):
             for part, e in self.edges.items()
         }
         ending = {part: {"padded": e.padded.to_dict()} for part, e in self.edges.items()}
+        examples = [vars(one) for one in self.examples]
         steering = {} if self.steering is None else {"steering": {"split": self.split, **self.steering.to_dict()}}
-        return {"accuracy": accuracy, "beginning": beginning, "ending": ending, **steering}
+        return {"accuracy": accuracy, "beginning": beginning, "ending": ending, "examples": examples, **steering}
 
     @classmethod
     def from_dict(cls, results: Mapping[str, Any], split: str, sampled: bool) -> Experiments:
@@ -109,8 +112,9 @@ class Experiments(Shown):
             for name in ("random_removed", "words_removed")
         )
         perturbations = Perturbations(shuffled.before, shuffled.n, shuffled, removed, random, words)
+        examples = tuple(Example(**one) for one in results.get("examples", ()))
         steering = Steering.from_dict(results["steering"]) if "steering" in results else None
-        return cls(split, sampled, perturbations, edges, steering)
+        return cls(split, sampled, perturbations, edges, examples, steering)
 
     def _facts(self) -> Facts:
         return self.perturbations._facts()
@@ -157,7 +161,7 @@ def reviews_read(results: dict[str, Any]) -> dict[str, int]:
 
 def reviews_to_read(corpus: CorpusLike, most: int | None) -> dict[str, int]:
     """The number of reviews of each split that `perturb_reviews` will read."""
-    splits = dict([_evaluated(corpus), ("train", corpus.train)])
+    splits = dict([evaluated(corpus), ("train", corpus.train)])
     return {name: len(split) if most is None else min(most, len(split)) for name, split in splits.items()}
 
 
@@ -173,7 +177,7 @@ def check_as_many(stored: dict[str, Any], read: dict[str, int], folder: Path) ->
         )
 
 
-def _evaluated(corpus: CorpusLike) -> tuple[str, Any]:
+def evaluated(corpus: CorpusLike) -> tuple[str, Any]:
     """The split on which accuracy is measured, with its name."""
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
     if split is None:
@@ -202,7 +206,7 @@ def perturb_reviews(
     subspace: with all its components. others: control subspaces of other words. longest: read only this many last words
     of a review. most: read at most this many reviews of a split, drawn at random. rank: of the subspace that is
     steered, and of which two components are removed from the initial state."""
-    name, split = _evaluated(corpus)
+    name, split = evaluated(corpus)
     step("accuracy without the subspace")
     reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
     before, five = final_logits(network, reviews[name]), subspace.take(min(5, subspace.rank))
@@ -218,7 +222,7 @@ def perturb_reviews(
     for part, of_split in reviews.items():
         step(f"edges of documents, {part}")
         edges[part] = _edges(network, line, two, of_split, generator)
-    return Experiments(name, most is not None, perturbations, edges, steering)
+    return Experiments(name, most is not None, perturbations, edges, steering=steering)
 
 
 def _edges(network: Network, line: LineAttractor, two: Subspace, reviews: Reviews, generator: torch.Generator) -> Edges:

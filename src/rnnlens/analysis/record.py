@@ -193,7 +193,7 @@ class Analysis(Shown):
     @property
     def verdict(self) -> list[Sentence]:
         """What the network does with context, in plain sentences."""
-        return verdict(self.results)
+        return verdict(self.results, self.run is not None)
 
     @property
     def claims(self) -> list[Claim]:

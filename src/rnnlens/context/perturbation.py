@@ -50,8 +50,10 @@ class Reviews:
         max_words: int | None = None,
         width: int = 1024,
         held: int | None = None,
+        at_once: int | None = None,
     ) -> Reviews:
-        """width: floats that a network stores per word, for gates and state; held: most words to keep in memory."""
+        """width: floats that a network stores per word, for gates and state; held: most words to keep in memory;
+        at_once: most padded words in a batch, by default as many as suit the device."""
         # On a GPU few large batches, because every step launches kernels, in at most a sixth of its memory; on a CPU
         # batches that fit its cache.
         tokens, most, room = 2**15, 256, HELD
@@ -60,7 +62,7 @@ class Reviews:
             tokens, most = max(2**15, min(2**21, memory // (6 * 4 * max(1, width)))), 16384
             room = memory // 24  # 4 bytes a word: another sixth of the memory
         lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
-        batches = _LazyBatches(split, token_batches(lengths, tokens, most), max_words, device)
+        batches = _LazyBatches(split, token_batches(lengths, at_once or tokens, most), max_words, device)
         fits = int(lengths.sum()) <= (room if held is None else held)
         return cls(np.asarray(split.labels) > 0.5, list(batches) if fits else batches)
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.analysis.verdict import verdict
-from rnnlens.context.probe_reviews import REVIEWS
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
-from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn, written
+from rnnlens.page.findings import finding
+from rnnlens.page.sections import Example, Section, Story, architecture, blank_input_fact, drawn, written
 from rnnlens.page.table import architectures, table_section
 from rnnlens.runs import Run
 
 EXAMPLES = (
-    REVIEWS["negated"], REVIEWS["intensified"], "not bad at all", "hardly a good film",
+    "This {} is not awesome. I don't like it.", "This {} is extremely awesome. I definitely like it.",
+    "not bad at all", "hardly a good {}",
 )  # fmt: skip
+ABOUT = ("movie", "film", "place", "food", "product", "book", "restaurant", "hotel", "service", "game", "app")
 
 
 def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None) -> Story:
@@ -38,13 +41,39 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         "Type a sentence. The line is the logit after each word: above 0, the network reads it as positive. Hover over "
         "a word to see how it changes the words after it. Switch the modifier subspace off to see what it does.",
         "logit",
-        [text for text in EXAMPLES if _readable(network, text)] or [" ".join(results["probes"]["positive"][:3])],
+        examples(network, results),
         results["probes"],
         facts,
         analysis_sections(results),
-        "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
-        verdict(results),
+        ""
+        if run is None or _with_reviews(results)
+        else "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
+        verdict(results, run is not None),
     )
+
+
+def examples(network: Network, results: Mapping[str, Any]) -> list[Example]:
+    """Sentences to try: of the paper's kind, on what the network reads about, and reviews of the corpus with how they
+    should be read."""
+    about = _about(network)
+    own = [Example(text.format(about)) for text in EXAMPLES if _readable(network, text.format(about))]
+    found = []
+    for one in results.get("examples", ()):
+        right = (one["logit"] > 0) == (one["label"] == "positive")
+        found.append(Example(one["text"], f"labeled {one['label']}, read {'rightly' if right else 'wrongly'}", right))
+    return [*own[: 2 if found else None], *found] or [Example(" ".join(results["probes"]["positive"][:3]))]
+
+
+def _about(network: Network) -> str:
+    """What the texts are about: the most frequent of some nouns; a movie unless another is much more frequent."""
+    vocab = network.vocab
+    assert vocab is not None
+    known = [word for word in ABOUT if word in vocab]
+    if vocab.counts is None or not known:
+        return next(iter(known), ABOUT[0])
+    counts = {word: int(vocab.counts[vocab.index[word]]) for word in known}
+    most = max(known, key=lambda word: counts[word])
+    return ABOUT[0] if 3 * counts.get(ABOUT[0], 0) >= counts[most] else most
 
 
 def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
@@ -60,8 +89,10 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
         drawings, missing = drawn(figures, *part.pop("figures", ()))
         own = [claim for claim in claims if claim["section"] == part["id"]]
         table = _asymmetry(modifiers) if part["id"] == "negation" else ()
-        sections.append(Section(**part, claims=own, drawings=drawings, missing=missing, table=table))
-    return [*sections, *architectures(results), *table_section(results)]
+        found = finding(part["id"], results, own)
+        sections.append(Section(**part, claims=own, drawings=drawings, missing=missing, table=table, finding=found))
+    more = [replace(section, folded=True) for section in (*architectures(results), *table_section(results))]
+    return [*sections, *more]
 
 
 def _one_component(subspace: Mapping[str, Any]) -> str:
@@ -100,6 +131,11 @@ def _facts(network: Network, results: Mapping[str, Any], corpus: str) -> list[tu
         points = results["fixed_points"]
         facts.append(("slow points found", f"{points['n']:,} of {points['of']:,} searches", "10,000 searches"))
     return [*facts, *blank_input_fact(results)]
+
+
+def _with_reviews(results: Mapping[str, Any]) -> bool:
+    """Whether the accuracy under perturbations was measured."""
+    return any(name.endswith("_shuffled") for name in results.get("accuracy", {}))
 
 
 def _readable(network: Network, text: str) -> bool:

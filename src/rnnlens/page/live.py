@@ -1,8 +1,9 @@
-"""The network inside the page: its weights and the arrays of its analysis, without loss, as base64."""
+"""The network inside the page: its weights and the arrays of its analysis, compressed without loss."""
 
 from __future__ import annotations
 
 import math
+import zlib
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from torch import Tensor
 
 from rnnlens.analysis.people import people_say
 from rnnlens.context.modifiers import MEASURES
-from rnnlens.context.strength import CHANGES, KINDS, NEGATES, clear_at, kind_of
+from rnnlens.context.probes import Probes
+from rnnlens.context.strength import CHANGES, ENOUGH, FEW, KINDS, NEGATES, clear_at, kind_of
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import LOWERED, RULES, WORD
 from rnnlens.networks import Cell, Network
@@ -74,6 +76,7 @@ def live(
     if all(known):
         data["about"] |= {side: list(probes[side]) for side in ("positive", "negative")}
         data["about"] |= {"doses": _doses(results)}
+        data["about"] |= {"many": _some(probes, ENOUGH), "few": _some(probes, FEW)} if known else {}
     why_not = _why_not(network)
     if why_not:
         data["stored"] = {name: results.get(name, {}) for name in ("barcodes", "impulse")}
@@ -109,7 +112,7 @@ def no_network() -> Live:
 
 
 def packed(array: Tensor) -> dict[str, str]:
-    """A tensor as base64, in the lowest of half, single and double precision that changes no number."""
+    """A tensor, compressed, in the lowest of half, single and double precision that changes no number."""
     array = array.detach().cpu()
     name = {torch.int32: "i32", torch.uint8: "u8"}.get(array.dtype)
     if name is None:
@@ -119,7 +122,15 @@ def packed(array: Tensor) -> dict[str, str]:
             for short, dtype in (("f16", torch.float16), ("f32", torch.float32), ("f64", torch.float64))
             if dtype == torch.float64 or bool((array.to(dtype).double() == wide).all())
         )
-    return {"type": name, "data": b64encode(array.contiguous().numpy().tobytes()).decode()}
+    planes = np.frombuffer(array.contiguous().numpy().tobytes(), np.uint8).reshape(-1, array.element_size()).T
+    # Byte planes compress better than numbers: the exponents of similar numbers stand side by side.
+    return {"type": name, "data": b64encode(zlib.compress(planes.tobytes(), 9)).decode()}
+
+
+def _some(probes: Mapping[str, Any], n: int) -> dict[str, list[int]]:
+    """The places of `Probes.some(n)` on each side: with these, strengths are measured."""
+    some = Probes(tuple(probes["positive"]), tuple(probes["negative"])).some(n)
+    return {side: [list(probes[side]).index(word) for word in getattr(some, side)] for side in ("positive", "negative")}
 
 
 def _doses(results: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -166,14 +177,14 @@ def _kept(network: Network, words: int | None, also: set[str]) -> np.ndarray | N
 
 
 def _analysis(network: Network, arrays: Mapping[str, Tensor]) -> dict[str, Any] | None:
-    """h*, the line and the modifier subspace; None if they are not stored."""
+    """h* and the modifier subspace; None if no line was found."""
     if "line" not in arrays:
         return None
     h_star = arrays.get("h_star")
     if h_star is None:  # the toy study stores only its slow points
         slow = arrays["slow_points"].to(network.h0)
         h_star = slow[network.logit(slow).abs().argmin()]
-    packed_arrays = {"h_star": packed(h_star), "line": packed(arrays["line"])}
+    packed_arrays = {"h_star": packed(h_star)}
     if "subspace" in arrays:
         packed_arrays["subspace"] = packed(arrays["subspace"])
     return packed_arrays

@@ -17,14 +17,16 @@ from markupsafe import Markup
 from rnnlens.common.provenance import KEY
 from rnnlens.common.version import __version__
 from rnnlens.page.drawing import template
+from rnnlens.page.findings import tally
 from rnnlens.page.live import Live
-from rnnlens.page.sections import Section, Story, badge, marked
+from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked
 
 HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
     "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "dial",
-    "link", "wordlist", "reader", "picker", "table", "sections", "theme", "narrow", "figures", "main",
+    "link", "arcs", "film", "wordlist", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures",
+    "main",
 )  # fmt: skip
 
 
@@ -36,26 +38,37 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
     from plotly.offline import get_plotlyjs
 
     early, script, plotly = _script("early"), joined(), get_plotlyjs()
+    drawings = [drawing for section in story.sections for drawing in section.drawings]
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"marked": marked, "badge": badge, "json": data_block}
+    environment.filters |= {
+        "marked": marked,
+        "explained": explained,
+        "badge": badge,
+        "tally": tally,
+        "json": data_block,
+    }
     return environment.get_template("template.html").render(
         story=story,
         sections=story.sections,
         live=live,
         warnings=warnings,
         overview=_overview(story.sections),
+        short=any(section.folded for section in story.sections),
+        glossary=glossary(),
         version=__version__,
         provenance=provenance or {},
         policy=_policy([early, script, plotly]),
-        style=Markup((HERE / "style.css").read_text("utf-8")),
+        style=Markup("".join((HERE / f"{name}.css").read_text("utf-8") for name in ("style", "film"))),
         early=Markup(early),
         script=Markup(script),
         plotly=Markup(_compressed(plotly)),
+        figures=Markup(_compressed(data_block({part.name: part.data for part in drawings}))),
         data={
             "live": live.data,
             "template": template(),
-            "examples": list(story.examples),
+            "examples": [vars(example) for example in story.examples],
             "unit": story.unit,
+            "film": story.film,
             KEY: dict(provenance or {}),
         },
     )
@@ -111,4 +124,7 @@ def _overview(sections: Sequence[Section]) -> dict[str, Any]:
         f"do not show them. This network shows {len(kinds['shown'])} of them. Each claim is listed in its section, "
         "with the paper's number beside ours."
     )
-    return {**kinds, "text": text if every else ""}
+    found = (
+        f"It shows {len(kinds['shown'])} of the {measured} claims that were measured and that null networks do not show"
+    )
+    return {**kinds, "text": text if every else "", "finding": found if every else ""}

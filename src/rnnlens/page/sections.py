@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,9 @@ class Section:
     """A section of the page. All text is plain, with `code` in backticks.
 
     id: its anchor. where: the section of the paper. text: what to look for. claims: {claim, shown, measured, paper}.
-    table: rows of cells, the first is the head. widget: a live part that the page's script fills (words, picker).
-    missing: for each figure that could not be drawn the reason.
+    table: rows of cells, the first is the head. widget: a live part that the page's script fills (words, picker, film).
+    missing: for each figure that could not be drawn the reason. finding: what was found, in one line. folded: whether
+    the page shows only title and finding until the reader opens it.
     """
 
     id: str
@@ -41,6 +43,17 @@ class Section:
     table: Sequence[Sequence[str]] = ()
     widget: str = ""
     missing: Sequence[str] = field(default_factory=tuple)
+    finding: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence to try. note: how it should be read, and whether it is; right: the same, None if there is no label."""
+
+    text: str
+    note: str = ""
+    right: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -49,19 +62,20 @@ class Story:
 
     reads: how to use the live network. unit: the name of its output. examples: sentences to try. probes: positive and
     negative words, for barcodes. facts: (name, value here, value in the paper). adds: the command that measures missing
-    claims. verdict: what the network does with context, in plain sentences.
+    claims. verdict: what the network does with context, in plain sentences. film: the snapshots of its training.
     """
 
     title: str
     byline: Sequence[str]
     reads: str
     unit: str
-    examples: Sequence[str]
+    examples: Sequence[Example]
     probes: Mapping[str, Sequence[str]]
     facts: Sequence[tuple[str, str, str]]
     sections: Sequence[Section]
     adds: str = ""
     verdict: Sequence[Sentence] = ()
+    film: Mapping[str, Any] | None = None
 
 
 def written(page: str, **numbers: Any) -> list[dict[str, Any]]:
@@ -89,6 +103,33 @@ def marked(text: str) -> Markup:
         return f"<code>{code}</code>" if word is None else f"<em>{word}</em>"
 
     return Markup(re.sub(r"`([^`]*)`|(?<!\S)\*(.+?)\*(?=\s)", tag, str(escape(text))))
+
+
+@cache
+def glossary() -> tuple[dict[str, str], ...]:
+    """The explained words of the page: id, name, match, text."""
+    content = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))
+    return tuple(content["term"])
+
+
+@cache
+def _terms() -> re.Pattern[str]:
+    return re.compile("|".join(rf"(?P<{term['id']}>(?<![\w-]){term['match']}(?![\w-]))" for term in glossary()))
+
+
+def explained(text: str) -> Markup:
+    """`marked` text in which the first use of each word of the glossary links to it and shows its explanation."""
+    texts, seen = {term["id"]: term["text"] for term in glossary()}, set()
+
+    def link(match: re.Match[str]) -> str:
+        name = match.lastgroup
+        if name is None or name in seen:
+            return match[0]
+        seen.add(name)
+        return f'<a class="term" href="#term-{name}" title="{escape(texts[name])}">{match[0]}</a>'
+
+    parts = re.split(r"(<code>.*?</code>|<em>.*?</em>|<[^>]+>)", str(marked(text)))
+    return Markup("".join(part if k % 2 else _terms().sub(link, part) for k, part in enumerate(parts)))
 
 
 def badge(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from rnnlens.common.display import percent, signed
 from rnnlens.common.files import read_json
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
-from rnnlens.page.sections import Section, Story, architecture, drawn
+from rnnlens.page.sections import Example, Section, Story, architecture, drawn
 from rnnlens.runs import Run
 
 
@@ -41,7 +41,7 @@ def table_story(network: Network | None, results: Mapping[str, Any], run: Run | 
         ["a reproduction on one corpus", *where],
         "Type a sentence. The line is the logit after each word: above 0, the network reads it as positive.",
         "logit",
-        ["not bad at all"],
+        [Example("not bad at all")],
         {"positive": [], "negative": []},
         [("models", str(len(results["table"]["rows"])), "10")],
         [*table_section(results), *architectures(results)],

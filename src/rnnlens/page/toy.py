@@ -8,7 +8,7 @@ from typing import Any
 from rnnlens.common.display import signed
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
-from rnnlens.page.sections import Section, Story, architecture, blank_input_fact, drawn, written
+from rnnlens.page.sections import Example, Section, Story, architecture, blank_input_fact, drawn, written
 from rnnlens.runs import Run
 
 EXAMPLES = (
@@ -33,7 +33,7 @@ def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
         "words' valences: `extremely` doubles the next word, `not` reverses the next four. Hover over a word "
         "for details.",
         "reading",
-        EXAMPLES,
+        [Example(text) for text in EXAMPLES],
         {"positive": [w for w in order if valences[w] > 0], "negative": [w for w in order if valences[w] < 0]},
         facts,
         toy_sections(results),

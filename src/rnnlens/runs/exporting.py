@@ -20,10 +20,13 @@ from rnnlens.common.ordinary import copy_ordinary
 from rnnlens.common.replacing import FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.sources import HUB
 from rnnlens.runs.folder import CONFIG, MODEL, Run, load_checked
+from rnnlens.runs.snapshots import FILE as SNAPSHOTS
 
 KIND = "rnnlens"  # config.json's model_type
 CARD = "README.md"
-COPIED = ("vocab.json", "results.json", "history.jsonl", "states.safetensors", "analysis.safetensors")
+COPIED = (
+    "vocab.json", "results.json", "history.jsonl", SNAPSHOTS, "states.safetensors", "analysis.safetensors",
+)  # fmt: skip
 EXPORT = FolderKind(
     "an earlier export",
     frozenset({CONFIG, MODEL, CARD, *COPIED, "report.html", ".lock"}),

@@ -62,12 +62,12 @@ function entries(row, words) {
       'strength',
       `${signed(row.strength)} ± ${row.error.toFixed(2)}, rank ${row.rank.toLocaleString('en')} of ${words.rank.length.toLocaleString('en')}`,
     ],
-    ['valence', `${signed(row.valence)} logits`],
-    ['norm ‖ΔJ‖ (the paper’s)', row.norm.toPrecision(3)],
   ]
-  if (row.tau > 0) facts.push(['fades with', `τ = ${row.tau.toFixed(1)} words`])
   const said = words.people.get(row.word)
   if (said) facts.push(['in people’s judgment', `${signed(said[0])} (${said[1].toLocaleString('en')} phrases)`])
+  facts.push(['valence', `${signed(row.valence)} logits`])
+  if (row.tau > 0) facts.push(['fades to a third within', `${row.tau.toFixed(1)} words (τ)`])
+  facts.push(['norm ‖ΔJ‖ (the paper’s)', row.norm.toPrecision(3)])
   if (row.counts !== undefined) facts.push(['seen in training', `${row.counts.toLocaleString('en')} times`])
   return facts.flatMap(([name, value]) => [html('dt', {}, name), html('dd', {}, value)])
 }

@@ -1,66 +1,86 @@
-// How words change other words, computed by the network in the page: barcodes, decays and gains. The same quantities as
-// in context/*.py, for any word.
+// How words change other words, computed by the network in the page: strengths, barcodes and decays. The same quantities
+// as in context/*.py, for any word and at any state.
 
 import { dot } from './network.js'
 
-const STEPS = 30
+const LAGS = 10 // as in context/strength.py
 
 export class Context {
-  /** about: { negates, changes, positive, negative: words }; arrays: { h_star, line, subspace? }. */
-  constructor(network, vocabulary, about, { h_star, line, subspace }) {
+  /** about: { negates, changes, positive, negative: words, many, few: places of
+   * the probes that measure strengths, and how they fade }; arrays: { h_star, subspace? }. */
+  constructor(network, vocabulary, about, { h_star, subspace }) {
     this.network = network
     this.vocabulary = vocabulary
     this.about = about
     this.hStar = Float64Array.from(h_star)
-    this.line = line
     this.subspace = subspace
-    const rows = words => words.map(word => vocabulary.token(word).row)
-    this.probes = { positive: rows(about.positive), negative: rows(about.negative) }
-    this.base = this.effects(this.hStar)
-    this.baseContrast = mean(this.base.positive) - mean(this.base.negative)
-    const [more, less] = [this.meanInput(this.probes.positive), this.meanInput(this.probes.negative)]
-    this.contrast = more.map((x, j) => x - less[j])
+    this.driven = new Map()
+    const drives = (side, places) => places[side].map(place => this.drive(about[side][place]))
+    const some = places => ({ positive: drives('positive', places), negative: drives('negative', places) })
+    this.many = some(about.many)
+    this.few = some(about.few)
+    const { positive, negative } = this.effects(this.hStar, this.many)
+    this.baseContrast = mean(positive) - mean(negative)
+    /** The mean size of a probe word's effect at h*. */
+    this.unit = mean([...positive, ...negative].map(Math.abs))
     this.quiet = subspace ? network.without(subspace, this.hStar) : null
     this.cache = new Map()
   }
 
-  meanInput(rows) {
-    const { E, D } = this.network
-    const found = new Float64Array(D)
-    for (const row of rows) for (let j = 0; j < D; j++) found[j] += E[row * D + j] / rows.length
-    return found
+  drive(word) {
+    if (!this.driven.has(word)) this.driven.set(word, this.network.drive(this.vocabulary.token(word).row))
+    return this.driven.get(word)
   }
 
-  /** First-order effects of the probe words at a state. */
-  effects(h) {
-    const { E, D } = this.network
-    const slope = this.network.slope(h)
-    const on = rows => rows.map(row => dot(slope, E.subarray(row * D), D))
-    return { positive: on(this.probes.positive), negative: on(this.probes.negative) }
+  /** The drives and effects at h* of all probe words: computed when a word is first looked at. */
+  get probes() {
+    if (!this.all) {
+      const on = side => this.about[side].map(word => this.drive(word))
+      const drives = { positive: on('positive'), negative: on('negative') }
+      this.all = { drives, base: this.effects(this.hStar, drives) }
+    }
+    return this.all
   }
 
-  /** The effect of the next word at a state, as a multiple of its effect at h*. */
+  /** What each probe word adds to the logit at a state, beyond a blank input. */
+  effects(h, { positive, negative }) {
+    const { network } = this
+    const u = network.recur(h)
+    const after = drive => network.logit(network.cell.combine(h, drive, u, network.H))
+    const blank = after(network.b)
+    const on = drives => drives.map(drive => after(drive) - blank)
+    return { positive: on(positive), negative: on(negative) }
+  }
+
+  /** The mean effect of positive probe words at a state minus that of negative ones. */
+  contrast(h, drives = this.many) {
+    const { positive, negative } = this.effects(h, drives)
+    return mean(positive) - mean(negative)
+  }
+
+  /** How much the next word would count at a state, as a multiple of its effect at h*. After a word that was read at h*
+   * it is 1 + the strength of that word. */
   gain(h) {
-    return dot(this.network.slope(h), this.contrast) / this.baseContrast
+    return this.contrast(h) / this.baseContrast
   }
 
   /** How a state changes the effect of each probe word, relative to h*. */
   barcode(h) {
-    const now = this.effects(h)
-    const change = side => now[side].map((x, i) => x - this.base[side][i])
+    const { drives, base } = this.probes
+    const now = this.effects(h, drives)
+    const change = side => now[side].map((x, i) => x - base[side][i])
     const positive = change('positive')
     const negative = change('negative')
-    const means = [mean(positive), mean(negative)]
-    const share = (means[0] - means[1]) / this.baseContrast
-    return { positive, negative, means, share, kind: this.kind(share, ...means) }
+    const share = this.gain(h) - 1
+    return { positive, negative, means: [mean(positive), mean(negative)], share, kind: this.kind(share) }
   }
 
-  kind(share, positive, negative) {
-    if (Math.abs(share) < this.about.changes || positive * negative > 0) return 'none'
+  kind(share) {
+    if (Math.abs(share) < this.about.changes) return 'none'
     return share > 0 ? 'intensifier' : share <= this.about.negates ? 'negator' : 'diminisher'
   }
 
-  /** A word's barcode and its return to the line, both from h*. */
+  /** A word's barcode and how its strength fades, both from h*. */
   word(word) {
     if (!this.cache.has(word)) {
       const { row, state } = this.vocabulary.token(word)
@@ -68,21 +88,23 @@ export class Context {
       this.cache.set(
         word,
         state === 'known'
-          ? { barcode: this.barcode(after), impulse: this.impulse(after), at: this.place(after) }
+          ? { barcode: this.barcode(after), fade: this.fade(after), at: this.place(after) }
           : null,
       )
     }
     return this.cache.get(word)
   }
 
-  /** Distance from the line under blank inputs, and a fitted exponential. */
-  impulse(h) {
-    const distance = []
-    for (let t = 0; t <= STEPS; t++) {
-      distance.push(this.distance(h))
+  /** The strength after 0, 1, … blank inputs, from the state right after a word, and a fitted exponential. */
+  fade(h) {
+    const strength = []
+    let plain = this.hStar
+    for (let t = 0; t <= LAGS; t++) {
+      strength.push(this.contrast(h, this.few) / this.contrast(plain, this.few) - 1)
       h = this.network.step(h)
+      plain = this.network.step(plain)
     }
-    return { distance, ...exponential(distance) }
+    return { strength, ...exponential(strength) }
   }
 
   /** Coordinates in the modifier subspace, relative to h*. */
@@ -91,27 +113,6 @@ export class Context {
     const away = h.map((x, i) => x - this.hStar[i])
     const N = h.length
     return Array.from({ length: this.subspace.length / N }, (_, r) => dot(this.subspace.subarray(r * N), away, N))
-  }
-
-  /** The distance of a state from the polyline through the line's knots. */
-  distance(h) {
-    const N = h.length
-    let least = Infinity
-    for (let from = 0; from + 2 * N <= this.line.length; from += N) {
-      let length = 0
-      let reach = 0
-      let apart = 0
-      for (let i = 0; i < N; i++) {
-        const edge = this.line[from + N + i] - this.line[from + i]
-        const away = h[i] - this.line[from + i]
-        length += edge * edge
-        reach += edge * away
-        apart += away * away
-      }
-      const along = Math.min(1, Math.max(0, reach / (length || 1e-30)))
-      least = Math.min(least, apart - 2 * along * reach + along * along * length)
-    }
-    return Math.sqrt(Math.max(0, least))
   }
 }
 

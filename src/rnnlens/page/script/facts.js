@@ -2,7 +2,7 @@
 // page, otherwise as stored.
 
 import { barcodeChart, decayChart } from './wordcharts.js'
-import { KIND_SAID, MARKS, MODIFIERS, html, percent, signed } from './elements.js'
+import { KIND_SAID, MARKS, MODIFIERS, html, signed } from './elements.js'
 
 const STRONGEST = 300
 
@@ -21,6 +21,14 @@ export class Words {
       this.order().forEach((i, k) => {
         this.rank[i] = k + 1
       })
+  }
+
+  /** The end of the axis of all barcodes: a negator of strength −2 changes a probe word by twice its effect. */
+  get reach() {
+    if (!this.context) return null
+    const { positive, negative } = this.context.probes.base
+    const sizes = [...positive, ...negative].map(Math.abs).sort((a, b) => a - b)
+    return 2 * sizes[Math.floor(0.9 * (sizes.length - 1))]
   }
 
   /** The key by which words are ranked: |strength| minus two errors, with modifiers first and valence words last. */
@@ -51,7 +59,7 @@ export class Words {
     return this.measured ? 'none' : (this.seen(word)?.barcode.kind ?? 'none')
   }
 
-  /** Barcode and impulse, or null. */
+  /** Barcode and fading or, if the network does not run in the page, impulse; or null. */
   seen(word) {
     const live = this.context?.word(word)
     if (live) return live
@@ -59,7 +67,7 @@ export class Words {
     if (!barcode) return null
     return {
       barcode: { ...barcode, means: [barcode.mean_positive, barcode.mean_negative] },
-      impulse: this.impulses.get(word),
+      impulse: this.impulses.get(word) ?? null,
       at: null,
     }
   }
@@ -103,22 +111,16 @@ export function wordButton(word, open, kind = 'none') {
   )
 }
 
-/** A strength in words. */
-function counted(strength) {
-  const size = `${Math.abs(100 * strength).toFixed(0)} %`
-  if (strength < -1.05) return `with reversed sign (${percent(strength)})`
-  return strength < 0 ? `${size} less` : `${size} more`
-}
-
 /** A sentence on how a word changes the next one, with its strength if it was measured. */
-function changed(row) {
-  if (!row) return html('p', { class: 'said' }, 'The bars are a first-order estimate; the strength was not measured.')
+function changed(row, live) {
+  const bars = live ? 'Each bar is a probe word.' : 'The bars are a first-order estimate.'
+  if (!row) return html('p', { class: 'said' }, `${bars} Its strength was not measured with its error.`)
   return html(
     'p',
     { class: 'said' },
-    'After it, valence words count ',
-    html('b', {}, counted(row.strength)),
-    ` (strength ${signed(row.strength)} ± ${row.error.toFixed(2)}). The bars are a first-order estimate.`,
+    'Strength ',
+    html('b', {}, `${signed(row.strength)} ± ${row.error.toFixed(2)}`),
+    `. ${bars}`,
   )
 }
 
@@ -126,33 +128,25 @@ function changed(row) {
 export function wordFacts(words, word, width) {
   const seen = words.seen(word)
   if (!seen) return [html('p', { class: 'hint' }, 'Only the table row of this word is stored.')]
-  const { barcode, impulse } = seen
+  const row = words.row(word)
+  const fact = (title, ...content) => html('div', { class: 'fact' }, html('h4', {}, title), ...content)
+  const told = (said, tau) =>
+    html('p', { class: 'said' }, said, html('b', {}, tau > 0 ? `τ = ${tau.toFixed(1)} words` : 'no single timescale fits'), '.')
   const found = [
-    html(
-      'div',
-      { class: 'fact' },
-      html('h4', {}, 'How it changes the next word'),
-      barcodeChart(barcode, words.about, width),
-      changed(words.row(word)),
+    fact(
+      'How it changes what the next word adds',
+      barcodeChart(seen.barcode, words.about, words.reach, width),
+      changed(row, Boolean(seen.fade)),
     ),
   ]
-  if (impulse) {
-    const tau = impulse.tau ?? null
-    found.push(
-      html(
-        'div',
-        { class: 'fact' },
-        html('h4', {}, 'How it fades'),
-        decayChart({ ...impulse, tau }, words.kind(word), width),
-        html(
-          'p',
-          { class: 'said' },
-          'Return to the line: ',
-          html('b', {}, tau === null ? 'no single timescale fits' : `τ = ${tau.toFixed(1)} words`),
-          '.',
-        ),
-      ),
-    )
+  if (seen.fade) {
+    const tau = row?.tau > 0 ? row.tau : seen.fade.tau
+    const chart = decayChart(seen.fade.strength, { fit: seen.fade.fit, tau, range: [-1.5, 0.75] }, words.kind(word), width)
+    found.push(fact('How its strength fades', chart, told('To a third within ', tau)))
+  } else if (seen.impulse) {
+    const { distance, fit, tau } = seen.impulse
+    const chart = decayChart(distance, { fit, tau: tau ?? null, range: [0, 0] }, words.kind(word), width)
+    found.push(fact('How the state returns to the line', chart, told('Return to the line: ', tau)))
   }
   return found
 }

@@ -1,6 +1,6 @@
 // The figures of the paper, drawn by plotly.js when they come into view.
 
-import { bytes } from './arrays.js'
+import { unpacked } from './arrays.js'
 import { byId, html } from './elements.js'
 import { fitted } from './narrow.js'
 import { isDark, night } from './theme.js'
@@ -20,19 +20,18 @@ let loading = null
 /** plotly.js is in the page, compressed; it is unpacked when first needed. */
 function plotly() {
   loading ??= (async () => {
-    const packed = new Blob([bytes(byId('plotly').textContent)]).stream()
     const script = document.createElement('script')
-    script.textContent = await new Response(packed.pipeThrough(new DecompressionStream('gzip'))).text()
+    script.textContent = await unpacked(byId('plotly').textContent).text()
     document.head.append(script)
     return window.Plotly
   })()
   return loading
 }
 
-const figureOf = plot => JSON.parse(byId(`figure-${plot.dataset.figure}`).textContent)
-
 export class Figures {
+  /** open: what to do with a clicked word. */
   constructor(template, open) {
+    this.figures = null
     this.template = template
     this.open = open
     this.plots = [...document.querySelectorAll('.plot')]
@@ -53,7 +52,7 @@ export class Figures {
         if (this.drawn.has(target) && this.drawn.get(target) !== target.clientWidth) this.draw(target)
     })
     for (const plot of this.plots) {
-      if (plot.clientWidth < 640) this.reserve(plot)
+      if (plot.clientWidth && plot.clientWidth < 640) this.reserve(plot)
       seen.observe(plot)
       resized.observe(plot)
     }
@@ -74,16 +73,22 @@ export class Figures {
     for (const plot of plots) this.draw(plot)
   }
 
+  /** A figure as Plotly takes it: a copy, because Plotly changes what it draws. */
+  async figure(plot) {
+    this.figures ??= unpacked(byId('figures').textContent).json()
+    return structuredClone((await this.figures)[plot.dataset.figure])
+  }
+
   /** Reserve the height of a figure before it is drawn, so that the page does not jump. */
-  reserve(plot) {
-    plot.style.height = `${fitted(figureOf(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
+  async reserve(plot) {
+    plot.style.height = `${fitted(await this.figure(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
   }
 
   async draw(plot) {
     const Plotly = window.Plotly ?? (await plotly().catch(() => null))
     if (!Plotly)
       return plot.replaceChildren(html('p', { class: 'note' }, 'This browser is too old to draw the figures.'))
-    const figure = figureOf(plot)
+    const figure = await this.figure(plot)
     const width = this.printing ? PAPER : plot.clientWidth
     const { layout, height } = fitted(figure, Number(plot.dataset.height), width)
     const dark = isDark() && !this.printing

@@ -5,31 +5,33 @@ import { cards } from './card.js'
 import { Context } from './context.js'
 import { byId } from './elements.js'
 import { Words } from './facts.js'
+import { film } from './film.js'
 import { Figures } from './figures.js'
 import { Network } from './network.js'
 import { picker } from './picker.js'
 import { Reader } from './reader.js'
 import { wordTable } from './table.js'
+import { watchFolds } from './folds.js'
 import { watchSections } from './sections.js'
 import { watchTheme } from './theme.js'
 import { Vocabulary, splitter } from './words.js'
 
 const data = JSON.parse(byId('data').textContent)
 const { live } = data
-const isArray = value => typeof value === 'object' && value !== null
-const measured =
-  live.measured &&
-  Object.fromEntries(
-    Object.entries(live.measured).map(([name, value]) => [name, isArray(value) ? decoded(value) : value]),
-  )
+const decodedOrNull = arrays => (arrays ? decodedAll(arrays) : null)
+const [measured, weights, shipped, analyzed] = await Promise.all([
+  decodedOrNull(live.measured),
+  decodedOrNull(live.network?.arrays),
+  live.network?.shipped ? decoded(live.network.shipped) : null,
+  decodedOrNull(live.analysis),
+])
 
 let context = null
 let parts = null
 if (live.network) {
-  const { arrays, shipped, ...shape } = live.network
-  const network = new Network(shape, decodedAll(arrays))
-  const vocabulary = new Vocabulary({ ...live, shipped: shipped && decoded(shipped) })
-  context = live.analysis && new Context(network, vocabulary, live.about, decodedAll(live.analysis))
+  const network = new Network(live.network, weights)
+  const vocabulary = new Vocabulary({ ...live, shipped })
+  context = analyzed && new Context(network, vocabulary, live.about, analyzed)
   parts = { network, vocabulary, split: splitter(live), context }
 }
 const words = new Words(live.words, measured, context, live.stored, live.about, live.kinds, live.people)
@@ -38,9 +40,11 @@ const open = cards(words, parts && (word => reader.tryWord(word)))
 if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, examples: data.examples })
 if (context && byId('picker')) picker(context, words)
 if (measured && byId('words-table')) wordTable(words, open)
+watchFolds()
 const figures = new Figures(data.template, word => word !== undefined && open(word))
 watchTheme(() => figures.redraw())
 watchSections()
+const player = data.film && byId('film-player') ? film(data.film) : null
 
 window.rnnlens = {
   version: document.querySelector('meta[name=generator]').content,
@@ -48,6 +52,7 @@ window.rnnlens = {
   shown: () => reader?.shown ?? null,
   card: open,
   word: name => words.seen(name),
+  film: player,
   nearest: (name, n) => words.nearest(name, n),
 }
 document.documentElement.dataset.ready = String(Math.round(performance.now()))

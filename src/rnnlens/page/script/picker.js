@@ -9,17 +9,20 @@ export function picker(context, words) {
   byId('picker').hidden = false
   const { network, vocabulary, hStar, about } = context
   const known = (...wanted) => wanted.find(word => vocabulary.knows(word))
-  const offered = words.measured
-    ? words
-        .order()
-        .slice(0, OFFERED)
-        .map(i => words.words[words.measured.ids[i]])
-    : vocabulary.words.slice(0, OFFERED)
-  byId('vocabulary').append(
-    ...[...new Set([...offered, ...about.positive, ...about.negative])].map(value => html('option', { value })),
-  )
-  byId('first').value = known('not', offered[0] ?? '')
+  byId('first').value = known('not', 'very', ...vocabulary.words) ?? ''
   byId('second').value = known('great', 'good', about.positive[0])
+
+  const offer = () => {
+    const offered = words.measured
+      ? words
+          .order()
+          .slice(0, OFFERED)
+          .map(i => words.words[words.measured.ids[i]])
+      : vocabulary.words.slice(0, OFFERED)
+    byId('vocabulary').append(
+      ...[...new Set([...offered, ...about.positive, ...about.negative])].map(value => html('option', { value })),
+    )
+  }
 
   const show = () => {
     const [first, second] = ['first', 'second'].map(id => vocabulary.spelled(byId(id).value.trim()))
@@ -50,5 +53,11 @@ export function picker(context, words) {
     )
   }
   for (const id of ['first', 'second']) byId(id).addEventListener('input', show)
-  show()
+  // The rest when it comes into view: it is folded at first.
+  new IntersectionObserver(([{ isIntersecting }], seen) => {
+    if (!isIntersecting) return
+    seen.disconnect()
+    offer()
+    show()
+  }).observe(byId('picker'))
 }

@@ -1,5 +1,6 @@
 // The live network: reads the typed sentence and draws the logit after every word.
 
+import { arcChart, looks, modifications, modifiedBy } from './arcs.js'
 import { gainChart, placesOf, readingChart } from './charts.js'
 import { Dial } from './dial.js'
 import { MODIFIERS, byId, html, signed, times } from './elements.js'
@@ -9,6 +10,8 @@ import { Reading } from './network.js'
 import { PADS, SAID, WordList } from './wordlist.js'
 import { PAD, shuffled } from './words.js'
 
+const SHORT = 30 // words of a text whose arcs are drawn at every key press
+
 export class Reader {
   constructor({ network, vocabulary, split, context, words, open, unit, examples }) {
     Object.assign(this, { vocabulary, split, context, words, open, unit })
@@ -17,7 +20,7 @@ export class Reader {
     this.readings = {}
     for (const name of ['a', 'b', 'before']) this.readings[name] = new Reading(network, gain)
     if (context?.quiet) for (const name of ['a', 'b']) this.readings[name + ' off'] = new Reading(context.quiet, gain)
-    this.state = { a: examples[0] ?? '', b: null, off: false, gain: 1, shuffle: null, pads: false }
+    this.state = { a: examples[0]?.text ?? '', b: null, off: false, gain: 1, shuffle: null, pads: false }
     this.dial = new Dial(network, context, gain, value => this.change('gain', value))
     this.lists = { a: new WordList(byId('words-a'), this), b: new WordList(byId('words-b'), this) }
     this.width = 600 // until the page is laid out
@@ -66,28 +69,33 @@ export class Reader {
     byId('shuffle').addEventListener('change', event => change('shuffle', event.target.checked ? 1 : null))
     byId('again').addEventListener('click', () => change('shuffle', this.state.shuffle + 1))
     byId('compare').addEventListener('click', () => {
-      change('b', this.state.b === null ? this.state.a : null)
+      change('b', this.state.b === null ? this.counterpart(examples) : null)
       this.fill()
       if (this.state.b !== null) byId('text-b').focus()
     })
     byId('share').addEventListener('click', () => this.share())
     if (!this.context?.quiet) byId('off-label').hidden = true
     const list = document.querySelector('.examples')
-    for (const text of examples)
-      list.append(
-        html(
-          'button',
-          {
-            type: 'button',
-            class: 'chip',
-            onclick: () => {
-              change('a', text)
-              this.fill()
-            },
-          },
-          text.replaceAll('<pad> ', ''),
-        ),
-      )
+    for (const { text, note, right } of examples) {
+      const mark = right === null ? null : html('span', { class: right ? 'right' : 'wrong' }, right ? '✓ ' : '✗ ')
+      const choose = () => {
+        change('a', text)
+        this.fill()
+        byId('shared').textContent = note ? `From the corpus: ${note}.` : ''
+      }
+      const said = note ? html('span', { class: 'away' }, ` (${note})`) : null
+      const chip = { type: 'button', class: 'chip', title: note || null, onclick: choose }
+      list.append(html('button', chip, mark, text.replaceAll('<pad> ', ''), said))
+    }
+  }
+
+  /** A sentence to compare with: the same without its modifiers or, if it has none, another example. */
+  counterpart(examples) {
+    const { a } = this.state
+    const tokens = this.tokens(a, { shuffle: null, pads: false })
+    const plain = tokens.filter(token => !this.isModifier(token))
+    if (plain.length && plain.length < tokens.length) return plain.map(token => token.word).join(' ')
+    return examples.find(({ text }) => text !== a)?.text ?? a
   }
 
   restore(fragment) {
@@ -158,7 +166,36 @@ export class Reader {
     clearTimeout(this.saving)
     clearTimeout(this.pointing)
     if (changed) this.saving = setTimeout(() => remember(this.state), 60)
-    this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
+    // Arcs of a long text take a while, too.
+    const short = series.every(one => one.words.length <= SHORT)
+    if (short) this.connectWords()
+    this.pointing = setTimeout(
+      () => {
+        if (!short) this.connectWords()
+        this.pointAgain(changed)
+      },
+      changed ? 60 : 0,
+    )
+  }
+
+  isModifier(token) {
+    return token.state === 'known' && MODIFIERS.includes(this.words.kind(token.word))
+  }
+
+  /** Arcs from modifiers to the words that they modify, and lines under those words. */
+  connectWords() {
+    for (const name of ['a', 'b']) {
+      const shown = this.shown[name]
+      const place = byId('arcs-' + name)
+      if (shown && this.context)
+        shown.changes = modifications(shown.tokens, shown.reading, token => this.isModifier(token), this.context.unit)
+      const chart =
+        shown?.changes && this.places.aligned
+          ? arcChart(this.places, shown.changes, shown.tokens, t => this.point(name, t))
+          : null
+      place.replaceChildren(...(chart ? [chart] : []))
+      this.lists[name].underline(shown?.changes ?? [], shown?.tokens ?? [])
+    }
   }
 
   draw(series) {
@@ -200,9 +237,8 @@ export class Reader {
   pointAgain(typed) {
     const tokens = this.shown.a.tokens.filter(token => token.state !== 'pad')
     if (!tokens.length) return this.point(null)
-    const modifies = ({ word }) => MODIFIERS.includes(this.words.kind(word))
     const strength = token =>
-      modifies(token) ? (this.words.row(token.word)?.strength ?? this.words.seen(token.word).barcode.share) : 0
+      this.isModifier(token) ? (this.words.row(token.word)?.strength ?? this.words.seen(token.word).barcode.share) : 0
     const negates = tokens.some(token => strength(token) < 0)
     const size = token => (negates ? -strength(token) : Math.abs(strength(token)))
     const strongest = tokens.reduce((best, token, t) => (size(token) > size(tokens[best]) ? t : best), 0)
@@ -218,14 +254,17 @@ export class Reader {
     this.pointed = token ? { name, t } : null
     for (const cursor of this.cursors) cursor(token ? t : -1)
     for (const list of Object.values(this.lists)) list.mark(token ? t : -1, list === this.lists[name])
-    if (token) this.focus(token, this.shown[name].reading, t)
+    for (const arc of document.querySelectorAll('.arc')) {
+      const mine = token && arc.closest(`#arcs-${name}`) && [arc.dataset.from, arc.dataset.to].includes(String(t))
+      arc.classList.toggle('pointed', Boolean(mine))
+    }
+    if (token) this.focus(token, this.shown[name], t)
     else byId('focus').replaceChildren()
   }
 
-  focus(token, reading, t) {
+  focus(token, { tokens, reading, changes = [] }, t) {
     const change = reading.logits[t + 1] - reading.logits[t]
     const known = token.state === 'known'
-    const gain = reading.gains[t + 1]
     const kind = this.words.kind(token.word)
     byId('focus').replaceChildren(
       html(
@@ -240,9 +279,8 @@ export class Reader {
           html('b', {}, signed(change)),
           `, to ${signed(reading.logits[t + 1])}.`,
         ),
-        Number.isFinite(gain)
-          ? html('p', { class: 'said' }, 'The next word would count ', html('b', {}, times(gain)), '.')
-          : null,
+        ...modifiedBy(changes, tokens, t),
+        ...(known && this.context ? this.strengthHere(token.word, reading, t) : []),
         known
           ? html(
               'p',
@@ -253,6 +291,34 @@ export class Reader {
       ),
       ...(known && this.context ? wordFacts(this.words, token.word, Math.min(360, this.width - 8)) : []),
     )
+  }
+
+  /** Its strength, which is measured on the line, and what it does here, where earlier words act as well. */
+  strengthHere(word, reading, t) {
+    const row = this.words.row(word)
+    const [before, after] = [reading.gains[t], reading.gains[t + 1]]
+    const said = []
+    if (row)
+      said.push(
+        html(
+          'p',
+          { class: 'said' },
+          'Strength ',
+          html('b', {}, `${signed(row.strength)} ± ${row.error.toFixed(2)}`),
+          `: read on the line, the next word counts ${times(1 + row.strength)}.`,
+        ),
+      )
+    if (Number.isFinite(after))
+      said.push(
+        html(
+          'p',
+          { class: 'said' },
+          'Here the next word would count ',
+          html('b', {}, times(after)),
+          `; before this word it was ${times(before)}${Math.abs(before - 1) > 0.25 ? ', because of what was read earlier' : ''}.`,
+        ),
+      )
+    return said
   }
 
   async share() {

@@ -11,6 +11,7 @@ const COLUMNS = [
   { name: 'kind', title: 'kind', text: true },
   { name: 'strength', title: 'strength', show: value => signed(value), certain: true },
   { name: 'error', title: '±', show: value => value.toFixed(2) },
+  { name: 'people', title: 'people', show: value => (Number.isNaN(value) ? '–' : signed(value)) },
   { name: 'valence', title: 'valence', show: value => signed(value), size: true },
   { name: 'norm', title: 'norm ‖ΔJ‖', show: value => value.toPrecision(3) },
   { name: 'tau', title: 'τ, words', show: value => (value > 0 ? value.toFixed(1) : '–') },
@@ -18,8 +19,9 @@ const COLUMNS = [
 ]
 
 export function wordTable(words, open) {
-  const { measured } = words
-  const n = measured.ids.length
+  const n = words.measured.ids.length
+  const people = Float64Array.from(words.measured.ids, id => words.people.get(words.words[id])?.[0] ?? NaN)
+  const measured = people.some(value => value === value) ? { ...words.measured, people } : words.measured
   const columns = COLUMNS.filter(({ name }) => name === 'word' || name === 'kind' || measured[name])
   const text = {
     word: Array.from(measured.ids, id => words.words[id]),
@@ -50,7 +52,7 @@ export function wordTable(words, open) {
       ? null
       : Float64Array.from({ length: n }, (_, i) => {
           if (column.certain) return words.certain(i)
-          return column.size ? Math.abs(measured[name][i]) : measured[name][i] || 0
+          return column.size ? Math.abs(measured[name][i]) : measured[name][i] || (name === 'people' ? -9 : 0)
         })
     const compare = key ? (i, j) => key[i] - key[j] : (i, j) => (text[name][i] < text[name][j] ? -1 : 1)
     return found.sort((i, j) => (down ? compare(j, i) : compare(i, j)))

@@ -2,18 +2,20 @@
 
 import { html, signed, svg, ticks } from './elements.js'
 
-/** The barcode: a bar for each probe word, by how much a word changes its effect. */
-export function barcodeChart(barcode, about, width, height = 118) {
+/** The barcode: a bar for each probe word, by how much a word changes its effect, in logits. scale: the end of the axis,
+ * the same for all words; bars that are longer end there. */
+export function barcodeChart(barcode, about, scale, width, height = 118) {
   const sides = [
     ['positive', about.positive],
     ['negative', about.negative],
   ]
   const n = about.positive.length + about.negative.length
+  const left = 30
   const gapWide = Math.max(6, 0.05 * width)
-  const gap = (width - 2 - gapWide) / n
-  const reach = 1.08 * Math.max(1e-6, ...barcode.positive.map(Math.abs), ...barcode.negative.map(Math.abs))
+  const gap = (width - left - 2 - gapWide) / n
+  const reach = scale ?? 1.08 * Math.max(1e-6, ...barcode.positive.map(Math.abs), ...barcode.negative.map(Math.abs))
   const [top, tall] = [6, height - 24]
-  const y = value => top + ((reach - value) / (2 * reach)) * tall
+  const y = value => top + ((reach - Math.max(-reach, Math.min(reach, value))) / (2 * reach)) * tall
   const [onPositive, onNegative] = barcode.means.map(value => signed(value))
   const label = `Barcode: positive words change by ${onPositive} on average, negative ones by ${onNegative}`
   const chart = svg('svg', {
@@ -24,9 +26,13 @@ export function barcodeChart(barcode, about, width, height = 118) {
     'aria-label': label,
     class: 'own fit',
   })
-  chart.append(svg('line', { class: 'zero', x1: 0, x2: width, y1: y(0), y2: y(0) }))
+  for (const tick of ticks(-reach, reach, 5)) {
+    chart.append(svg('line', { class: tick ? 'grid' : 'zero', x1: left, x2: width, y1: y(tick), y2: y(tick) }))
+    const number = signed(tick, Number.isInteger(tick) ? 0 : 1)
+    chart.append(svg('text', { class: 'tick', x: left - 5, y: y(tick) + 4, 'text-anchor': 'end' }, number))
+  }
   const places = []
-  let start = 1
+  let start = left + 1
   sides.forEach(([side, words], s) => {
     barcode[side].forEach((value, i) => {
       const at = start + gap * (i + 0.5)
@@ -53,7 +59,7 @@ export function barcodeChart(barcode, about, width, height = 118) {
     )
     start = end + gapWide
   })
-  const told = svg('text', { class: 'told', x: 2, y: top + 8 })
+  const told = svg('text', { class: 'told', x: left + 4, y: top + 8 })
   chart.append(told)
   chart.addEventListener('pointermove', event => {
     const box = chart.getBoundingClientRect()
@@ -67,49 +73,42 @@ export function barcodeChart(barcode, about, width, height = 118) {
   return chart
 }
 
-/** The decay: distance from the line at every step after a word, and the fitted exponential. */
-export function decayChart(impulse, kind, width, height = 112) {
-  const T = impulse.distance.length
-  const [left, top, tall] = [30, 8, height - 34]
-  const high = 1.06 * Math.max(1e-6, ...impulse.distance, ...(impulse.fit ?? []))
+/** Values after 0, 1, … blank inputs, and the fitted exponential. range: what the axis shows at least. */
+export function decayChart(values, { fit, tau, range }, kind, width, height = 118) {
+  const T = values.length
+  const [left, top, tall] = [30, 8, height - 40]
+  const every = [...values, ...(fit ?? [])].filter(Number.isFinite)
+  const [low, high] = [Math.min(range[0], ...every), Math.max(range[1], 1e-6, ...every)]
   const x = t => left + ((width - left - 6) * t) / (T - 1)
-  const y = value => top + (1 - value / high) * tall
-  const said = impulse.tau === null ? 'no exponential decay' : `τ = ${impulse.tau.toFixed(1)} words`
+  const y = value => top + ((high - value) / (high - low)) * tall
+  const said = tau > 0 ? `τ = ${tau.toFixed(1)} words` : 'no exponential decay'
   const chart = svg('svg', {
     width,
     height,
     viewBox: `0 0 ${width} ${height}`,
     role: 'img',
-    'aria-label': `Distance from the line after the word: ${said}`,
+    'aria-label': `After the word and 0, 1, … blank inputs: ${said}`,
     class: 'own fit',
   })
-  chart.append(svg('line', { class: 'zero', x1: left, x2: width - 6, y1: y(0), y2: y(0) }))
-  for (const tick of ticks(0, high, 3).filter(value => value > 0)) {
-    chart.append(svg('line', { class: 'grid', x1: left, x2: width - 6, y1: y(tick), y2: y(tick) }))
-    chart.append(
-      svg(
-        'text',
-        { class: 'tick', x: left - 5, y: y(tick) + 4, 'text-anchor': 'end' },
-        String(Number(tick.toPrecision(2))),
-      ),
-    )
+  for (const tick of ticks(low, high, 3)) {
+    chart.append(svg('line', { class: tick ? 'grid' : 'zero', x1: left, x2: width - 6, y1: y(tick), y2: y(tick) }))
+    const number = low < 0 ? signed(tick, Number.isInteger(tick) ? 0 : 1) : String(Number(tick.toPrecision(2)))
+    chart.append(svg('text', { class: 'tick', x: left - 5, y: y(tick) + 4, 'text-anchor': 'end' }, number))
   }
-  if (impulse.fit)
+  if (fit)
     chart.append(
       svg('path', {
         class: `line fit-line ${kind}`,
-        d: impulse.fit.map((value, t) => `${t ? 'L' : 'M'}${x(t).toFixed(1)} ${y(value).toFixed(1)}`).join(''),
+        d: fit.map((value, t) => `${t ? 'L' : 'M'}${x(t).toFixed(1)} ${y(value).toFixed(1)}`).join(''),
       }),
     )
-  impulse.distance.forEach((value, t) =>
-    chart.append(svg('circle', { class: `dot ${kind}`, cx: x(t), cy: y(value), r: 2.6 })),
-  )
-  if (impulse.tau !== null && impulse.tau < T - 1) {
-    chart.append(svg('line', { class: 'cursor', x1: x(impulse.tau), x2: x(impulse.tau), y1: top, y2: y(0) }))
-    chart.append(svg('text', { class: 'told', x: x(impulse.tau) + 5, y: top + 10 }, said))
+  values.forEach((value, t) => chart.append(svg('circle', { class: `dot ${kind}`, cx: x(t), cy: y(value), r: 2.6 })))
+  if (tau > 0 && tau < T - 1) {
+    chart.append(svg('line', { class: 'cursor', x1: x(tau), x2: x(tau), y1: top, y2: top + tall }))
+    chart.append(svg('text', { class: 'told', x: x(tau) + 5, y: top + (low < 0 ? tall - 4 : 10) }, said))
   }
-  for (const t of [0, 10, 20, 30].filter(t => t < T))
-    chart.append(svg('text', { class: 'tick', x: x(t), y: height - 14, 'text-anchor': 'middle' }, String(t)))
+  for (const t of ticks(0, T - 1, 4))
+    chart.append(svg('text', { class: 'tick', x: x(t), y: height - 16, 'text-anchor': 'middle' }, String(t)))
   chart.append(
     svg(
       'text',

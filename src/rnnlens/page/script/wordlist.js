@@ -1,5 +1,6 @@
 // The words of a sentence as buttons, each with a bar for the change of the logit.
 
+import { looks, toldOf } from './arcs.js'
 import { KIND_SAID, MARKS, html, signed } from './elements.js'
 
 export const PADS = 50 // as in the paper
@@ -43,6 +44,8 @@ export class WordList {
       this.set(item, token, logit, change)
     })
     this.list.style.setProperty('--reach', reach)
+    for (const { button, change } of this.items)
+      button.style.setProperty('--tint', `${Math.round((34 * Math.abs(change)) / reach)}%`)
   }
 
   add(t) {
@@ -51,6 +54,7 @@ export class WordList {
     const name = html('span', { class: 'name' }, text)
     const number = html('span', { class: 'logit' })
     const more = html('span', { class: 'away' })
+    const by = html('span', { class: 'away' })
     const point = () => this.reader.point(this.name, t)
     const button = html(
       'button',
@@ -67,8 +71,9 @@ export class WordList {
       ' ',
       number,
       more,
+      by,
     )
-    const item = { button, bar, name, text, number, more }
+    const item = { button, bar, name, text, number, more, by }
     this.items.push(item)
     this.list.append(button)
     return item
@@ -86,8 +91,20 @@ export class WordList {
     Object.assign(item, { word, state, logit, change })
     item.bar.className = `change ${change >= 0 ? 'up' : 'down'}`
     item.bar.style.setProperty('--by', Math.abs(change))
+    item.button.style.setProperty('--adds', `var(--${change >= 0 ? 'up' : 'down'})`)
     item.number.textContent = signed(logit, 1)
     item.more.textContent = `${item.said}, changed by ${signed(change)}`
+  }
+
+  /** Underline the words that others modify, in the color of the kind of change, and say so. */
+  underline(changes, tokens) {
+    this.items.forEach((item, t) => {
+      const mine = changes.filter(change => change.to === t)
+      const most = mine.reduce((best, one) => (Math.abs(one.share) > Math.abs(best?.share ?? 0) ? one : best), null)
+      if (most) item.name.dataset.modified = looks(most.share)
+      else delete item.name.dataset.modified
+      item.by.textContent = mine.map(one => `; ${toldOf(one, tokens)}`).join('')
+    })
   }
 
   mark(t, here) {

@@ -1,0 +1,145 @@
+"""What each section of the page found, in one line: the title of a folded section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import log
+from statistics import median
+from typing import Any
+
+from rnnlens.analysis.paper_claims import sign_pattern
+from rnnlens.common.display import percent, signed
+from rnnlens.page.sections import badge
+
+Results = Mapping[str, Any]
+
+
+def finding(section: str, results: Results, claims: Sequence[Mapping[str, Any]]) -> str:
+    """One line of measured facts; the number of shown claims for sections without a sentence of their own, or whose
+    results are missing."""
+    try:
+        return FINDINGS[section](results)
+    except (KeyError, TypeError, ValueError, IndexError):  # not measured here, or not finite
+        return f"Claims: {tally(claims)}" if claims else ""
+
+
+def tally(claims: Sequence[Mapping[str, Any]]) -> str:
+    """How many of the claims that were measured, and that null networks do not show, are shown."""
+    kinds = [badge(claim["shown"], claim.get("unspecific", False))[0] for claim in claims]
+    measured = len(kinds) - kinds.count("open")
+    unspecific = sum(bool(claim.get("unspecific")) and claim["shown"] is not None for claim in claims)
+    shown = f"{kinds.count('shown')} of {measured} shown" if measured else ""
+    return (
+        ", ".join(part for part in (shown, f"{unspecific} unspecific" if unspecific else "") if part) or "not measured"
+    )
+
+
+def _line(r: Results) -> str:
+    line = r["line_attractor"]
+    found = f"A curve explains {percent(line['explained_variance'], 0)} of the variance of the slow points"
+    return f"{found} and covers {percent(line['covers'], 0)} of the readings visited" if "covers" in line else found
+
+
+def _probes(r: Results) -> str:
+    last = {name: words[-1][1] for name, words in r["probes"]["reviews"].items()}
+    return ", ".join(f"{name} {signed(last[name], 1)}" for name in ("intensified", "plain", "negated")).capitalize()
+
+
+def _norm(r: Results) -> str:
+    rows = sorted(r["modifiers"]["words"], key=lambda row: -row["norm"])[:5]
+    return "The largest norms: " + ", ".join(f"“{row['word']}”" for row in rows)
+
+
+def _impulse(r: Results) -> str:
+    tau = r["impulse"]["not"]["tau"]
+    return f"After *not* nine tenths of the way back to the line take {log(10) * tau:.1f} words"
+
+
+def _barcodes(r: Results) -> str:
+    right, total, _ = sign_pattern(r)
+    if not total:
+        raise ValueError("no barcodes")
+    return f"{right} of {total} well-known modifiers change positive and negative words in the right direction"
+
+
+def _subspace(r: Results) -> str:
+    two = percent(sum(r["subspace"]["explained_variance"][:2]), 0)
+    return f"Two components hold {two} of where modifiers move the state"
+
+
+def _timescales(r: Results) -> str:
+    each = ", ".join("none" if tau is None else f"{tau:.1f}" for tau in r["timescales"]["mean"])
+    return f"The components fade within {each} words, on average over modifiers"
+
+
+def _components(r: Results) -> str:
+    held = r["subspace"]["explained_variance"][: r["subspace"]["rank"]]
+    return (
+        "The components hold " + ", ".join(percent(share, 0) for share in held) + " of where modifiers move the state"
+    )
+
+
+def _perturbation(r: Results) -> str:
+    accuracy = r["accuracy"]
+    shuffled, removed = accuracy["test_shuffled"], accuracy["test_subspace_removed"]["3"]
+    drawn = median(draw["difference"] for draw in accuracy["test_random_removed"]["3"])
+    costs = [
+        f"{-100 * share:.1f}".replace("-", "−") for share in (shuffled["difference"], removed["difference"], drawn)
+    ]
+    return f"Shuffling costs {costs[0]} points, removing three directions {costs[1]}, random directions {costs[2]}"
+
+
+def _steering(r: Results) -> str:
+    steering = r["steering"]
+    (none,), others = ([one for one in steering["doses"] if one["gain"] == 0], steering["others"])
+    left = none["modification"]
+    found = "" if left is None else f"modifiers keep {percent(left, 0)} of their strength, and "
+    change = 100 * none["accuracy"]["difference"]
+    found = f"At gain 0 {found}accuracy changes by {signed(change, 1)} points"
+    controls = [one["accuracy"]["difference"] for draw in others for one in draw if one["gain"] == 0]
+    if not controls:
+        return found
+    return f"{found}; along other words' directions by {signed(100 * sum(controls) / len(controls), 1)}"
+
+
+def _beginning(r: Results) -> str:
+    return (
+        f"At the beginning of a text the next word counts ×{1 + r['beginning']['barcode']['share']:.1f}, to first order"
+    )
+
+
+def _ending(r: Results) -> str:
+    ending = r["ending"]
+    return f"{percent(ending['ratio_median'], 0)} of what a word moves the reading stays in the long run"
+
+
+def _bilinear(r: Results) -> str:
+    held_out = r["bilinear"]["held_out"]
+    return (
+        f"One term explains {percent(held_out[0], 0)} of how modifiers change effects, three {percent(held_out[2], 0)}"
+    )
+
+
+def _negation(r: Results) -> str:
+    form = r["modifiers"]["negation_form"]
+    shift, factor = form["shift_explained"], form["factor_explained"]
+    better = "A factor" if factor > shift else "A shift"
+    return f"{better} fits better: a factor explains {percent(factor, 0)}, a shift {percent(shift, 0)}"
+
+
+FINDINGS: dict[str, Callable[[Results], str]] = {
+    "line": _line,
+    "probes": _probes,
+    "norm": _norm,
+    "impulse": _impulse,
+    "barcodes": _barcodes,
+    "subspace": _subspace,
+    "timescales": _timescales,
+    "components": _components,
+    "perturbation": _perturbation,
+    "steering": _steering,
+    "beginning": _beginning,
+    "ending": _ending,
+    "bilinear": _bilinear,
+    "negation": _negation,
+}
