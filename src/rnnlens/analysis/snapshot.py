@@ -126,6 +126,8 @@ def _readings(network: Network) -> dict[str, float]:
     assert vocab is not None
     words = {text: vocab.split(text) for text in SENTENCES}
     known = [text for text in SENTENCES if all(word in vocab or word == PAD_WORD for word in words[text])]
+    if not known:
+        return {}
     lengths = [len(words[text]) for text in known]
     ids = np.full((len(known), max(lengths, default=1)), PAD)
     for row, text in enumerate(known):
