@@ -129,7 +129,7 @@ def _readings(network: Network) -> dict[str, float]:
     if not known:
         return {}
     lengths = [len(words[text]) for text in known]
-    ids = np.full((len(known), max(lengths, default=1)), PAD)
+    ids = np.full((len(known), max(lengths)), PAD)
     for row, text in enumerate(known):
         ids[row, : lengths[row]] = vocab.encode(words[text])
     logits = network(*(torch.as_tensor(part, device=network.h0.device) for part in (ids, lengths)))
