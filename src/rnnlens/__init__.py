@@ -38,6 +38,7 @@ _HOMES = {
     "barcode": "context",
     "fit_subspace": "context",
     "project_out": "context",
+    "steer": "context",
     "fit_bilinear": "context",
     "analyze": "analysis.analyze",
     "Analysis": "analysis.record",
@@ -61,7 +62,7 @@ __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
     "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
     "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
-    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "agreement",
+    "Modifiers", "barcode", "fit_subspace", "project_out", "steer", "fit_bilinear", "analyze", "Analysis", "agreement",
     "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export",
     "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
         fit_bilinear,
         fit_subspace,
         project_out,
+        steer,
     )
     from rnnlens.context.linear_quality import linear_quality
     from rnnlens.context.mode_removal import mode_removal
