@@ -190,6 +190,13 @@ class Network(ReadsTexts, nn.Module):
         outputs = self.cell.outputs(e, h0)
         return torch.cat([self.logit(h0).unsqueeze(1), self._read_out(outputs)], dim=1)
 
+    def last_logits_of(self, e: Tensor, lengths: Tensor) -> Tensor:
+        """The logits after the last word of embedded inputs e (B, T, D). Only the last outputs are read, since reading
+        all of them would need the memory of B × T × C logits."""
+        h0 = self._initial(e, None)
+        outputs = torch.cat([h0[:, self.cell.output].unsqueeze(1), self.cell.outputs(e, h0)], dim=1)
+        return self._read_out(at_lengths(outputs, lengths))
+
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
         if lengths is None:
@@ -241,8 +248,9 @@ class Network(ReadsTexts, nn.Module):
 
     @torch.no_grad()
     def check_measurable(self) -> None:
-        """Refuse a network that cannot be analyzed: its weights are NaN, infinite or overflow, or its state is the same
-        after every word."""
+        """Refuse a network that cannot be analyzed: it has several classes, its weights are NaN, infinite or overflow,
+        or its state is the same after every word."""
+        self.check_one_logit("this measurement")
         self.check_finite()
         if self.h0.dtype not in (torch.float32, torch.float64):
             raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
@@ -281,14 +289,27 @@ class Network(ReadsTexts, nn.Module):
 
 
 def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
-    """Refuse a corpus whose words are not the network's: its ids would mean other words. A network or corpus
-    without a vocabulary is not checked."""
+    """Refuse a corpus whose words or classes are not the network's: its ids and labels would mean others. A network or
+    corpus without a vocabulary, or a corpus without names of classes, is not checked."""
     words = getattr(corpus, "vocab", None)
     if words is not None and network.vocab is not None and words != network.vocab:
         raise RnnlensError(
             f"network and corpus have different words ({len(network.vocab)} and {len(words)}): make the network with "
             "Network(corpus.vocab, …), or pass corpus.with_vocab(network.vocab)"
         )
+    classes = getattr(corpus, "classes", None)
+    own = network.classes if network.several_classes else ()
+    if classes is not None and classes != own and not network.target:
+        has, needs = (f"{len(names)} classes" if names else "two classes" for names in (classes, own))
+        raise RnnlensError(
+            f"the corpus has {has}{_listed(classes)} and the network {needs}{_listed(own)}: make the network with "
+            "Network(corpus.vocab, classes=corpus.classes)"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > 6 else ""
+    return f" ({', '.join(quoted(name, 40) for name in names[:6])}{more})" if names else ""
 
 
 def _check_tensor(value: Any, name: str) -> None:

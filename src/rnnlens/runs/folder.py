@@ -78,15 +78,15 @@ class Run:
     @overload
     def read(self, text: None = None, *, words: Sequence[str]) -> Reading: ...
     def read(self, text: Any = None, *, words: Any = None) -> Reading | list[Reading]:
-        """`network.read`: the words of a text, each with the logit after it."""
+        """`network.read`: the words of a text, each with the logit after it, or the probabilities of the classes."""
         return self.network.read(text, words=words)
 
     def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
-        """`network.predict_proba`: probabilities (n, 2) of negative and positive."""
+        """`network.predict_proba`: probabilities (n, 2) of negative and positive, or (n, C) of C classes."""
         return self.network.predict_proba(texts)
 
     def predict(self, texts: Iterable[str]) -> np.ndarray:
-        """`network.predict`: labels (n,), 0 or 1."""
+        """`network.predict`: labels (n,), 0 or 1, or names of classes."""
         return self.network.predict(texts)
 
     @cached_property
