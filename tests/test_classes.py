@@ -301,3 +301,81 @@ def test_network_and_corpus_must_have_the_same_classes(corpus, tmp_path):
     two = rnnlens.Corpus.from_texts(["a b", "c d"] * 9, [0, 1] * 9)
     with pytest.raises(RnnlensError, match="the corpus has two classes and the network 3 classes"):
         rnnlens.train(Network(two.vocab, hidden=4, classes=NAMES), two, out=tmp_path / "run", progress=False)
+
+
+# --- analysis ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def analysis(run, corpus):
+    return rnnlens.analyze(run, corpus, class_="joy", starts=200, reviews=100)
+
+
+def test_an_analysis_is_of_one_class(run, corpus, analysis):
+    network = run.network
+    assert analysis.network.target == "joy" and analysis.results["analysis"]["class"] == "joy"
+    assert set(analysis.probes.positive[:3]) == set(COLORS["joy"])
+    assert analysis.probes.source.endswith("class 'joy' against the rest")
+    mods = rnnlens.find_modifiers(network.of_class("joy"), analysis.line, probes=analysis.probes)
+    assert mods["not"]["strength"] == pytest.approx(analysis.modifiers["not"]["strength"])
+    for make in (lambda: rnnlens.analyze(run), lambda: rnnlens.analyze(network, corpus)):
+        with pytest.raises(RnnlensError, match=r"3 classes \('anger', 'fear', 'joy'\).*class_=… / --class …"):
+            make()
+    with pytest.raises(RnnlensError, match="no class 'hope'"):
+        rnnlens.analyze(run, class_="hope")
+    with pytest.raises(RnnlensError, match="3 classes"):
+        rnnlens.audit(run)
+
+
+def test_accuracies_under_perturbation_are_of_the_whole_network(run, corpus, analysis):
+    shuffled = analysis.perturbations.shuffled
+    assert shuffled.n == 100 and shuffled.before > 0.9 > shuffled.accuracy and shuffled.recentred is None
+    reviews = rnnlens.context.Reviews.to_read(corpus.test, run.network)
+    logits = rnnlens.context.perturbation.final_logits(run.network, reviews)
+    assert logits.shape == (300, 3) and (logits.argmax(1) == corpus.test.labels).mean() == run.accuracy["test"]
+
+
+def test_an_analysis_comes_back_and_one_of_another_class_replaces_it(run, corpus, analysis):
+    analysis.save()
+    again = rnnlens.Analysis.load(run.path)
+    assert again.network.target == "joy" and again.to_dict() == analysis.to_dict()
+    other = rnnlens.analyze(rnnlens.load(run.path), class_="fear", starts=200)
+    other.save()
+    stored = rnnlens.load(run.path)
+    assert stored.results["analysis"]["class"] == "fear" and stored.analyzed_network.target == "fear"
+    assert "test" in stored.accuracy and not any(name.endswith("_shuffled") for name in stored.accuracy)
+    page = rnnlens.report(stored).read_text()
+    assert "the class &#39;fear&#39;" in page
+
+
+def test_two_classes_are_not_asked_for_a_class(tmp_path):
+    with pytest.raises(RnnlensError, match="one logit without classes: leave it out"):
+        rnnlens.analyze(Network(WORDS, hidden=5, embedding=3), class_="joy")
+
+
+def test_the_command_line_takes_named_classes_from_prepare_to_report(csv, tmp_path, capsys):
+    from rnnlens.cli import main
+
+    def run_command(*words):
+        with pytest.raises(SystemExit) as stopped:
+            main([str(word) for word in words])
+        return stopped.value.code, " ".join(capsys.readouterr().out.split())
+
+    corpus, run = tmp_path / "corpus", tmp_path / "run"
+    code, printed = run_command("prepare", csv, "--out", corpus)
+    assert code == 0 and "3 classes: anger, fear, joy" in printed
+    shape = ("--hidden", 16, "--embedding", 8, "--scale", 0.3, "--learning-rate", 0.02, "--batch", 32)
+    code, printed = run_command(
+        "train", corpus, "--out", run, *shape, "--epochs", 3, "--embedding-dropout", 0, "--test"
+    )
+    assert code == 0 and "--class anger" in printed
+    assert run_command("analyze", run)[0] == 1
+    code, printed = run_command("analyze", run, "--corpus", corpus, "--class", "joy", "--reviews", 50)
+    assert code == 0 and "words shuffled" in printed
+    assert run_command("report", run)[0] == 0 and (run / "report.html").exists()
+    assert "joy" in run_command("probe", run, "not gold")[1]
+    assert "logit" in run_command("probe", run, "not gold", "--class", "joy")[1]
+    assert "classes" in run_command("info", run)[1]
+    assert run_command("export", run, "--to", tmp_path / "model")[0] == 0
+    assert rnnlens.load(tmp_path / "model").network.classes == ("anger", "fear", "joy")
+    assert run_command("baselines", corpus, "--modifiers", run, "--out", tmp_path / "six")[0] == 1
