@@ -10,6 +10,8 @@ from torch import nn
 
 import rnnlens
 from rnnlens import Network, RnnlensError, from_torch
+from rnnlens.context.perturbation import Reviews, final_logits
+from rnnlens.corpora import prepare, statistics
 from rnnlens.networks.projected import projected
 
 WORDS = ["<unk>", "red", "green", "blue", "not", "very"]
@@ -164,7 +166,7 @@ def csv(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def corpus(csv, tmp_path_factory):
-    return rnnlens.corpora.prepare(csv, tmp_path_factory.mktemp("prepared") / "colors")
+    return prepare(csv, tmp_path_factory.mktemp("prepared") / "colors")
 
 
 def test_names_of_labels_become_classes_and_come_back_from_disk(csv, corpus):
@@ -173,7 +175,7 @@ def test_names_of_labels_become_classes_and_come_back_from_disk(csv, corpus):
     texts, labels = documents(300, 300)
     assert [again.classes[k] for k in again.test.labels] == labels
     assert again.vocab.decode(again.test.document(0).tolist()) == texts[0].split()
-    shares = rnnlens.corpora.statistics(again)["test"]["classes"]
+    shares = statistics(again)["test"]["classes"]
     assert list(shares) == ["anger", "fear", "joy"] and abs(sum(shares.values()) - 1) < 1e-9
     assert again.refit().classes == again.with_vocab(rnnlens.Vocab(["<unk>", "red"])).classes == corpus.classes
 
@@ -195,12 +197,12 @@ def test_texts_and_ids_in_memory_take_names_or_numbers():
 def test_ratings_stay_negative_and_positive_unless_classes_are_asked_for(tmp_path):
     rows = {"text": [f"{word} thing" for word in "abcdefghij" * 3], "stars": [1, 2, 3, 4, 5] * 6}
     pl.DataFrame(rows).write_csv(tmp_path / "a.csv")
-    binary = rnnlens.corpora.prepare(tmp_path / "a.csv", tmp_path / "two", test=0, validation=0)
+    binary = prepare(tmp_path / "a.csv", tmp_path / "two", test=0, validation=0)
     assert binary.classes == () and set(binary.train.labels) == {0, 1} and "classes" not in binary.about["options"]
-    five = rnnlens.corpora.prepare(tmp_path / "a.csv", tmp_path / "five", test=0, validation=0, classes=True)
+    five = prepare(tmp_path / "a.csv", tmp_path / "five", test=0, validation=0, classes=True)
     assert five.classes == ("1", "2", "3", "4", "5") and five.train.labels.tolist() == [0, 1, 2, 3, 4] * 6
     pl.DataFrame({"text": ["a", "b", "c", "d"], "label": ["spam", "ham"] * 2}).write_csv(tmp_path / "b.csv")
-    spam = rnnlens.corpora.prepare(tmp_path / "b.csv", tmp_path / "spam", test=0, validation=0, classes=True)
+    spam = prepare(tmp_path / "b.csv", tmp_path / "spam", test=0, validation=0, classes=True)
     assert spam.classes == () and spam.about["classes"] == {"negative": "ham", "positive": "spam"}
 
 
@@ -208,13 +210,11 @@ def test_several_sources_share_the_names_of_all_their_classes(tmp_path):
     for name, labels in (("first", ["x", "y", "z"]), ("second", ["w", "y", "z"])):
         rows = {"text": [f"{name} {i} word" for i in range(30)], "label": labels * 10}
         pl.DataFrame(rows).write_csv(tmp_path / f"{name}.csv")
-    corpus = rnnlens.corpora.prepare(
-        [tmp_path / "first.csv", tmp_path / "second.csv"], tmp_path / "both", test=0, validation=0
-    )
+    corpus = prepare([tmp_path / "first.csv", tmp_path / "second.csv"], tmp_path / "both", test=0, validation=0)
     assert corpus.classes == ("w", "x", "y", "z") and corpus.train.labels.tolist() == [1, 2, 3] * 10 + [0, 2, 3] * 10
     pl.DataFrame({"text": ["a", "b"], "label": [0, 1]}).write_csv(tmp_path / "two.csv")
     with pytest.raises(RnnlensError, match="two classes and .*first.* has 3: expected the same classes"):
-        rnnlens.corpora.prepare([tmp_path / "first.csv", tmp_path / "two.csv"], tmp_path / "mixed")
+        prepare([tmp_path / "first.csv", tmp_path / "two.csv"], tmp_path / "mixed")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_several_sources_share_the_names_of_all_their_classes(tmp_path):
 def test_labels_that_cannot_be_classes_are_refused_in_one_line(tmp_path, labels, options, message):
     pl.DataFrame({"text": [f"word {i}" for i in range(len(labels))], "label": labels}).write_csv(tmp_path / "a.csv")
     with pytest.raises(RnnlensError, match=message) as error:
-        rnnlens.corpora.prepare(tmp_path / "a.csv", tmp_path / "out", **options)
+        prepare(tmp_path / "a.csv", tmp_path / "out", **options)
     assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
 
 
@@ -240,7 +240,7 @@ def test_a_class_without_training_documents_is_refused(tmp_path):
     pl.DataFrame({"text": ["a", "b", "c"], "label": ["x", "y", "x"]}).write_csv(tmp_path / "data" / "train.csv")
     pl.DataFrame({"text": ["a", "b"], "label": ["y", "z"]}).write_csv(tmp_path / "data" / "test.csv")
     with pytest.raises(RnnlensError, match="no text of class 'z' to train on"):
-        rnnlens.corpora.prepare(tmp_path / "data", tmp_path / "out")
+        prepare(tmp_path / "data", tmp_path / "out")
     lacking = rnnlens.Corpus.from_ids(WORDS, ([[1], [2]], [0, 1]), classes=NAMES)
     with pytest.raises(RnnlensError, match="no training document has the class 'fear'"):
         rnnlens.train(Network(lacking.vocab, classes=NAMES), lacking, out=tmp_path / "run", progress=False)
@@ -270,7 +270,7 @@ def test_a_network_learns_three_classes_and_comes_back_from_disk(run, corpus):
     texts, labels = documents(300, 300)
     accuracy = float((run.predict(texts) == np.array(labels)).mean())
     assert abs(accuracy - run.accuracy["test"]) < 1e-9 and "classes" in run.results["network"]
-    evaluation = rnnlens.training.evaluate(again, corpus.test)
+    evaluation = rnnlens.evaluate(again, corpus.test)
     loss = nn.functional.cross_entropy(torch.from_numpy(evaluation.logits), torch.from_numpy(corpus.test.labels).long())
     assert evaluation.logits.shape == (300, 3) and abs(evaluation.loss - float(loss)) < 1e-6
 
@@ -330,8 +330,8 @@ def test_an_analysis_is_of_one_class(run, corpus, analysis):
 def test_accuracies_under_perturbation_are_of_the_whole_network(run, corpus, analysis):
     shuffled = analysis.perturbations.shuffled
     assert shuffled.n == 100 and shuffled.before > 0.9 > shuffled.accuracy and shuffled.recentred is None
-    reviews = rnnlens.context.Reviews.to_read(corpus.test, run.network)
-    logits = rnnlens.context.perturbation.final_logits(run.network, reviews)
+    reviews = Reviews.to_read(corpus.test, run.network)
+    logits = final_logits(run.network, reviews)
     assert logits.shape == (300, 3) and (logits.argmax(1) == corpus.test.labels).mean() == run.accuracy["test"]
 
 
