@@ -26,7 +26,8 @@ from rnnlens.context import Reviews, final_logits
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.training import TrainConfig, evaluate
 from rnnlens.training.batches import epoch_batches
-from rnnlens.training.loop import Trainer, _accelerator
+from rnnlens.training.loop import Trainer
+from rnnlens.training.processes import accelerator_for
 
 LONGEST = 800  # words of a review that are read: the default
 
@@ -46,7 +47,7 @@ def steps(size: Size) -> Iterator[Row]:
         chosen = epoch_batches(data.train.lengths, batch, 0, 0)[: size.steps]
         with tempfile.TemporaryDirectory() as out:
             network = rnnlens.Network(data.vocab, arch, size.units, size.embedding)
-            trainer = Trainer(network, data, config, Path(out), _accelerator(config, size.device), resume=False)
+            trainer = Trainer(network, data, config, Path(out), accelerator_for(config, size.device), resume=False)
 
             def ours(trainer: Trainer = trainer, chosen: list[np.ndarray] = chosen) -> None:
                 for rows in chosen:
@@ -82,7 +83,7 @@ def one_of_many(size: Size, of: int = 8, batch: int = 512) -> Iterator[Row]:
     own = [rows[::of] for rows in chosen]
     with tempfile.TemporaryDirectory() as out:
         network = rnnlens.Network(data.vocab, "gru", size.units, size.embedding)
-        alone = _accelerator(config, size.device)
+        alone = accelerator_for(config, size.device)
         trainer = Trainer(network, data, config, Path(out), alone, resume=False)
         among: Any = SimpleNamespace(
             process_index=0, num_processes=of, backward=alone.backward, clip_grad_norm_=alone.clip_grad_norm_

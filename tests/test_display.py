@@ -118,7 +118,7 @@ def test_every_figure_of_a_run_as_a_file(tmp_path, capsys):
     code, out, err = call(tmp_path / "run", "--format", "html", "--out", tmp_path / "figures")
     assert code == 0, err
     files = sorted(path.name for path in (tmp_path / "figures").iterdir())
-    assert len(files) == 15 and "subspace.html" in files and "not drawn" not in out
+    assert len(files) == 16 and "subspace.html" in files and "not drawn" not in out
     known = {name: value for name, value in run.results["accuracy"].items() if not isinstance(value, dict)}
     write_json(run.path / "results.json", {**run.results, "accuracy": known})
     assert "perturbation: not drawn" in call(tmp_path / "run", "--format", "html", "--out", tmp_path / "fewer")[1]

@@ -316,7 +316,7 @@ def test_figures_are_drawn_when_seen_and_their_words_open_cards(browser, demo):
     _, path = demo
     with opened(browser, path) as page:
         assert page.locator(".plot .main-svg").count() < 3
-        assert draw_all(page) == 15
+        assert draw_all(page) == 16
         page.evaluate("document.querySelector('[data-figure=subspace]').scrollIntoView({block: 'center'})")
         page.evaluate(
             "document.querySelector('[data-figure=subspace]').emit('plotly_click', {points: [{customdata: 'not'}]})"

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from markupsafe import escape
+from pages import write_reviews
 
 import rnnlens
 from rnnlens.analysis.verdict import plain, verdict
@@ -23,8 +24,8 @@ def results(measured):
     return copy.deepcopy(measured)
 
 
-def said(results):
-    return " ".join(sentence.text for sentence in verdict(results))
+def said(results, **how):
+    return " ".join(sentence.text for sentence in verdict(results, **how))
 
 
 def row(results, word):
@@ -95,7 +96,7 @@ def test_a_network_that_knows_no_english_word_is_described_by_its_own(tmp_path):
     analysis = rnnlens.analyze(network, starts=100)
     text = " ".join(sentence.text for sentence in analysis.verdict)
     assert analysis.people is None and analysis.results["people"] is None and "r = " not in text
-    assert text == said(analysis.results) and "was not measured" in text
+    assert text == said(analysis.results, run=False) and "was not measured" in text
 
 
 @pytest.mark.parametrize("word", ["f***ing", "*x*", "new york", "a`b", "<b>x</b>"])
@@ -106,3 +107,47 @@ def test_hostile_words_stay_text(results, word):
     first = verdict(results)[0].text
     assert plain(first).startswith(f"{word} ")
     assert str(marked(first)).startswith(f"<em>{escape(word)}</em> ")
+
+
+def numbers_of(value):
+    """Every number of the results, in the forms in which a sentence may give it."""
+    if isinstance(value, dict):
+        return set().union(*map(numbers_of, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(numbers_of, value[:400]))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return set()
+    size = abs(value)
+    return {f"{size:,}", f"{size:.2f}", f"{size:.1f}", f"{100 * size:.1f}", f"{100 * size:.0f}", f"{1 + value:.1f}"}
+
+
+@pytest.mark.parametrize("which", ["reviews-vanilla", "few reviews", "untrained"])
+def test_other_networks_get_true_verdicts_of_their_own(tmp_path, which):
+    if which == "few reviews":
+        write_reviews(tmp_path / "reviews.csv", 600)
+        corpus = rnnlens.load_corpus(tmp_path / "reviews.csv")
+        network = rnnlens.Network(corpus.vocab, hidden=16, embedding=8, scale=0.1, memory=30, seed=0)
+        config = rnnlens.TrainConfig(epochs=8, batch=32, learning_rate=0.01)
+        run = rnnlens.train(network, corpus, config, tmp_path / "run", progress=False)
+        analysis = rnnlens.analyze(run, corpus, starts=100)
+        assert [one.right for one in analysis.experiments.examples] == sorted(
+            (one.right for one in analysis.experiments.examples), reverse=True
+        )
+        for one in analysis.experiments.examples:
+            assert run.read(one.text)[-1][1] == pytest.approx(one.logit, abs=1e-3)
+            assert one.right == ((one.logit > 0) == (one.label == "positive"))
+        assert 1 <= len(analysis.experiments.examples) <= 4
+    elif which == "untrained":
+        vocab = rnnlens.load("zoo:reviews-gru").network.vocab
+        analysis = rnnlens.analyze(rnnlens.Network(vocab, hidden=16, embedding=8, seed=0), top=300, starts=100)
+    else:
+        analysis = rnnlens.analyze(rnnlens.load(f"zoo:{which}"), top=500, starts=200)
+    text, results = " ".join(sentence.text for sentence in analysis.verdict), analysis.results
+    known = numbers_of(results) | {"95"}
+    for number in NUMBER.findall(re.sub(r"`[^`]*`|\*[^*]*\*|\"[^\"]*\"", "", text)):
+        assert number.lstrip("+−") in known, (number, text)
+    untrained = "has not learned to tell them apart" in text
+    assert untrained == (which == "untrained") or which == "few reviews"
+    assert ("`rnnlens.analyze(network, corpus)` adds it" in text) == (which == "untrained")
+    if which == "reviews-vanilla":
+        assert "Shuffling the words costs no accuracy that can be measured" in text

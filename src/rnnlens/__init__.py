@@ -22,7 +22,7 @@ _HOMES = {
     "adapt": "networks",
     "extend": "networks",
     "TrainConfig": "training",
-    "train": "training",
+    "train": "analysis.film",
     "evaluate": "training",
     "jacobians": "dynamics",
     "find_fixed_points": "dynamics",
@@ -38,6 +38,7 @@ _HOMES = {
     "barcode": "context",
     "fit_subspace": "context",
     "project_out": "context",
+    "steer": "context",
     "fit_bilinear": "context",
     "analyze": "analysis.analyze",
     "Analysis": "analysis.record",
@@ -61,7 +62,7 @@ __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
     "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
     "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
-    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "agreement",
+    "Modifiers", "barcode", "fit_subspace", "project_out", "steer", "fit_bilinear", "analyze", "Analysis", "agreement",
     "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export",
     "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from rnnlens.analysis.agreement import Agreement, agreement
     from rnnlens.analysis.analyze import analyze
     from rnnlens.analysis.audit import Audit, KindAudit, audit
+    from rnnlens.analysis.film import train
     from rnnlens.analysis.record import Analysis
     from rnnlens.common.errors import RnnlensError
     from rnnlens.context import (
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
         fit_bilinear,
         fit_subspace,
         project_out,
+        steer,
     )
     from rnnlens.context.linear_quality import linear_quality
     from rnnlens.context.mode_removal import mode_removal
@@ -98,7 +101,7 @@ if TYPE_CHECKING:
     from rnnlens.networks import Network, adapt, extend, from_torch
     from rnnlens.page import report
     from rnnlens.runs import Run, export, load
-    from rnnlens.training import TrainConfig, evaluate, train
+    from rnnlens.training import TrainConfig, evaluate
 
 
 __getattr__ = lazily(__name__, _HOMES)

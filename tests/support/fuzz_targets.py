@@ -22,12 +22,21 @@ import rnnlens.runs
 import rnnlens.training.loop
 from rnnlens.baselines import ModifierConvolution
 from rnnlens.common.errors import RnnlensError
-from rnnlens.common.files import _tensor_fingerprint, fingerprint, read_json, read_lines, read_tensors, write_json
+from rnnlens.common.files import (
+    _line_fingerprint,
+    _tensor_fingerprint,
+    fingerprint,
+    read_json,
+    read_lines,
+    read_tensors,
+    write_json,
+)
 from rnnlens.corpora import Corpus, load_corpus, prepare, split_words
 from rnnlens.corpora.sources import open_source
 from rnnlens.experiments.choosing import write_settings
 from rnnlens.experiments.info import describe
 from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.page.film import film_data, film_section
 from rnnlens.training.checkpoint import Counters, read_checkpoint, write_checkpoint
 from rnnlens.training.settings import read_settings
 
@@ -60,7 +69,7 @@ def make_scene(scene: Path) -> None:
     FRAME.write_parquet(scene / "files" / "reviews.parquet")
     prepare(scene / "files" / "reviews.parquet", scene / "corpus", min_count=1)
     network = rnnlens.Network(corpus.vocab, hidden=3, embedding=2)
-    rnnlens.train(network, corpus, rnnlens.TrainConfig(epochs=1), scene / "run", progress=False)
+    rnnlens.train(network, corpus, rnnlens.TrainConfig(epochs=1), scene / "run", progress=False, snapshots=3)
     rnnlens.analyze(rnnlens.load(scene / "run")).save()
     optimiser = _optimiser(network)
     optimiser.step()
@@ -151,6 +160,11 @@ def open_run(scene: Path) -> None:
     run.network.read("not a good film")
 
 
+def open_film(scene: Path) -> None:
+    found = rnnlens.load(scene / "run").snapshots
+    film_data(found), film_section(found), repr(found)
+
+
 def go_on(scene: Path) -> None:
     network = rnnlens.Network(rnnlens.load(scene / "run").vocab, hidden=3, embedding=2)
     read_checkpoint(scene / "run", network, _optimiser(network), None, "run")
@@ -164,6 +178,20 @@ def seal_json(data: bytes) -> bytes:
         return json.dumps({**content, "fingerprint": fingerprint(content)}).encode()
     except (ValueError, TypeError, AttributeError, RecursionError):
         return data
+
+
+def seal_lines(data: bytes) -> bytes:
+    """Lines of JSON, each with the fingerprint that its content has; what is no object stays as it is."""
+    return b"\n".join(map(_sealed_line, data.split(b"\n")))
+
+
+def _sealed_line(line: bytes) -> bytes:
+    try:
+        content = json.loads(line)
+        content.pop("fingerprint", None)
+        return json.dumps({**content, "fingerprint": _line_fingerprint(content)}).encode()
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return line
 
 
 def seal_tensors(data: bytes) -> bytes:
@@ -214,6 +242,7 @@ TARGETS: dict[str, Target] = {
     **{name: of_rnnlens(name, open_run, seal_tensors)
        for name in ("run/weights.safetensors", "run/analysis.safetensors")},
     "run/history.jsonl": of_rnnlens("run/history.jsonl", open_run),
+    "run/snapshots.jsonl": of_rnnlens("run/snapshots.jsonl", open_film, seal_lines),
     "run/checkpoint": of_rnnlens("run/checkpoint/last.safetensors", go_on, seal_tensors),
     **{name: of_rnnlens(name, open_corpus, seal_json) for name in ("corpus/corpus.json",)},
     **{f"corpus/{part}": array_of_corpus(part)

@@ -74,7 +74,7 @@ def analyze(
     network = one_logit(whole, class_)
     check_words(whole, corpus)
     _check(network, folder, corpus, top)
-    steps = 13 if corpus is not None and accuracy else 10
+    steps = 14 if corpus is not None and accuracy else 10
     with threads_for(network, None), progress_bar("analyzing", steps, shown=progress) as advance:
         step = _Steps(advance)
         step("slow points")
@@ -141,9 +141,10 @@ def _perturbed(
         analysis.all_components,
         others,
         corpus,
+        analysis.modifiers,
         longest=longest,
         most=reviews,
-        of_edges=analysis.subspace,
+        rank=analysis.rank,
         seed=seed,
         step=step,
     )

@@ -20,7 +20,7 @@ EACH = 2
 
 @dataclass(frozen=True)
 class Example:
-    """A review with a modifier. label: positive or negative. logit: the network's. modifier: its strongest one."""
+    """A review. label: positive or negative. logit: the network's. modifier: its strongest modifier, or empty."""
 
     text: str
     label: str
@@ -34,7 +34,8 @@ class Example:
 
 def corpus_examples(network: Network, modifiers: Modifiers, split: Split) -> tuple[Example, ...]:
     """Two short reviews with a clear modifier that the network reads rightly, with the strongest modifiers, and the two
-    that it misreads most. All their words are known to it. Fewer, or none, where there are not as many."""
+    that it misreads most. All their words are known to it. If no word is a clear modifier, any short reviews; fewer, or
+    none, where there are not as many."""
     vocab = network.vocab
     assert vocab is not None
     rows = zip(modifiers.words, modifiers.strength.tolist(), modifiers.kinds, strict=True)
@@ -45,11 +46,13 @@ def corpus_examples(network: Network, modifiers: Modifiers, split: Split) -> tup
         ids, lengths = split.batch(near)
         texts = [vocab.decode(row[:n].tolist()) for row, n in zip(ids, lengths, strict=True)]
         known = [vocab.unk < 0 or vocab.unk not in row for row in ids]
-        chosen = [k for k, words in enumerate(texts) if known[k] and not strength.keys().isdisjoint(words)]
+        chosen = [
+            k for k, words in enumerate(texts) if known[k] and not (strength and strength.keys().isdisjoint(words))
+        ]
         if chosen:
             found = _read(network, split.take(near[chosen]), [texts[k] for k in chosen], strength)
             break
-    right = sorted((one for one in found if one.right), key=lambda one: (-strength[one.modifier], one.text))
+    right = sorted((one for one in found if one.right), key=lambda one: (-strength.get(one.modifier, 0), one.text))
     wrong = sorted((one for one in found if not one.right), key=lambda one: (-abs(one.logit), one.text))
     return (*_different(right), *_different(wrong))
 
@@ -61,7 +64,7 @@ def _read(network: Network, split: Split, texts: list[list[str]], strength: dict
             " ".join(words),
             "positive" if label else "negative",
             round(logit, 4),
-            max((word for word in words if word in strength), key=lambda word: strength[word]),
+            max((word for word in words if word in strength), key=lambda word: strength[word], default=""),
         )
         for words, label, logit in zip(texts, np.asarray(split.labels) > 0.5, logits, strict=True)
     ]
@@ -71,5 +74,5 @@ def _different(examples: Iterable[Example]) -> list[Example]:
     """The first examples, each with another modifier."""
     by_modifier: dict[str, Example] = {}
     for one in examples:
-        by_modifier.setdefault(one.modifier, one)
+        by_modifier.setdefault(one.modifier or one.text, one)
     return list(by_modifier.values())[:EACH]

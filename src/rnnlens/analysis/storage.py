@@ -59,7 +59,7 @@ def kept_results(results: Mapping[str, Any], target: str) -> dict[str, Any]:
     kept = dict(results)
     if "analysis" not in results or analyzed_class(results) == target:
         return kept
-    for name in ("beginning", "ending", "examples"):
+    for name in ("beginning", "ending", "examples", "steering"):
         kept.pop(name, None)
     accuracy = results.get("accuracy", {})
     return kept | {"accuracy": {name: accuracy[name] for name in accuracy if not name.endswith(EXPERIMENTS)}}

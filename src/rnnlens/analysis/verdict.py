@@ -20,6 +20,8 @@ from rnnlens.networks import Network
 TEMPLATE = Path(__file__).with_name("verdict.jinja")
 VALENCE = (("good", "bad"), ("great", "terrible"), ("awesome", "awful"))  # pairs to read examples with
 
+ALIKE = 0.5  # logits: readings whose standard deviation is smaller hardly differ
+
 Results = Mapping[str, Any]
 
 
@@ -31,8 +33,10 @@ class Sentence:
     section: str
 
 
-def verdict(results: Results) -> list[Sentence]:
-    """What the results say about a network's use of context. Words stand between asterisks, as in *not*."""
+def verdict(results: Results, run: bool = True) -> list[Sentence]:
+    """What the results say about a network's use of context. Words stand between asterisks, as in *not*.
+
+    run: whether the network comes from a run, which the command line can analyze."""
     say, sentences = _template(), []
 
     def add(text: str, section: str) -> None:
@@ -43,14 +47,15 @@ def verdict(results: Results) -> list[Sentence]:
     negator = chosen(modifiers["words"], ("negator", "diminisher"), NEGATORS)
     intensifier = chosen(modifiers["words"], ("intensifier",), INTENSIFIERS)
     if negator is None and intensifier is None:
-        add(say.nothing(modifiers["unclear"]), "modifiers")
+        spread = results.get("blank_input", {}).get("spread", [ALIKE])[0]
+        add(say.untrained(spread) if spread < ALIKE else say.nothing(modifiers["unclear"]), "modifiers")
     if negator is not None:
         add(say.negator(negator, _readings(results, negator.word)), "modifiers")
     if intensifier is not None:
         add(say.intensifier(intensifier), "modifiers")
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
-    add(say.perturbed(_perturbed(results)), "perturbation")
+    add(say.perturbed(_perturbed(results), run), "perturbation")
     add(say.people(results.get("people")), "modifiers")
     return sentences
 

@@ -94,6 +94,7 @@ def train(
     settings: Path | None = None,
     sources: str | None = None,
     refit: bool = False,
+    snapshots: int | None = None,
     resume: bool = False,
     test: bool = False,
     device: Device | None = None,
@@ -141,6 +142,9 @@ def train(
         accuracy is measured on all sources.
     refit
         Also train on the validation reviews, to the last epoch; use it after all settings are chosen.
+    snapshots
+        How many small records to keep along the training, more of them at its beginning: accuracy, strengths of
+        well-known words, slow points. The report plays them as a film. Training is the same with and without them.
     resume
         Continue an interrupted run.
     test
@@ -150,6 +154,7 @@ def train(
     threads
         CPU threads; small networks are often fastest with 1.
     """
+    from rnnlens.experiments.film import film_of
     from rnnlens.training.command import train_command
 
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
@@ -168,6 +173,7 @@ def train(
         test=test,
         device=device,
         threads=threads,
+        watch=film_of(snapshots),
     )
     if corpus != "toy":
         classes = run.network.classes

@@ -62,6 +62,7 @@ ABOVE_ZERO = Range("a number above 0", 0, above=True)
 AT_LEAST_ZERO = Range("a number, at least 0", 0)
 SHARE = Range("a share from 0 to 1", 0, 1)
 BELOW_ONE = Range("a share from 0 to below 1", 0, 1, below=True)
+SNAPSHOTS = whole(2, 1000, none=True)  # of a training; the first is before it, the last at its end
 SOURCE_WEIGHT = Range("a number above 0, from 1e-6 to 1e6", 1e-6, 1e6)
 
 SHAPE = {  # of a network before training
@@ -109,7 +110,7 @@ RANGES: dict[str, dict[str, Range]] = {
     },
     "network": SHAPE,
     "training": TRAINING,
-    "train": {**SHAPE, **TRAINING, "threads": whole(1, THREADS, none=True)},
+    "train": {**SHAPE, **TRAINING, "threads": whole(1, THREADS, none=True), "snapshots": SNAPSHOTS},
     "demo": {"seed": SEED},
     "analyze": {
         "top": COUNT,
@@ -118,6 +119,7 @@ RANGES: dict[str, dict[str, Range]] = {
         "reviews": OPTIONAL_COUNT,
         "seed": SEED,
     },
+    "steer": {"gain": Range("a number from 0 to 10; 1 changes nothing", 0, 10)},
     "audit": {"worst": COUNT, "seed": SEED},
     "agree": {"top": COUNT, "seed": SEED},
     "report": {"words": whole(0, none=True)},

@@ -50,10 +50,12 @@ class Reviews:
         max_words: int | None = None,
         width: int = 1024,
         held: int | None = None,
+        at_once: int | None = None,
         several: bool = False,
     ) -> Reviews:
         """width: floats that a network stores per word, for gates and state; held: most words to keep in memory;
-        several: whether labels are numbers of several classes."""
+        at_once: most padded words in a batch, by default as many as suit the device; several: whether labels are
+        numbers of several classes."""
         # On a GPU few large batches, because every step launches kernels, in at most a sixth of its memory; on a CPU
         # batches that fit its cache.
         tokens, most, room = 2**15, 256, HELD
@@ -62,7 +64,7 @@ class Reviews:
             tokens, most = max(2**15, min(2**21, memory // (6 * 4 * max(1, width)))), 16384
             room = memory // 24  # 4 bytes a word: another sixth of the memory
         lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
-        batches = _LazyBatches(split, token_batches(lengths, tokens, most), max_words, device)
+        batches = _LazyBatches(split, token_batches(lengths, at_once or tokens, most), max_words, device)
         fits = int(lengths.sum()) <= (room if held is None else held)
         labels = np.asarray(split.labels)
         return cls(labels if several else labels > 0.5, list(batches) if fits else batches)
@@ -252,11 +254,13 @@ def perturb(
     draws: Callable[[int], int] = lambda rank: 20 if rank == 3 else 5,
     others: Sequence[Subspace] = (),
     seed: int = 0,
+    before: np.ndarray | None = None,
     report: Callable[[str], None] = lambda note: None,
 ) -> Perturbations:
     """Measure accuracy with words shuffled; with the first components of the subspace removed, for each rank; and with
-    random subspaces and those of other words, of the same rank, removed."""
-    before = final_logits(network, reviews)
+    random subspaces and those of other words, of the same rank, removed. before: the network's own final logits, if
+    they are known."""
+    before = final_logits(network, reviews) if before is None else before
 
     def compared(other: Network, **options: Any) -> Difference:
         return compare_logits(before, final_logits(other, reviews, **options), reviews.labels)

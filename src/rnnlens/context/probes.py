@@ -85,13 +85,15 @@ class Probes(Shown):
         return (positive.mean(-1) - negative.mean(-1)) / 2
 
     @classmethod
-    def from_corpus(cls, corpus: CorpusLike, n: int = 100, seed: int = 0, class_: str | None = None) -> Probes:
+    def from_corpus(
+        cls, corpus: CorpusLike, n: int = 100, seed: int = 0, most: int = 100_000, class_: str | None = None
+    ) -> Probes:
         """The n words with the largest and the n with the smallest weights in a logistic regression on the words of the
-        training reviews (the paper's choice), which does not depend on the network. class_: of several classes, the one
-        that is predicted against the rest."""
+        training reviews, at most `most` of them (the paper's choice), which does not depend on the network. class_: of
+        several classes, the one that is predicted against the rest."""
         if np.ndim(corpus.train.labels) != 1:
             raise RnnlensError("this corpus has a target at every word: expected one label for each review")
-        weights = bag_of_words(corpus, seed, class_=class_)
+        weights = bag_of_words(corpus, seed, most=most, class_=class_)
         words = corpus.vocab.words
         order = np.argsort(weights, kind="stable")
         order = order[order != corpus.vocab.unk]

@@ -121,16 +121,17 @@ def decompose(J: Tensor) -> Modes:
     if not bool(J.isfinite().all()):
         raise RnnlensError("J_rec is NaN or infinite at this point: expected a state and weights of finite numbers")
     values, right = (part.to(J.device) for part in torch.linalg.eig(J.cpu()))
+    numbers = values.tolist()  # once: every number that is read from a GPU alone waits for it
     # LAPACK returns a conjugate pair side by side, the one with positive imaginary part first. Pairs are identified
     # before sorting, because two pairs may be equally slow.
     pairs: list[tuple[int, ...]] = []
     a = 0
-    while a < len(values):
-        pairs.append((a, a + 1) if values[a].imag > 0 and a + 1 < len(values) else (a,))
+    while a < len(numbers):
+        pairs.append((a, a + 1) if numbers[a].imag > 0 and a + 1 < len(numbers) else (a,))
         a += len(pairs[-1])
 
     def slowest_first(unit: tuple[int, ...]) -> tuple[float, ...]:
-        value = complex(values[unit[0]])
+        value = numbers[unit[0]]
         return (-abs(value), -abs(value.imag), -value.real)
 
     pairs.sort(key=slowest_first)

@@ -52,7 +52,7 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         ""
         if run is None or _with_reviews(results)
         else "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
-        verdict(results),
+        verdict(results, run is not None),
     )
 
 

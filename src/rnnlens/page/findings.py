@@ -89,6 +89,19 @@ def _perturbation(r: Results) -> str:
     return f"Shuffling costs {costs[0]} points, removing three directions {costs[1]}, random directions {costs[2]}"
 
 
+def _steering(r: Results) -> str:
+    steering = r["steering"]
+    (none,), others = ([one for one in steering["doses"] if one["gain"] == 0], steering["others"])
+    left = none["modification"]
+    found = "" if left is None else f"modifiers keep {percent(left, 0)} of their strength, and "
+    change = 100 * none["accuracy"]["difference"]
+    found = f"At gain 0 {found}accuracy changes by {signed(change, 1)} points"
+    controls = [one["accuracy"]["difference"] for draw in others for one in draw if one["gain"] == 0]
+    if not controls:
+        return found
+    return f"{found}; along other words' directions by {signed(100 * sum(controls) / len(controls), 1)}"
+
+
 def _beginning(r: Results) -> str:
     return (
         f"At the beginning of a text the next word counts ×{1 + r['beginning']['barcode']['share']:.1f}, to first order"
@@ -124,6 +137,7 @@ FINDINGS: dict[str, Callable[[Results], str]] = {
     "timescales": _timescales,
     "components": _components,
     "perturbation": _perturbation,
+    "steering": _steering,
     "beginning": _beginning,
     "ending": _ending,
     "bilinear": _bilinear,

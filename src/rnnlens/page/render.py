@@ -24,8 +24,9 @@ from rnnlens.page.sections import Section, Story, badge, explained, glossary, ma
 HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
-    "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "link",
-    "arcs", "wordlist", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures", "main",
+    "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "dial",
+    "link", "arcs", "film", "wordlist", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures",
+    "main",
 )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
         version=__version__,
         provenance=provenance or {},
         policy=_policy([early, script, plotly]),
-        style=Markup((HERE / "style.css").read_text("utf-8")),
+        style=Markup("".join((HERE / f"{name}.css").read_text("utf-8") for name in ("style", "film"))),
         early=Markup(early),
         script=Markup(script),
         plotly=Markup(_compressed(plotly)),
@@ -67,6 +68,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
             "template": template(),
             "examples": [vars(example) for example in story.examples],
             "unit": story.unit,
+            "film": story.film,
             KEY: dict(provenance or {}),
         },
     )

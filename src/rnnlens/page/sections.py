@@ -29,7 +29,7 @@ class Section:
     """A section of the page. All text is plain, with `code` in backticks.
 
     id: its anchor. where: the section of the paper. text: what to look for. claims: {claim, shown, measured, paper}.
-    table: rows of cells, the first is the head. widget: a live part that the page's script fills (words, picker).
+    table: rows of cells, the first is the head. widget: a live part that the page's script fills (words, picker, film).
     missing: for each figure that could not be drawn the reason. finding: what was found, in one line. folded: whether
     the page shows only title and finding until the reader opens it.
     """
@@ -62,7 +62,7 @@ class Story:
 
     reads: how to use the live network. unit: the name of its output. examples: sentences to try. probes: positive and
     negative words, for barcodes. facts: (name, value here, value in the paper). adds: the command that measures missing
-    claims. verdict: what the network does with context, in plain sentences.
+    claims. verdict: what the network does with context, in plain sentences. film: the snapshots of its training.
     """
 
     title: str
@@ -75,6 +75,7 @@ class Story:
     sections: Sequence[Section]
     adds: str = ""
     verdict: Sequence[Sentence] = ()
+    film: Mapping[str, Any] | None = None
 
 
 def written(page: str, **numbers: Any) -> list[dict[str, Any]]:

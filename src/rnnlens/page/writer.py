@@ -15,11 +15,13 @@ from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_output
 from rnnlens.page.analysis import analysis_sections, analysis_story
+from rnnlens.page.film import film_data, film_section
 from rnnlens.page.live import live, no_network
 from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
 from rnnlens.runs import Run, load, merge_results, zoo
+from rnnlens.runs.snapshots import FILE as SNAPSHOTS
 
 if TYPE_CHECKING:
     from rnnlens.analysis.record import Analysis
@@ -83,6 +85,9 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
                 f"{opened.name} is part of the package: run `rnnlens demo --network {name}` for its page"
             )
         raise RnnlensError(f"the run {quoted(where)} is not analyzed yet: run `rnnlens analyze {where}` first")
+    if opened is not None and (opened.path / SNAPSHOTS).exists():
+        film = opened.snapshots
+        story = replace(story, sections=[*story.sections, film_section(film)], film=film_data(film))
     arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else {**opened.provenance, **_analysis_mark(run)}
     return render(story, live(network, arrays, results, story.probes, words), results.get("warnings", []), provenance)

@@ -35,6 +35,8 @@ from rnnlens.networks.projected import projected
 from rnnlens.networks.reading import Reading
 from rnnlens.runs import zoo
 from rnnlens.runs.config import TrainConfig
+from rnnlens.runs.snapshots import FILE as SNAPSHOTS
+from rnnlens.runs.snapshots import Snapshots, read_snapshots
 from rnnlens.runs.weights import load_weights, misfit
 
 C = TypeVar("C", bound=CorpusLike | None)
@@ -194,6 +196,11 @@ class Run:
         """One record per epoch."""
         return read_lines(self.path / "history.jsonl")
 
+    @property
+    def snapshots(self) -> Snapshots:
+        """The small records that `train(…, snapshots=N)` kept; an error if the run was trained without."""
+        return read_snapshots(self.path, self.about.get(KEY, {}))
+
     def without_subspace(self, network: Network | None = None) -> Network | None:
         """The network without the modifier subspace that an analysis stored; None if there is no analysis."""
         arrays = self.analysis_arrays()
@@ -303,6 +310,8 @@ def load_checked(path: Path | str) -> Run:
     run = load(path)
     run.analysis_arrays()
     run.states()
+    if (run.path / SNAPSHOTS).exists():
+        run.snapshots  # noqa: B018
     return run
 
 

@@ -14,8 +14,10 @@ from rnnlens.runs.config import TrainConfig
 from rnnlens.training.command import SHAPE, given_fields, train_command
 
 
-def parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m rnnlens.training", description="Train a network on a corpus.")
+def parser(
+    program: str = "python -m rnnlens.training", description: str = "Train a network on a corpus."
+) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(program, description=description)
     parser.add_argument("corpus", help="a prepared folder, a file, hf:owner/name, or toy")
     parser.add_argument("--out", type=Path, required=True, help="the run folder to write")
     arch = "architecture (default: gru, or that of --start)"

@@ -18,6 +18,7 @@ from rnnlens.runs.config import TrainConfig
 if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
     from rnnlens.runs import Run
+    from rnnlens.training.watching import Watch
 
 
 SHAPE = ("hidden", "embedding", "scale", "memory")  # options of Network; all others are TrainConfig's
@@ -56,6 +57,7 @@ def train_command(
     test: bool = False,
     device: str | None = None,
     threads: int | None = None,
+    watch: Watch | None = None,
 ) -> Run:
     """Train a network on a corpus (a source, a prepared folder, or `toy`).
 
@@ -66,6 +68,7 @@ def train_command(
     start      a run folder or `zoo:NAME`: fine-tune its network, with the corpus's new words added
     sources    train on these sources of the corpus only, separated by commas
     refit      train on training and validation reviews together
+    watch      looks at the network while it trains
     """
     from rnnlens.corpora import load_corpus, toy_corpus
 
@@ -107,7 +110,8 @@ def train_command(
         from rnnlens.training.fine_tuning import start_config
 
         config = start_config(start_run, **given_fields(given))
-    run = train(network, data, config, out, resume=resume, device=device, test=test, threads=threads, start=start_run)
+    options: dict[str, Any] = {"resume": resume, "device": device, "test": test, "threads": threads}
+    run = train(network, data, config, out, **options, start=start_run, watch=watch)
     if int(os.environ.get("RANK", 0)) == 0:
         _report(run, data)
     return run

@@ -8,7 +8,6 @@ weights, bit for bit, and several processes that share a batch compute what one 
 from __future__ import annotations
 
 import math
-import os
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.state import AcceleratorState
 from torch import Tensor
 
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
@@ -37,7 +35,9 @@ from rnnlens.training.dropping import drop, insert_blanks
 from rnnlens.training.evaluation import evaluate_together
 from rnnlens.training.objective import Objective
 from rnnlens.training.optimiser import make_optimiser, shrink_words
+from rnnlens.training.processes import accelerator_for
 from rnnlens.training.resuming import about_run, check_writable, provenance_of
+from rnnlens.training.watching import Watch, Watching
 from rnnlens.training.weighting import check_labels, document_weights, sources_of
 
 BLANKS_EVERY = 5  # steps: often enough to learn to keep a reading; the other steps see reviews without added blanks
@@ -55,6 +55,7 @@ def train(
     threads: int | None = None,
     progress: bool = True,
     start: Run | None = None,
+    watch: Watch | None = None,
 ) -> Run:
     """Train a network in place on a corpus and write its run folder.
 
@@ -64,9 +65,9 @@ def train(
 
     The loss is the cross-entropy of the final logit, or of those of C classes, for labels (n,), and the squared error
     for targets at every word (n, T), as in the toy language. With `resume`, an interrupted run continues from its last
-    checkpoint, and a finished run is only opened. With `test`, the finished network is evaluated, once, on the test
-    split.
+    checkpoint, a finished one is only opened. With `test`, the finished network is evaluated on the test split.
     start: the run whose network was extended by new words (`rnnlens.extend`) to make this one; run.json names it.
+    watch: looks at the network at a few moments, such as `rnnlens.analysis.film.Film(40)`, and changes nothing.
     """
     check_options("train", threads=threads)
     config, out = config or TrainConfig(), Path(out).absolute()
@@ -77,8 +78,10 @@ def train(
     if not len(corpus.train.ids):
         raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
     check_labels(network, corpus.train)
-    about = about_run(network, corpus, config, start)
-    accelerator, home = _accelerator(config, device), network.h0.device
+    if watch is not None:
+        watch.check(corpus)
+    about = about_run(network, corpus, config, start, None if watch is None else watch.count)
+    accelerator, home = accelerator_for(config, device), network.h0.device
     main = accelerator.is_main_process
     if main:
         check_writable(out, about, resume)
@@ -92,7 +95,7 @@ def train(
         accelerator.wait_for_everyone()
         about = read_about(out)
         if about["status"] != "finished":
-            trainer = Trainer(network, corpus, config, out, accelerator, resume, about[KEY]["run"])
+            trainer = Trainer(network, corpus, config, out, accelerator, resume, about[KEY]["run"], watch)
             trainer.run(progress and main)
             trainer.finish(about)
             accelerator.wait_for_everyone()
@@ -118,6 +121,7 @@ class Trainer:
         accelerator: Accelerator,
         resume: bool,
         mark: str = "",
+        watch: Watch | None = None,
     ):
         """mark: the fingerprint of this run, which is stored in its checkpoints."""
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
@@ -131,14 +135,16 @@ class Trainer:
         self.optimiser = make_optimiser(network, config)
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
-        self.counters = Counters()
-        if resume and checkpoint_path(out).exists():
+        self.counters, resumed = Counters(), resume and checkpoint_path(out).exists()
+        if resumed:
             self.counters, self.best = read_checkpoint(out, network, self.optimiser, self.average, mark)
         if self.main:
             history = out / "history.jsonl"
             done = math.ceil(self.total / self.steps) if self._finished() else self.counters.step // self.steps
             # Drop lines written after the last checkpoint: those epochs are trained again.
             rewrite_lines(history, read_lines(history)[:done])
+        self.watching = Watching(watch, network, self.total, accelerator)
+        self.watching.begin(corpus, config, out, mark, self.counters.step if resumed else -1)
         # Loss, correct, reviews of this epoch, summed. The checkpoint's are over all processes: only one adds them.
         sums = (self.counters.loss, self.counters.correct, self.counters.seen) if self.main else (0.0, 0.0, 0.0)
         self.sums = torch.tensor(sums, dtype=torch.float64, device=self.device)
@@ -148,8 +154,12 @@ class Trainer:
         """Train to the end, or until validation accuracy stops rising."""
         title = f"{self.network.arch} on {self.corpus.about.get('source', 'corpus')}"
         with progress_bar(title, self.total, progress, self.counters.step) as advance:
+            if self.counters.step == 0:
+                self.watching.look(0, self.average)
             while not self._finished():
                 self.epoch(*divmod(self.counters.step, self.steps), advance)
+            if self.counters.stopped:  # before the last of the moments
+                self.watching.look(self.counters.step, self.average)
         _set_weights(self.network, self.best if self.config.keep == "best" and self.best is not None else self.average)
 
     def _finished(self) -> bool:
@@ -164,12 +174,15 @@ class Trainer:
             counters.step += 1
             last = counters.step % self.steps == 0 or counters.step == self.total
             due = counters.step % (config.checkpoint_every or self.steps) == 0
-            if last or due or counters.step % 20 == 0:
+            watched = self.watching.due(counters.step)
+            if last or due or watched or counters.step % 20 == 0:
                 loss, correct = self.progress_so_far()
                 advance(0, f"epoch {epoch + 1}/{config.epochs}  loss {loss:.4f}  accuracy {100 * correct:.1f} %")
             advance(1)
             if last:
                 self.end_epoch(epoch)
+            if watched:  # before the checkpoint: a run that resumes from it has seen this moment
+                self.watching.look(counters.step, self.average)
             if due:
                 self.checkpoint()
 
@@ -285,6 +298,7 @@ class Trainer:
         if not self.main:
             return
         weights = write_weights(self.out / "weights.safetensors", network)
+        self.watching.end(weights)
         write_json(
             self.out / "results.json",
             {
@@ -307,6 +321,7 @@ class Trainer:
         fingerprints = {**about[KEY], "weights": weights}
         write_json(self.out / "run.json", {**about, KEY: fingerprints, "status": "finished", "processes": processes})
         checkpoint_path(self.out).unlink(missing_ok=True)
+        self.watching.clear()
 
     def _to_device(self, x: Tensor) -> Tensor:
         """Copy to the device; from pinned memory, so that the next batch is prepared while the GPU computes."""
@@ -314,16 +329,6 @@ class Trainer:
 
     def _weights(self) -> Weights:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}
-
-
-def _accelerator(config: TrainConfig, device: str | None) -> Accelerator:
-    cpu = device == "cpu" or not torch.cuda.is_available()
-    if config.precision == "bf16" and cpu:
-        raise RnnlensError("precision is 'bf16', which needs a GPU: use fp32 on the CPU")
-    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
-        # accelerate keeps the settings of a process's first run; a second run may need others.
-        AcceleratorState._reset_state(reset_partial_state=True)
-    return Accelerator(cpu=cpu, mixed_precision="bf16" if config.precision == "bf16" else "no")
 
 
 def _evaluate_test(run: Run, corpus: CorpusLike, accelerator: Accelerator) -> None:

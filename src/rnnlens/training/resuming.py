@@ -18,7 +18,9 @@ from rnnlens.runs.config import TrainConfig
 from rnnlens.training.checkpoint import checkpoint_path
 
 
-def about_run(network: Network, corpus: CorpusLike, config: TrainConfig, start: Run | None) -> dict[str, Any]:
+def about_run(
+    network: Network, corpus: CorpusLike, config: TrainConfig, start: Run | None, snapshots: int | None = None
+) -> dict[str, Any]:
     """The contents of run.json for a run that is about to be trained."""
     return {
         "schema": RUN_SCHEMA,
@@ -27,6 +29,7 @@ def about_run(network: Network, corpus: CorpusLike, config: TrainConfig, start: 
         "config": dataclasses.asdict(config),
         "corpus": {"fingerprint": corpus.fingerprint, **corpus.about},
         **({} if start is None else {"start": _start(start, network)}),
+        **({} if snapshots is None else {"snapshots": snapshots}),
     }
 
 
@@ -47,8 +50,15 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
         return
     if not resume:
         raise RnnlensError(f"{quoted(str(out))} already holds a run: resume it with --resume, or choose another --out")
+    stored = read_about(out)
     with parsing(out / "run.json", "run of rnnlens"):
-        before = _decisive(read_about(out))
+        before = _decisive(stored)
+    if stored.get("snapshots") != about.get("snapshots"):
+        old, new = (content.get("snapshots") for content in (stored, about))
+        raise RnnlensError(
+            f"cannot resume {quoted(str(out))}: its number of snapshots is {quoted(old)}, now {quoted(new)}; use the "
+            "same number, or choose another --out"
+        )
     now = _decisive(about)
     # Settings that an older version did not have had today's defaults.
     before["config"] = {**dataclasses.asdict(TrainConfig()), **before["config"]}
