@@ -65,7 +65,8 @@ def analyze(
     top: how many of the most frequent words to measure. accuracy: with a corpus, whether to run the accuracy
     experiments. reviews: the largest number of reviews of a split that they read. class_: of a network with several
     classes, the one to analyze: its logit is that of the class minus the mean of the others (`Network.of_class`),
-    probes are of the class against the rest, and accuracies are the whole network's.
+    probes are of the class against the rest, and accuracies are the whole network's. Of ordered classes their scale is
+    analyzed, and no class is chosen.
     """
     check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
     run, corpus = _opened(run, corpus)
@@ -84,7 +85,7 @@ def analyze(
             probes = (
                 stored_probes(folder, network, location.line)
                 if corpus is None
-                else Probes.from_corpus(corpus, class_=class_)
+                else Probes.from_corpus(corpus, class_=class_, ordered=whole.ordered)
             )
         analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step)
         if corpus is not None and accuracy:
@@ -117,7 +118,7 @@ def measure(
 
 def one_logit(network: Network, class_: str | None) -> Network:
     """The network, or its view of one of several classes."""
-    if class_ is not None:
+    if class_ is not None or network.ordered:
         return network.of_class(class_)
     if network.several_classes:
         names = ", ".join(quoted(name, 40) for name in network.classes[:6]) + (", …" * (len(network.classes) > 6))
@@ -199,7 +200,7 @@ def analyze_command(
     with exclusive(opened.path, wait=True):
         pass
     if data is not None and not overwrite:
-        known = kept_results(opened.results, class_ or "")
+        known = kept_results(opened.results, one_logit(opened.network, class_).target)
         check_as_many(known, reviews_to_read(data, reviews), opened.path)
     analysis = analyze(opened, data, reviews=reviews, class_=class_, progress=True, **options)
     analysis.save(overwrite=overwrite)

@@ -34,7 +34,8 @@ def prepare(
     A source is a data set of the hub (`imdb`, `yelp`, `hf:owner/name`), a csv, tsv, jsonl or parquet file, a folder
     with train and test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1,
     1/2, neg/pos, -1/0/1 (0 dropped) or 1 to 5 stars (3 dropped). Three or more names, such as anger, fear and joy, are
-    classes of their own; with `--classes`, so is every rating. Reviews without a word are dropped.
+    classes of their own; with `--classes`, so is every rating, and with `--ordered` they are on one scale. Reviews
+    without a word are dropped.
 
     Several sources become one corpus with one vocabulary. Each source's labels become negative and positive by their
     own scheme. Training reviews that overlap with a validation or test review of any source are dropped.
@@ -176,8 +177,8 @@ def train(
         watch=film_of(snapshots),
     )
     if corpus != "toy":
-        classes = run.network.classes
-        which = f" --class {quote(classes[0])}" if classes else ""
+        network = run.network
+        which = f" --class {quote(network.classes[0])}" if network.classes and not network.ordered else ""
         say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}{which}")
 
 

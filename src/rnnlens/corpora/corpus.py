@@ -11,7 +11,7 @@ import numpy as np
 
 from rnnlens.common.errors import BadInput, RnnlensError, quoted
 from rnnlens.common.terminal import printable
-from rnnlens.corpora.classes import checked_names, named_labels
+from rnnlens.corpora.classes import check_ordered, checked_names, named_labels
 from rnnlens.corpora.recoded import Recoded
 from rnnlens.corpora.splits import PARTS, Split, content_fingerprint, split_of
 from rnnlens.corpora.vocab import Vocab
@@ -44,15 +44,21 @@ class Corpus:
         min_count: int = 1,
         seed: int = 0,
         classes: Sequence[str] | None = None,
+        ordered: bool = False,
     ) -> Corpus:
         """A corpus in memory, from texts and labels (0 negative, 1 positive). Texts without a word are left out;
         `about["dropped"]` is their number.
 
         Labels may be names of three or more classes. classes: the names in their order; labels are then their numbers
-        or the names themselves."""
+        or the names themselves. ordered: the classes are in this order, such as bad, fair and good."""
         from rnnlens.corpora.in_memory import parts_from_texts
 
-        return cls(**parts_from_texts(texts, labels, test, validation, vocab_size, min_count, seed, classes))
+        parts = parts_from_texts(texts, labels, test, validation, vocab_size, min_count, seed, classes)
+        if ordered:
+            parts["about"] |= {"ordered": True}
+            if classes is None:
+                check_ordered(classes_of(parts["about"]))
+        return cls(**parts)
 
     @classmethod
     def from_ids(
@@ -114,6 +120,11 @@ class Corpus:
     def classes(self) -> tuple[str, ...]:
         """The names of three or more classes, which `Split.labels` are numbers of; empty for negative and positive."""
         return classes_of(self.about)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the classes are in order, such as stars."""
+        return bool(self.classes) and self.about.get("ordered") is True
 
     def check_two_classes(self, what: str) -> None:
         """Refuse a corpus of three or more classes. what: what needs two classes, for the message."""

@@ -42,11 +42,15 @@ class PrepareConfig:
     """Take every label as a class of its own, ratings and stars too. Three or more names, such as anger, fear and joy,
     are classes in any case."""
 
+    ordered: bool = False
+    """The classes are numbers in order, such as stars: every label is a class, and networks read them on one scale."""
+
     def check(self) -> None:
         """Refuse values that are out of range."""
         check_options("prepare", vars(self))
-        if not isinstance(self.classes, bool):
-            raise RnnlensError(f"classes is {shown(self.classes)}: expected True or False")
+        for name in ("classes", "ordered"):
+            if not isinstance(getattr(self, name), bool):
+                raise RnnlensError(f"{name} is {shown(getattr(self, name))}: expected True or False")
         for name in ("text", "label"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
@@ -56,7 +60,7 @@ class PrepareConfig:
 def recorded(config: PrepareConfig) -> dict[str, Any]:
     """The options as a corpus records them. Two classes are recorded as they were before there could be more, so that
     corpora keep their keys."""
-    return {name: value for name, value in asdict(config).items() if name != "classes" or value}
+    return {name: value for name, value in asdict(config).items() if name not in ("classes", "ordered") or value}
 
 
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:

@@ -20,6 +20,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.locks import take_lock
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.asked import Request, Sources
+from rnnlens.corpora.classes import check_ordered
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config, recorded
 from rnnlens.corpora.reading import ARRAYS, is_prepared, read_corpus
@@ -117,8 +118,11 @@ def _prepared(
     from rnnlens.corpora.sources import open_source, with_same_classes
     from rnnlens.corpora.writing import write_corpus
 
-    opened = [open_source(source, config.text, config.label, config.classes) for source in request.sources]
+    classes = config.classes or config.ordered
+    opened = [open_source(source, config.text, config.label, classes) for source in request.sources]
     opened = with_same_classes(opened)
+    if config.ordered:
+        check_ordered(opened[0].names)
     about = {"key": key, "about": {**request.about, "options": recorded(config)}}
     with _locked(out):
         if (corpus := find()) is not None:

@@ -55,6 +55,7 @@ def write_corpus(
     else:
         facts = {**about["about"], "sources": [{**n, **r} for n, r in zip(named, read, strict=True)]}
     facts |= {"classes": list(names)} if names else {}
+    facts |= {"ordered": True} if names and config.ordered else {}
     write_about(folder, indexed.vocab, list(indexed.parts), {**about, "about": facts})
 
 

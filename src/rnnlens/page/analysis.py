@@ -36,11 +36,14 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         f"{size}, {len(network.vocab or ()):,} words",
         accuracy,
     ]
-    above = "the network reads it as positive"
+    which, above = "", "the network reads it as positive"
     if network.target:
-        above = f"it is more evidence of the class {quoted(network.target, 40)} than of the mean other class"
+        scale, name = network.reads.startswith("the scale"), quoted(network.target, 40)
+        which = f": the {'scale' if scale else 'class'} {name}"
+        above = f"it is more evidence of the class {name} than of the mean other class"
+        above = "the network reads it as above the middle of the scale" if scale else above
     return Story(
-        f"How {name} uses context" + (f": the class {quoted(network.target, 40)}" if network.target else ""),
+        f"How {name} uses context" + which,
         [part for part in byline if part],
         f"Type a sentence. The line is the logit after each word: above 0, {above}. Hover over "
         "a word to see how it changes the words after it. Switch the modifier subspace off to see what it does.",

@@ -103,9 +103,8 @@ def train_command(
     if start_run is None:
         from rnnlens.networks import Network
 
-        network = Network(
-            data.vocab, arch=arch or "gru", seed=config.seed, classes=getattr(data, "classes", ()), **shape
-        )
+        shape |= {"classes": data.classes, "ordered": data.ordered} if getattr(data, "classes", ()) else {}
+        network = Network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
     else:
         from rnnlens.training.fine_tuning import start_config
 
