@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import rnnlens
-from rnnlens import Network, RnnlensError, from_torch
+from rnnlens import Network, RnnlensError, figures, from_torch
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.corpora import prepare, statistics
 from rnnlens.networks.projected import projected
@@ -44,6 +44,8 @@ def test_logits_of_five_classes_equal_those_of_torchs_own_head(kind):
         torch.testing.assert_close(network.logits(ids)[:, 1:], every, atol=1e-5, rtol=0)
         torch.testing.assert_close(network(ids), every[:, -1], atol=1e-5, rtol=0)
     assert network.classes == ("a", "b", "c", "d", "e")
+    with pytest.raises(RnnlensError, match="lengths range from 1 to 99: expected 0 … 9"):
+        network(ids, lengths.clone().clamp(max=1).index_fill(0, torch.tensor([0]), 99))
 
 
 def test_the_view_of_a_class_is_its_logit_minus_the_mean_of_the_others():
@@ -82,6 +84,10 @@ def test_texts_are_read_as_probabilities_and_predicted_as_names():
     assert [word for word, _ in reading] == ["red", "not", "green"]
     assert list(reading[-1][1]) == NAMES and np.allclose(list(reading[-1][1].values()), shares[0])
     assert network("red not green").shape == (3,) and network(texts).shape == (4, 3)
+    with pytest.raises(
+        RnnlensError, match="3 classes: expected one logit after each word; read it with network.of_class"
+    ):
+        figures.reading({"red": reading})
 
 
 def test_two_classes_keep_one_logit():
@@ -295,6 +301,12 @@ def test_balance_weighs_all_classes_equally(corpus):
     assert np.allclose(totals, totals[0], rtol=1e-4) and abs(weights.mean() - 1) < 1e-5
 
 
+def test_snapshots_need_two_classes(corpus, tmp_path):
+    with pytest.raises(RnnlensError, match="3 classes, and snapshots need two: leave snapshots out"):
+        rnnlens.train(small(corpus), corpus, CONFIG, tmp_path / "run", progress=False, snapshots=3)
+    assert not (tmp_path / "run").exists()
+
+
 def test_network_and_corpus_must_have_the_same_classes(corpus, tmp_path):
     with pytest.raises(RnnlensError, match=r"the corpus has 3 classes .* classes=corpus.classes"):
         rnnlens.train(Network(corpus.vocab, hidden=4), corpus, out=tmp_path / "run", progress=False)
@@ -323,8 +335,9 @@ def test_an_analysis_is_of_one_class(run, corpus, analysis):
             make()
     with pytest.raises(RnnlensError, match="no class 'hope'"):
         rnnlens.analyze(run, class_="hope")
-    with pytest.raises(RnnlensError, match="3 classes"):
-        rnnlens.audit(run)
+    for refused in (rnnlens.audit, rnnlens.agreement):
+        with pytest.raises(RnnlensError, match="3 classes"):
+            refused(run)
 
 
 def test_accuracies_under_perturbation_are_of_the_whole_network(run, corpus, analysis):

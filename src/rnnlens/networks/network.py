@@ -191,6 +191,8 @@ class Network(ReadsTexts, nn.Module):
         them."""
         if is_text(ids):
             return self._logits_of_texts(ids, lengths)
+        if self.several_classes:
+            return self.last_logits_of(self._sequences(cast(Tensor, ids)), lengths)
         return self._gather(self.logits(cast(Tensor, ids)), lengths)
 
     def logits(self, ids: Tensor) -> Tensor:
@@ -203,12 +205,12 @@ class Network(ReadsTexts, nn.Module):
         outputs = self.cell.outputs(e, h0)
         return torch.cat([self.logit(h0).unsqueeze(1), self._read_out(outputs)], dim=1)
 
-    def last_logits_of(self, e: Tensor, lengths: Tensor) -> Tensor:
+    def last_logits_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The logits after the last word of embedded inputs e (B, T, D). Only the last outputs are read, since reading
         all of them would need the memory of B × T × C logits."""
         h0 = self._initial(e, None)
         outputs = torch.cat([h0[:, self.cell.output].unsqueeze(1), self.cell.outputs(e, h0)], dim=1)
-        return self._read_out(at_lengths(outputs, lengths))
+        return self._read_out(self._gather(outputs, lengths))
 
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
