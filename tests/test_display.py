@@ -139,3 +139,18 @@ def test_pictures_share_one_browser(tmp_path):
         for kind in ("svg", "png"):
             path = write_figure(figure, tmp_path / f"reading.{kind}")
             assert path.read_bytes()[:4] in (b"<svg", b"\x89PNG")
+
+
+def test_terms_of_the_pages_glossary_are_found_as_whole_words():
+    from rnnlens.page.sections import explained
+
+    assert "term-" not in explained("spreading non-subspace bathe line")
+    found = explained("Removing the modifier subspace from the state, and `the state`, twice: state")
+    assert found.count("term-subspace") == 1 and found.count("term-state") == 1 and "term-modifier" not in found
+    assert "<code>the state</code>" in found
+
+
+def test_percentages_have_no_negative_zero():
+    from rnnlens.common.display import percent
+
+    assert percent(-0.0001, 0) == "0 %" and percent(-0.126) == "−12.6 %"

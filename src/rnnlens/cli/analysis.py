@@ -200,7 +200,7 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
         facts.append(("words shuffled", repr(analysis.perturbations.shuffled)))
         facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in removed.items()]
     if analysis.steering is not None:
-        facts.append(("accuracy, modification at gain", str(analysis.steering)))
+        facts.append(("gain 0, 0.5, 1, 2", str(analysis.steering)))
     show_facts(facts)
     if table is not None:
         say(f"table: {words.write(table, **analysis.timescales.columns(words.words))}")

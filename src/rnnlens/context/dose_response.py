@@ -101,10 +101,10 @@ class Steering(Shown):
         return [(f"gain {dose.gain:g}", f"{dose.accuracy!r}, {_times(dose)}") for dose in self.doses]
 
     def __str__(self) -> str:
-        """One line: accuracy and modification at the gains of the control."""
-        shown = [dose for dose in self.doses if dose.gain in CONTROL_GAINS]
-        parts = [f"{dose.gain:g}: {100 * dose.accuracy.accuracy:.1f} %, {_times(dose)}" for dose in shown]
-        return " · ".join(parts)
+        """One line: accuracy and modification at the gains 0, 0.5, 1 and 2."""
+        shown = [dose for dose in self.doses if dose.gain in (0, 0.5, 1, 2)]
+        accuracies = ", ".join(f"{100 * dose.accuracy.accuracy:.1f}" for dose in shown)
+        return f"{accuracies} % right, modification {', '.join(map(_times, shown))}"
 
 
 def _times(dose: Dose) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import log
-from statistics import median
 from typing import Any
 
 from rnnlens.analysis.paper_claims import sign_pattern
@@ -46,13 +45,12 @@ def _probes(r: Results) -> str:
 
 
 def _norm(r: Results) -> str:
-    rows = sorted(r["modifiers"]["words"], key=lambda row: -row["norm"])[:5]
-    return "The largest norms: " + ", ".join(f"“{row['word']}”" for row in rows)
+    return "The largest norms: " + ", ".join(f"“{word}”" for word, _ in r["modifiers"]["strongest_by_norm"][:5])
 
 
 def _impulse(r: Results) -> str:
     tau = r["impulse"]["not"]["tau"]
-    return f"After *not* nine tenths of the way back to the line take {log(10) * tau:.1f} words"
+    return f"After *not* nine tenths of the way back to the line takes {log(10) * tau:.1f} words"
 
 
 def _barcodes(r: Results) -> str:
@@ -68,8 +66,10 @@ def _subspace(r: Results) -> str:
 
 
 def _timescales(r: Results) -> str:
-    each = ", ".join("none" if tau is None else f"{tau:.1f}" for tau in r["timescales"]["mean"])
-    return f"The components fade within {each} words, on average over modifiers"
+    taus = [f"{tau:.1f}" for tau in r["timescales"]["mean"] if tau is not None]
+    if not taus:
+        raise ValueError("no component fades")
+    return f"Modifiers fade to a third within {', '.join(taus)} words along the components, on average"
 
 
 def _components(r: Results) -> str:
@@ -77,16 +77,6 @@ def _components(r: Results) -> str:
     return (
         "The components hold " + ", ".join(percent(share, 0) for share in held) + " of where modifiers move the state"
     )
-
-
-def _perturbation(r: Results) -> str:
-    accuracy = r["accuracy"]
-    shuffled, removed = accuracy["test_shuffled"], accuracy["test_subspace_removed"]["3"]
-    drawn = median(draw["difference"] for draw in accuracy["test_random_removed"]["3"])
-    costs = [
-        f"{-100 * share:.1f}".replace("-", "−") for share in (shuffled["difference"], removed["difference"], drawn)
-    ]
-    return f"Shuffling costs {costs[0]} points, removing three directions {costs[1]}, random directions {costs[2]}"
 
 
 def _steering(r: Results) -> str:
@@ -103,9 +93,8 @@ def _steering(r: Results) -> str:
 
 
 def _beginning(r: Results) -> str:
-    return (
-        f"At the beginning of a text the next word counts ×{1 + r['beginning']['barcode']['share']:.1f}, to first order"
-    )
+    times = f"{1 + r['beginning']['barcode']['share']:.1f}".replace("-", "−")
+    return f"At the beginning of a text the next word counts ×{times}, to first order"
 
 
 def _ending(r: Results) -> str:
@@ -136,7 +125,6 @@ FINDINGS: dict[str, Callable[[Results], str]] = {
     "subspace": _subspace,
     "timescales": _timescales,
     "components": _components,
-    "perturbation": _perturbation,
     "steering": _steering,
     "beginning": _beginning,
     "ending": _ending,

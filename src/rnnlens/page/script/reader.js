@@ -169,13 +169,12 @@ export class Reader {
     // Arcs of a long text take a while, too.
     const short = series.every(one => one.words.length <= SHORT)
     if (short) this.connectWords()
-    this.pointing = setTimeout(
-      () => {
-        if (!short) this.connectWords()
-        this.pointAgain(changed)
-      },
-      changed ? 60 : 0,
-    )
+    else {
+      for (const name of ['a', 'b']) this.lists[name].underline([], [])
+      clearTimeout(this.connecting)
+      this.connecting = setTimeout(() => this.connectWords(), 60)
+    }
+    this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
   }
 
   isModifier(token) {
