@@ -84,9 +84,7 @@ def test_texts_are_read_as_probabilities_and_predicted_as_names():
     assert [word for word, _ in reading] == ["red", "not", "green"]
     assert list(reading[-1][1]) == NAMES and np.allclose(list(reading[-1][1].values()), shares[0])
     assert network("red not green").shape == (3,) and network(texts).shape == (4, 3)
-    with pytest.raises(
-        RnnlensError, match="3 classes: expected one logit after each word; read it with network.of_class"
-    ):
+    with pytest.raises(RnnlensError, match="3 classes: expected one logit after each word"):
         figures.reading({"red": reading})
 
 
