@@ -132,9 +132,10 @@ def dose_response(
     before: the network's own final logits, if they are known."""
     rows = modifiers.selected[:MOST]
     usual = final_logits(network, reviews) if before is None else before
+    one = modifiers.network if network.several_classes else network  # strengths are of one logit
 
     def doses(V: Tensor, at: Sequence[float], what: str) -> Doses:
-        measured = modifications(steered_strengths(network, modifiers, rows, V, at), at, seed)
+        measured = modifications(steered_strengths(one, modifiers, rows, V, at), at, seed)
         found = []
         for gain, (mean, interval) in zip(at, measured, strict=True):
             report(f"{what}, gain {gain:g}")

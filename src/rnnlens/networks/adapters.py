@@ -5,8 +5,6 @@ Modules are copied: nothing that rnnlens does (double precision, perturbation, t
 
 from __future__ import annotations
 
-import operator
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
@@ -14,16 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
 from rnnlens.networks.given import check_step, evaluated, module_of, own_copy, plain
+from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, read_head
 from rnnlens.networks.network import Network
 from rnnlens.networks.scan import step_by_step
 
 Embedding = nn.Embedding | Tensor | np.ndarray | None
-Readout = nn.Linear | tuple[Any, Any]
-Target = int | tuple[int, int] | None
 RNNS = (nn.GRU, nn.LSTM, nn.RNN, nn.GRUCell, nn.LSTMCell, nn.RNNCell)
 
 
@@ -36,13 +33,15 @@ def from_torch(
     *,
     target: Target = None,
     output: int | None = None,
+    classes: Iterable[str] | None = None,
     batch_first: bool | None = None,
 ) -> Network:
     """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy.
 
     embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
-    readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; k classes through `target`, one output
-    of a regression through `output` (see `adapt`); or (w, b).
+    readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; `nn.Linear(H, C)` with `classes`, the
+    names of its C outputs, all of which are kept; one of k classes through `target`, one output of a regression through
+    `output` (see `adapt`); or (w, b).
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
     batch_first: a `Network` reads inputs (B, T, D). For a module without words that reads (T, B, D), pass
     batch_first=True here, and x.transpose(0, 1) to the network.
@@ -58,7 +57,7 @@ def from_torch(
     arch = type(cell).__name__.lower()
     if isinstance(cell, Vanilla) and cell.nonlinearity == "relu":
         arch = "adapted"
-    return _network(cell, embedding, _readout(readout, target, output, vocab is not None), vocab, h0, arch)
+    return _network(cell, embedding, read_head(readout, target, output, classes, vocab is not None), vocab, h0, arch)
 
 
 def adapt(
@@ -71,6 +70,7 @@ def adapt(
     inputs: int | None = None,
     target: Target = None,
     output: int | None = None,
+    classes: Iterable[str] | None = None,
 ) -> Network:
     """A `Network` from any step(h, e) → h on states (B, N) and embedded inputs (B, D).
 
@@ -79,19 +79,20 @@ def adapt(
     The other parts take the dtype and device of initial_state.
     inputs: D, needed only without an embedding. target: of a k-class readout, the class whose evidence is read, w_k
     minus the mean of the others; or a pair (a, b), read as w_a − w_b. output: of a readout with several outputs that
-    are not classes, the one that is read as it is.
+    are not classes, the one that is read as it is. classes: the names of the classes of a readout with C outputs; the
+    network then has all C logits, and `network.of_class(name)` reads one.
     """
-    h0 = _tensor(initial_state, "initial_state").clone()
+    h0 = as_tensor(initial_state, "initial_state").clone()
     if h0.ndim != 1 or not h0.is_floating_point():
         raise RnnlensError(f"initial_state has shape {tuple(h0.shape)} and {h0.dtype}: expected one flat state (N,)")
-    _check_real(h0, "initial_state")
+    check_real(h0, "initial_state")
     E = None if embedding is None else _matrix(embedding)
     inputs = inputs if E is None else E.shape[1]
     if inputs is None:
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
     step = own_copy(step)
     check_step(step, h0, inputs, E)
-    read = _readout(readout, target, output, vocab is not None)
+    read = read_head(readout, target, output, classes, vocab is not None)
     return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted")
 
 
@@ -182,7 +183,7 @@ def _layers(rnn: nn.Module) -> list[Cell]:
     layers, generator = [], torch.Generator()  # for weights that are replaced: torch's random state stays as it is
     for suffix, bias in names:
         W, U = getattr(rnn, f"weight_ih{suffix}"), getattr(rnn, f"weight_hh{suffix}")
-        _check_real(W, "the RNN")
+        check_real(W, "the RNN")
         if isinstance(rnn, nn.GRU | nn.GRUCell):
             cell: Cell = GRU(U.shape[1], W.shape[1], generator)
         elif isinstance(rnn, nn.LSTM | nn.LSTMCell):
@@ -211,7 +212,7 @@ def _flat_state(state: Any, layers: list[Cell]) -> Tensor:
     """(N,) from a state as torch takes it: h (L, 1, H), leading ones optional, for the LSTM (h, c); or already flat."""
     size = sum(layer.size for layer in layers)
     several = isinstance(state, tuple | list) and len(state) and all(np.ndim(part) for part in state)
-    parts = [_tensor(part, "initial_state") for part in (state if several else (state,))]
+    parts = [as_tensor(part, "initial_state") for part in (state if several else (state,))]
     total = sum(part.numel() for part in parts)
     if total != size or len(parts) not in (1, layers[0].blocks):
         shapes = ", ".join(str(tuple(part.shape)) for part in parts)
@@ -228,7 +229,7 @@ def _flat_state(state: Any, layers: list[Cell]) -> Tensor:
 def _network(
     cell: Any,
     embedding: Embedding,
-    readout: tuple[Tensor, Tensor, str],
+    readout: tuple[Tensor, Tensor, str, tuple[str, ...]],
     vocab: Vocab | Iterable[str] | None,
     h0: Tensor,
     arch: str,
@@ -245,13 +246,15 @@ def _network(
                 f"the embedding is {tuple(E.shape)}: expected one row for each of {len(words)} words and "
                 f"{cell.inputs} columns, as the network takes"
             )
-    w, b, reads = readout
+    w, b, reads, classes = readout
     units = len(range(cell.size)[cell.output])
-    if w.shape != (units,):
-        raise RnnlensError(f"the readout takes {w.numel()} numbers: expected {units}, the size of the network's output")
+    if w.shape[-1] != units:
+        raise RnnlensError(
+            f"the readout takes {w.shape[-1]} numbers: expected {units}, the size of the network's output"
+        )
     E = None if E is None else E.to(h0)
     network = Network.assemble(cell, E, w.to(h0), b.to(h0), h0, words, arch).to(h0.device)
-    network.reads = reads
+    network.reads, network.classes = reads, classes
     return network
 
 
@@ -262,86 +265,12 @@ def _matrix(embedding: Embedding) -> Tensor:
         E = evaluated(embedding).weight  # type: ignore[arg-type]
     if not isinstance(E, Tensor | np.ndarray) or E.ndim != 2:
         raise RnnlensError(f"embedding is {quoted(type(embedding).__name__)}: expected nn.Embedding or a (W, D) tensor")
-    E = _tensor(E, "embedding").clone()
-    _check_real(E, "embedding")
+    E = as_tensor(E, "embedding").clone()
+    check_real(E, "embedding")
     if isinstance(embedding, nn.Embedding) and embedding.max_norm is not None:
         rows = torch.arange(len(E), device=E.device)
         torch.embedding_renorm_(E, rows, embedding.max_norm, embedding.norm_type)  # as the module does when called
     return E
-
-
-def _readout(readout: Readout, target: Target, output: int | None, words: bool) -> tuple[Tensor, Tensor, str]:
-    """w, b, and a description of what they read: the only output, the one chosen by `output`, or a difference of
-    classes (`target`). Two outputs of a network with words are read as two classes, with a warning."""
-    w, b = _head(readout)
-    k = len(w)
-    if output is not None:
-        if target is not None:
-            raise RnnlensError("got both target= and output=: expected one of them")
-        if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < k:
-            raise RnnlensError(f"output is {quoted(output)}: expected a number below {k}, one of the readout's outputs")
-        return w[output].clone(), b[output].clone(), f"output {output} of {k}" if k > 1 else ""
-    if k == 1 and target is None:
-        return w[0].clone(), b[0].clone(), ""
-    if k == 2 and target is None and words:
-        warnings.warn(
-            "the readout has 2 outputs, read as two classes: output 1 minus output 0. Pass target=1 to confirm this, "
-            "or output=0 or output=1 to read one output as it is",
-            RnnlensWarning,
-            stacklevel=3,
-        )
-        target = 1
-    if target is None:
-        raise RnnlensError(
-            f"the readout has {k} classes or outputs: say what to read, target=class or target=(a, b) for classes, "
-            "output=number for one output as it is"
-        )
-    try:
-        classes = tuple(operator.index(c) for c in (target if isinstance(target, tuple | list) else (target,)))
-    except TypeError:
-        classes = ()
-    if k == 1 or not all(0 <= c < k for c in classes) or len(classes) not in (1, 2) or len(set(classes)) < len(classes):
-        raise RnnlensError(f"target is {quoted(target)}: expected a class below {k}, or a pair of different ones")
-    weight = torch.full((k,), -1 / (k - 1), dtype=w.dtype, device=w.device) if len(classes) == 1 else w.new_zeros(k)
-    weight[classes[0]] = 1
-    if len(classes) == 2:
-        weight[classes[1]] = -1
-    other = classes[1] if len(classes) == 2 else 1 - classes[0] if k == 2 else "the mean of the others"
-    return weight @ w, weight @ b, f"output {classes[0]} − {other}"
-
-
-def _head(readout: Readout) -> tuple[Tensor, Tensor]:
-    """w (k, N) and b (k,) of a linear head."""
-    if plain(readout, (nn.Linear,), "pass its weights as a pair (w, b)"):
-        linear: Any = evaluated(readout)  # type: ignore[arg-type]
-        w = linear.weight.detach()
-        return w, w.new_zeros(len(w)) if linear.bias is None else linear.bias.detach()
-    if not isinstance(readout, tuple | list) or len(readout) != 2:
-        raise RnnlensError(f"readout is {quoted(type(readout).__name__)}: expected nn.Linear or a pair (w, b)")
-    w, b = (_tensor(part, "readout") for part in readout)
-    w = torch.atleast_2d(w if w.is_floating_point() else w.float())
-    b = b.reshape(-1).to(w)
-    if w.ndim != 2 or len(b) != len(w):
-        raise RnnlensError(
-            f"readout has shapes {tuple(w.shape)} and {tuple(b.shape)}: expected w (N,) and a number b, or (k, N) "
-            "and (k,)"
-        )
-    return w, b
-
-
-def _check_real(value: Tensor, name: str) -> None:
-    """Refuse complex numbers, and tensors without numbers (torch's meta device)."""
-    if value.is_complex():
-        raise RnnlensError(f"{name} is {value.dtype}: expected real numbers")
-    if value.is_meta:
-        raise RnnlensError(f"{name} is on torch's meta device, which holds no numbers: load its weights first")
-
-
-def _tensor(value: Any, name: str) -> Tensor:
-    try:
-        return torch.as_tensor(value).detach()
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise RnnlensError(f"{name} is {quoted(value)}: expected a tensor or an array of numbers") from error
 
 
 def _copy(parameter: Tensor) -> nn.Parameter:
