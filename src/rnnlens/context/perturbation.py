@@ -283,13 +283,4 @@ def initial_state_without(network: Network, V: Tensor, at: Tensor) -> Network:
 
 def network_from(network: Network, h0: Tensor) -> Network:
     """A new network that starts from the state h0; its steps are the same."""
-    E = None if network.E is None else network.E.detach()
-    return Network.assemble(
-        copy.deepcopy(network.cell),
-        E,
-        network.readout_w.detach(),
-        network.readout_b.detach(),
-        h0,
-        network.vocab,
-        network.arch,
-    )
+    return network.with_parts(copy.deepcopy(network.cell), h0, network.arch)

@@ -177,6 +177,7 @@ def fit_line_attractor(
             given = tuple(points.shape) if isinstance(points, Tensor) else type(points).__name__
             raise RnnlensError(f"points are {quoted(given)}: expected fixed points or states (K, {network.size})")
         states = points.reshape(-1, network.size)
+    network.check_one_logit("a line attractor")
     if knots < 2:
         raise RnnlensError(f"knots is {knots}: expected at least 2")
     if len(states) < 3:

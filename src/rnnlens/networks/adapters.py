@@ -16,18 +16,9 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.cells import Vanilla
 from rnnlens.networks.given import check_step, module_of, own_copy
-from rnnlens.networks.heads import Readout, Target, readout_of
+from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, read_head
 from rnnlens.networks.network import Network
-from rnnlens.networks.parts import (
-    Embedding,
-    check_layout,
-    check_real,
-    checked_rnn,
-    flat_state,
-    layers_of,
-    matrix_of,
-    tensor_of,
-)
+from rnnlens.networks.parts import Embedding, check_layout, checked_rnn, flat_state, layers_of, matrix_of
 from rnnlens.networks.scan import step_by_step
 from rnnlens.networks.stack import Stack
 
@@ -41,13 +32,15 @@ def from_torch(
     *,
     target: Target = None,
     output: int | None = None,
+    classes: Iterable[str] | None = None,
     batch_first: bool | None = None,
 ) -> Network:
     """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy.
 
     embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
-    readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; k classes through `target`, one output
-    of a regression through `output` (see `adapt`); or (w, b).
+    readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; `nn.Linear(H, C)` with `classes`, the
+    names of its C outputs, all of which are kept; one of k classes through `target`, one output of a regression through
+    `output` (see `adapt`); or (w, b).
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
     batch_first: a `Network` reads inputs (B, T, D). For a module without words that reads (T, B, D), pass
     batch_first=True here, and x.transpose(0, 1) to the network.
@@ -69,7 +62,7 @@ def from_torch(
     arch = type(cell).__name__.lower()
     if isinstance(cell, Vanilla) and cell.nonlinearity == "relu":
         arch = "adapted"
-    return _network(cell, embedding, readout_of(readout, target, output, vocab is not None), vocab, h0, arch)
+    return _network(cell, embedding, read_head(readout, target, output, classes, vocab is not None), vocab, h0, arch)
 
 
 def adapt(
@@ -82,6 +75,7 @@ def adapt(
     inputs: int | None = None,
     target: Target = None,
     output: int | None = None,
+    classes: Iterable[str] | None = None,
 ) -> Network:
     """A `Network` from any step(h, e) → h on states (B, N) and embedded inputs (B, D).
 
@@ -90,9 +84,10 @@ def adapt(
     The other parts take the dtype and device of initial_state.
     inputs: D, needed only without an embedding. target: of a k-class readout, the class whose evidence is read, w_k
     minus the mean of the others; or a pair (a, b), read as w_a − w_b. output: of a readout with several outputs that
-    are not classes, the one that is read as it is.
+    are not classes, the one that is read as it is. classes: the names of the classes of a readout with C outputs; the
+    network then has all C logits, and `network.of_class(name)` reads one.
     """
-    h0 = tensor_of(initial_state, "initial_state").clone()
+    h0 = as_tensor(initial_state, "initial_state").clone()
     if h0.ndim != 1 or not h0.is_floating_point():
         raise RnnlensError(f"initial_state has shape {tuple(h0.shape)} and {h0.dtype}: expected one flat state (N,)")
     check_real(h0, "initial_state")
@@ -102,7 +97,7 @@ def adapt(
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
     step = own_copy(step)
     check_step(step, h0, inputs, E)
-    read = readout_of(readout, target, output, vocab is not None)
+    read = read_head(readout, target, output, classes, vocab is not None)
     return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted")
 
 
@@ -140,7 +135,7 @@ class Adapted(nn.Module):
 def _network(
     cell: Any,
     embedding: Embedding,
-    readout: tuple[Tensor, Tensor, str],
+    readout: tuple[Tensor, Tensor, str, tuple[str, ...]],
     vocab: Vocab | Iterable[str] | None,
     h0: Tensor,
     arch: str,
@@ -157,11 +152,13 @@ def _network(
                 f"the embedding is {tuple(E.shape)}: expected one row for each of {len(words)} words and "
                 f"{cell.inputs} columns, as the network takes"
             )
-    w, b, reads = readout
+    w, b, reads, classes = readout
     units = len(range(cell.size)[cell.output])
-    if w.shape != (units,):
-        raise RnnlensError(f"the readout takes {w.numel()} numbers: expected {units}, the size of the network's output")
+    if w.shape[-1] != units:
+        raise RnnlensError(
+            f"the readout takes {w.shape[-1]} numbers: expected {units}, the size of the network's output"
+        )
     E = None if E is None else E.to(h0)
     network = Network.assemble(cell, E, w.to(h0), b.to(h0), h0, words, arch).to(h0.device)
-    network.reads = reads
+    network.reads, network.classes = reads, classes
     return network

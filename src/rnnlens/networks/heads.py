@@ -1,9 +1,10 @@
-"""A user's readout, read and checked: which numbers of it the logit is computed from."""
+"""Heads of a user's network: the readout of one logit or of several classes, from `nn.Linear` or weights."""
 
 from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,36 @@ import torch
 from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
+from rnnlens.corpora.classes import checked_names
 from rnnlens.networks.given import evaluated, plain
-from rnnlens.networks.parts import tensor_of
 
 Readout = nn.Linear | tuple[Any, Any]
 Target = int | tuple[int, int] | None
 
 
-def readout_of(readout: Readout, target: Target, output: int | None, words: bool) -> tuple[Tensor, Tensor, str]:
-    """w, b, and a description of what they read: the only output, the one chosen by `output`, or a difference of
-    classes (`target`). Two outputs of a network with words are read as two classes, with a warning."""
+def read_head(
+    readout: Readout, target: Target, output: int | None, classes: Iterable[str] | None, words: bool
+) -> tuple[Tensor, Tensor, str, tuple[str, ...]]:
+    """w, b, a description of what they read, and the names of classes: all outputs if the classes have names, else as
+    `_one_logit`."""
     w, b = _head(readout)
+    if classes is None:
+        return (*_one_logit(w, b, target, output, words), ())
+    names = checked_names(classes)
+    if target is not None or output is not None:
+        raise RnnlensError("got classes= together with target= or output=: expected one of them")
+    if len(names) != len(w) and (len(names), len(w)) != (2, 1):
+        raise RnnlensError(
+            f"the readout has {len(w)} outputs, but there are {len(names)} classes: expected a name for each output"
+        )
+    if len(names) == 2:
+        return (w[0].clone(), b[0].clone(), "", names) if len(w) == 1 else (*_one_logit(w, b, 1, None, words), names)
+    return w.clone(), b.clone(), "", names
+
+
+def _one_logit(w: Tensor, b: Tensor, target: Target, output: int | None, words: bool) -> tuple[Tensor, Tensor, str]:
+    """w (n,), b (), and a description of what they read: the only output, the one chosen by `output`, or a difference
+    of classes (`target`). Two outputs of a network with words are read as two classes, with a warning."""
     k = len(w)
     if output is not None:
         if target is not None:
@@ -36,13 +56,13 @@ def readout_of(readout: Readout, target: Target, output: int | None, words: bool
             "the readout has 2 outputs, read as two classes: output 1 minus output 0. Pass target=1 to confirm this, "
             "or output=0 or output=1 to read one output as it is",
             RnnlensWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         target = 1
     if target is None:
         raise RnnlensError(
-            f"the readout has {k} classes or outputs: say what to read, target=class or target=(a, b) for classes, "
-            "output=number for one output as it is"
+            f"the readout has {k} classes or outputs: say what to read, classes=[names] for all classes, target=class "
+            "or target=(a, b) for one logit, output=number for one output as it is"
         )
     try:
         classes = tuple(operator.index(c) for c in (target if isinstance(target, tuple | list) else (target,)))
@@ -66,7 +86,7 @@ def _head(readout: Readout) -> tuple[Tensor, Tensor]:
         return w, w.new_zeros(len(w)) if linear.bias is None else linear.bias.detach()
     if not isinstance(readout, tuple | list) or len(readout) != 2:
         raise RnnlensError(f"readout is {quoted(type(readout).__name__)}: expected nn.Linear or a pair (w, b)")
-    w, b = (tensor_of(part, "readout") for part in readout)
+    w, b = (as_tensor(part, "readout") for part in readout)
     w = torch.atleast_2d(w if w.is_floating_point() else w.float())
     b = b.reshape(-1).to(w)
     if w.ndim != 2 or len(b) != len(w):
@@ -75,3 +95,18 @@ def _head(readout: Readout) -> tuple[Tensor, Tensor]:
             "and (k,)"
         )
     return w, b
+
+
+def check_real(value: Tensor, name: str) -> None:
+    """Refuse complex numbers, and tensors without numbers (torch's meta device)."""
+    if value.is_complex():
+        raise RnnlensError(f"{name} is {value.dtype}: expected real numbers")
+    if value.is_meta:
+        raise RnnlensError(f"{name} is on torch's meta device, which holds no numbers: load its weights first")
+
+
+def as_tensor(value: Any, name: str) -> Tensor:
+    try:
+        return torch.as_tensor(value).detach()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise RnnlensError(f"{name} is {quoted(value)}: expected a tensor or an array of numbers") from error

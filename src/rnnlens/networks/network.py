@@ -11,11 +11,13 @@ from torch import Tensor, nn
 
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
+from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
+from rnnlens.networks.readouts import at_lengths, class_readout
 from rnnlens.networks.starting import set_time_constants
 
 
@@ -25,7 +27,8 @@ class Network(ReadsTexts, nn.Module):
     `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures; `assemble`
     makes one from parts. scale: standard deviation of the initial embeddings. memory: the units' initial time constants
     are log-uniform from 1 to `memory` words; 0 keeps the usual initial weights. A vanilla network needs both, such as
-    0.05 and 1000.
+    0.05 and 1000. classes: names of the classes; with three or more, the network has one logit for each, `logit` and
+    `network(ids)` have a last dimension C, and `of_class(name)` is the network with one logit that analyses need.
 
     The rest of rnnlens uses `step`, `embed`, `h0`, `logit`, and the whole-sequence passes `network(ids, lengths)` and
     `states(ids)` that follow from them. `read`, `predict` and `predict_proba` take texts, and so does
@@ -47,6 +50,7 @@ class Network(ReadsTexts, nn.Module):
         seed: int = 0,
         scale: float = 1.0,
         memory: float = 0.0,
+        classes: Iterable[str] | None = None,
     ):
         super().__init__()
         if arch not in CELLS:
@@ -56,8 +60,11 @@ class Network(ReadsTexts, nn.Module):
         generator = torch.Generator().manual_seed(seed)
         cell = CELLS[arch](hidden, embedding, generator)
         E = scale * torch.randn(len(vocab), embedding, generator=generator)
-        w = torch.empty(hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
-        self._assemble(cell, E, w, torch.zeros(()), torch.zeros(cell.size), vocab, arch)
+        none = classes is None or (isinstance(classes, tuple | list) and not classes)
+        self.classes = () if none else checked_names(classes)  # type: ignore[arg-type]
+        rows = (len(self.classes),) if len(self.classes) > 2 else ()
+        w = torch.empty(*rows, hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
+        self._assemble(cell, E, w, torch.zeros(rows), torch.zeros(cell.size), vocab, arch)
         self.scale, self.memory = scale, memory
         if memory:
             set_time_constants(cell, arch, memory, generator)
@@ -67,7 +74,7 @@ class Network(ReadsTexts, nn.Module):
         cls, cell: Any, E: Tensor | None, w: Tensor, b: Tensor, h0: Tensor, vocab: Vocab | None, arch: str = "adapted"
     ) -> Network:
         """A network from parts: a cell, embedding (W, D) or None (continuous inputs), readout w over the cell's
-        output, bias b, initial state h0 (N,), and the words."""
+        output, bias b, initial state h0 (N,), and the words. For a network with C classes w is (C, n) and b (C,)."""
         network = cls.__new__(cls)
         nn.Module.__init__(network)
         network._assemble(cell, E, w, b, h0, vocab, arch)
@@ -80,6 +87,26 @@ class Network(ReadsTexts, nn.Module):
         self.E = None if E is None else nn.Parameter(E)
         self.h0 = nn.Parameter(h0)
         self.readout_w, self.readout_b = nn.Parameter(w), nn.Parameter(b)
+
+    def with_parts(self, cell: Any, h0: Tensor, arch: str) -> Network:
+        """A network with the same words and readout, another cell and initial state; weights that both have are
+        copied."""
+        E = None if self.E is None else self.E.detach()
+        w, b = self.readout_w.detach(), self.readout_b.detach()
+        network = Network.assemble(cell, E, w, b, h0, self.vocab, arch)
+        network.reads, network.classes, network.target = self.reads, self.classes, self.target
+        return network
+
+    def of_class(self, name: str) -> Network:
+        """The network with one logit: that of a class minus the mean of the others'. All analyses take it.
+
+        The logit is linear in the state, with the readout w_k − mean of the other w_j. The view shares cell, embedding
+        and initial state with this network, and its `target` is the name of the class."""
+        w, b, reads = class_readout(self.readout_w, self.readout_b, self.classes, name)
+        view = Network.assemble(self.cell, self.E, w, b, self.h0, self.vocab, self.arch)
+        view.E, view.h0 = self.E, self.h0  # the same parameters, not copies
+        view.scale, view.memory, view.target, view.reads = self.scale, self.memory, name, reads
+        return view.train(self.training)
 
     # --- the parts everything derives from ---
 
@@ -96,6 +123,7 @@ class Network(ReadsTexts, nn.Module):
     @property
     def w(self) -> Tensor:
         """The readout as a vector over the flat state, (N,): zero for the rest of the state."""
+        self.check_one_logit("its readout direction")
         w = self.readout_w.new_zeros(self.size)
         w[self.cell.output] = self.readout_w
         return w
@@ -132,8 +160,8 @@ class Network(ReadsTexts, nn.Module):
         return e.masked_fill(pad.unsqueeze(-1), 0)
 
     def logit(self, h: Tensor) -> Tensor:
-        """w·h + b for states h (..., N) → (...)."""
-        return h[..., self.cell.output] @ self.readout_w + self.readout_b
+        """w·h + b for states h (..., N) → (...), or (..., C) of C classes."""
+        return self._read_out(h[..., self.cell.output])
 
     # --- whole sequences ---
 
@@ -143,7 +171,8 @@ class Network(ReadsTexts, nn.Module):
         return self.cell.sequence(e, self._initial(e, h0))
 
     def forward(self, ids: Tensor | str | Sequence[str], lengths: Tensor | None = None) -> Tensor:
-        """Final logits (B,) of ids (B, T). Ids after a row's length are not read; without lengths, all are read.
+        """Final logits (B,), or (B, C) of C classes, of ids (B, T). Ids after a row's length are not read; without
+        lengths, all are read.
 
         Texts may be passed in place of ids: the logit () of one text, `network("not bad")`, or (B,) of a list of
         them."""
@@ -152,14 +181,14 @@ class Network(ReadsTexts, nn.Module):
         return self._gather(self.logits(cast(Tensor, ids)), lengths)
 
     def logits(self, ids: Tensor) -> Tensor:
-        """Logits after every word, (B, T+1), that of h0 first."""
+        """Logits after every word, (B, T+1) or (B, T+1, C), that of h0 first."""
         return self.logits_of(self._sequences(ids))
 
     def logits_of(self, e: Tensor) -> Tensor:
         """The same for embedded inputs e (B, T, D)."""
         h0 = self._initial(e, None)
         outputs = self.cell.outputs(e, h0)
-        return torch.cat([self.logit(h0).unsqueeze(1), outputs @ self.readout_w + self.readout_b], dim=1)
+        return torch.cat([self.logit(h0).unsqueeze(1), self._read_out(outputs)], dim=1)
 
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
@@ -172,7 +201,7 @@ class Network(ReadsTexts, nn.Module):
                 f"lengths are {lengths.dtype} of shape {tuple(lengths.shape)}: expected whole numbers, ({B},)"
             )
         try:
-            return logits.gather(1, lengths.long().unsqueeze(1)).squeeze(1)
+            return at_lengths(logits, lengths.long())
         except RuntimeError as error:
             if lengths.device != logits.device or not len(lengths):
                 raise
@@ -241,12 +270,14 @@ class Network(ReadsTexts, nn.Module):
             raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
         shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
         initial = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
-        return shape | {name: value for name, (value, default) in initial.items() if value != default}
+        named = {"classes": list(self.classes)} if self.classes else {}
+        return shape | {name: value for name, (value, default) in initial.items() if value != default} | named
 
     def __repr__(self) -> str:
         words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
         reads = f", reads {self.reads}" if self.reads else ""
-        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads})"
+        classes = f", {len(self.classes)} classes" if self.several_classes else ""
+        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads}{classes})"
 
 
 def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:

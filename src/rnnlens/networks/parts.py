@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
 from rnnlens.networks.given import evaluated, plain
+from rnnlens.networks.heads import as_tensor, check_real
 from rnnlens.networks.lstmp import LSTMP
 
 Embedding = nn.Embedding | Tensor | np.ndarray | None
@@ -68,7 +69,7 @@ def flat_state(state: Any, layers: Sequence[Layer]) -> Tensor:
     """(N,) from a state as torch takes it: h (L, 1, H), leading ones optional, for the LSTM (h, c); or already flat."""
     size = sum(layer.size for layer in layers)
     several = isinstance(state, tuple | list) and len(state) and all(np.ndim(part) for part in state)
-    parts = [tensor_of(part, "initial_state") for part in (state if several else (state,))]
+    parts = [as_tensor(part, "initial_state") for part in (state if several else (state,))]
     total = sum(part.numel() for part in parts)
     if total != size or len(parts) not in (1, layers[0].blocks):
         shapes = ", ".join(str(tuple(part.shape)) for part in parts)
@@ -89,27 +90,12 @@ def matrix_of(embedding: Embedding) -> Tensor:
         E = evaluated(embedding).weight  # type: ignore[arg-type]
     if not isinstance(E, Tensor | np.ndarray) or E.ndim != 2:
         raise RnnlensError(f"embedding is {quoted(type(embedding).__name__)}: expected nn.Embedding or a (W, D) tensor")
-    E = tensor_of(E, "embedding").clone()
+    E = as_tensor(E, "embedding").clone()
     check_real(E, "embedding")
     if isinstance(embedding, nn.Embedding) and embedding.max_norm is not None:
         rows = torch.arange(len(E), device=E.device)
         torch.embedding_renorm_(E, rows, embedding.max_norm, embedding.norm_type)  # as the module does when called
     return E
-
-
-def check_real(value: Tensor, name: str) -> None:
-    """Refuse complex numbers, and tensors without numbers (torch's meta device)."""
-    if value.is_complex():
-        raise RnnlensError(f"{name} is {value.dtype}: expected real numbers")
-    if value.is_meta:
-        raise RnnlensError(f"{name} is on torch's meta device, which holds no numbers: load its weights first")
-
-
-def tensor_of(value: Any, name: str) -> Tensor:
-    try:
-        return torch.as_tensor(value).detach()
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise RnnlensError(f"{name} is {quoted(value)}: expected a tensor or an array of numbers") from error
 
 
 def own_parameter(parameter: Tensor) -> nn.Parameter:

@@ -77,10 +77,5 @@ def projected(network: Network, V: Tensor, at: Tensor) -> Network:
         raise RnnlensError("the rows of the subspace are not orthonormal: pass them through torch.linalg.qr first")
     inner = copy.deepcopy(network.cell)  # a copy: freezing or moving it does not change the original
     cell = Projected(inner, V.to(network.h0), at.to(network.h0))
-    E = None if network.E is None else network.E.detach()
     h0 = cell.project(network.h0.detach().unsqueeze(0))[0]
-    result = Network.assemble(
-        cell, E, network.readout_w.detach(), network.readout_b.detach(), h0, network.vocab, f"{network.arch}, projected"
-    )
-    result.reads = network.reads
-    return result.requires_grad_(False)
+    return network.with_parts(cell, h0, f"{network.arch}, projected").requires_grad_(False)
