@@ -2,9 +2,14 @@
 
 import pytest
 import torch
+from tests.handmade import handmade
 from torch import nn
 
-from rnnlens import from_torch, jacobians
+import rnnlens
+from rnnlens import Probes, RnnlensError, adapt, from_torch, jacobians, project_out
+from rnnlens.context.effects import effects, linear_effects
+from rnnlens.dynamics import word_effects
+from rnnlens.page.live import live
 
 WORDS, D, H = [f"w{i}" for i in range(12)], 4, 6
 directions = pytest.mark.parametrize("batch_first", [True, False], ids=["batch first", "time first"])
@@ -82,3 +87,147 @@ def test_a_projected_lstm_starts_from_torchs_own_state():
     network = from_torch(rnn, embedding, head, WORDS, initial_state=start)
     with torch.no_grad():
         close(network(ids), head(rnn(embedding(ids[0]).unsqueeze(1), start)[0][-1])[0])
+
+
+# --- heads that are not linear ----------------------------------------------------------------------------------------
+
+
+class Custom(nn.Module):
+    """An MLP that is no `nn.Sequential`."""
+
+    def __init__(self, outputs):
+        super().__init__()
+        self.hidden, self.out, self.dropout = nn.Linear(H, 5), nn.Linear(5, outputs), nn.Dropout(0.5)
+
+    def forward(self, h):
+        return self.out(self.dropout(torch.tanh(self.hidden(h))))
+
+
+def mlp(outputs=1):
+    return nn.Sequential(nn.Linear(H, 5), nn.LayerNorm(5), nn.GELU(), nn.Dropout(0.5), nn.Linear(5, outputs))
+
+
+HEADS = {
+    "tanh": lambda k: nn.Sequential(nn.Linear(H, 5), nn.Tanh(), nn.Linear(5, k)),
+    "nested": lambda k: nn.Sequential(nn.Dropout(0.3), nn.Sequential(nn.Linear(H, 7), nn.ReLU()), nn.Linear(7, k)),
+    "layer norm": mlp,
+    "three layers": lambda k: nn.Sequential(nn.Linear(H, 5), nn.Sigmoid(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, k)),
+    "linear": lambda k: nn.Sequential(nn.Dropout(0.5), nn.Linear(H, k)),
+    "own module": Custom,
+    "ends in tanh": lambda k: nn.Sequential(nn.Linear(H, k), nn.Tanh()),
+}
+
+
+def gru_with(head, **options):
+    torch.manual_seed(1)
+    rnn, embedding = nn.GRU(D, H, batch_first=True), nn.Embedding(len(WORDS), D)
+    return rnn, embedding, from_torch(rnn, embedding, head, WORDS, **options)
+
+
+@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize("outputs", [1, 2, 4])
+def test_heads_are_evaluated_exactly(name, outputs):
+    torch.manual_seed(0)
+    head = HEADS[name](outputs)
+    options = {1: {}, 2: {"target": 1}, 4: {"classes": ["a", "b", "c", "d"]}}[outputs]
+    rnn, embedding, network = gru_with(head, **options)
+    assert (network.features is None) == (name == "linear")
+    ids, lengths = sentences()
+    head.eval()
+    with torch.no_grad():
+        scores = head(outputs_of(rnn, embedding, ids, lengths)[1])
+        expected = {1: scores[:, 0], 2: scores[:, -1] - scores[:, 0], 4: scores}[outputs]
+        close(network.train()(ids, lengths), expected)
+        close(network.logit(network.states(ids)), network.logits(ids))
+        if outputs == 4:
+            one = network.of_class("b")
+            close(one(ids, lengths), scores[:, 1] - scores[:, [0, 2, 3]].mean(1))
+
+
+@pytest.mark.parametrize("cell", ["gru", "stack"])
+def test_readouts_and_effects_through_a_head_are_autograds(cell):
+    torch.manual_seed(0)
+    head, rnn = mlp().double(), nn.GRU(D, H, num_layers=1 if cell == "gru" else 2).double()
+    network = from_torch(rnn, torch.randn(len(WORDS), D).double(), head, WORDS)
+    head.eval()
+    h, e = torch.randn(5, network.size).double(), torch.randn(5, D).double()
+    slopes = torch.func.vmap(torch.func.jacrev(lambda h: head(h[network.cell.output])[0]))(h)
+    close(network.readout_at(h), slopes, atol=1e-12)
+
+    def logit(h, e):
+        return head(network.step(h, e)[network.cell.output])[0]
+
+    by_word = torch.func.vmap(torch.func.jacrev(logit, 1))(h, e)
+    close(word_effects(network, h, e), (by_word @ network.E.T).detach(), atol=1e-12)
+    at_blank = torch.func.vmap(torch.func.jacrev(logit, 1))(h, torch.zeros_like(e))
+    close(linear_effects(network, h, e), at_blank @ e.T, atol=1e-12)
+    exact = torch.stack([head(network.step(h, word.expand(5, -1))[:, network.cell.output])[:, 0] for word in e], 1)
+    blank = head(network.step(h)[:, network.cell.output])
+    close(effects(network, h, e), (exact - blank).detach(), atol=1e-12)
+
+
+def test_an_analysis_says_how_nearly_linear_a_head_is():
+    network, _ = handmade()
+    body = nn.Linear(network.size, 1).double()
+    with torch.no_grad():
+        body.weight.copy_(network.w), body.bias.zero_()
+
+    def through(head):
+        made = adapt(network.step, network.E, head, network.vocab, network.h0)
+        return rnnlens.analyze(made, probes=Probes(positive=["good", "great"], negative=["bad", "awful"]))
+
+    class Scaled(nn.Module):
+        """tanh, with a slope of 1 at 0."""
+
+        def __init__(self, scale):
+            super().__init__()
+            self.body, self.scale = body, scale
+
+        def forward(self, h):
+            return self.scale * torch.tanh(self.body(h) / self.scale)
+
+    straight, bent = through(Scaled(1e4)), through(Scaled(2.0))
+    plain = rnnlens.analyze(network, probes=straight.probes)
+    assert "head" not in plain.results and straight.results["head"]["linearized_r2"] > 0.999
+    assert not any("head" in warning for warning in straight.warnings)
+    assert straight.modifiers["not"]["strength"] == pytest.approx(plain.modifiers["not"]["strength"], abs=1e-3)
+    assert bent.results["head"]["linearized_r2"] < 0.9
+    assert any("the head is not linear" in warning for warning in bent.warnings)
+    assert "a head that is not linear" in live(bent.network, {}, {}, {"positive": [], "negative": []}).why_not
+
+
+def test_projecting_out_keeps_the_head():
+    _, _, network = gru_with(mlp())
+    without = project_out(network, torch.eye(H)[:1], network.h0)
+    with torch.no_grad():
+        ids, _ = sentences(n=5)
+        h = without.states(ids)
+        assert (h[..., 0] == network.h0[0]).all()
+        close(without.logits(ids), network.logit(h))
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        (nn.Sequential(nn.Linear(H, 1), nn.Sigmoid()), "ends in Sigmoid.*head.:-1."),
+        (nn.Sequential(nn.Linear(H, 2), nn.Sequential(nn.LogSoftmax(-1))), "ends in LogSoftmax"),
+        (nn.Sequential(), "no layers"),
+        (nn.GRU(H, 1), "readout is 'GRU'"),
+        (nn.Sequential(nn.Linear(H + 1, 4), nn.ReLU(), nn.Linear(4, 1)), "failed on outputs .32, 6."),
+        (nn.Sequential(nn.Linear(H, 4), nn.ReLU(), nn.Linear(4, 3)), "3 classes or outputs"),
+        (nn.Sequential(nn.Softmax(0), nn.Linear(H, 1)), "other rows"),
+    ],
+)
+def test_heads_that_cannot_be_read_are_refused_in_one_line(head, told):
+    with pytest.raises(RnnlensError, match=told) as error:
+        gru_with(head)
+    assert "\n" not in str(error.value)
+
+
+def test_a_network_with_an_mlp_has_no_single_readout_and_no_config():
+    _, _, network = gru_with(mlp())
+    with pytest.raises(RnnlensError, match="readout_at"):
+        network.w  # noqa: B018
+    with pytest.raises(RnnlensError, match="cannot be trained or saved"):
+        network.config  # noqa: B018
+    assert "nonlinear head" in repr(network)

@@ -17,6 +17,7 @@ from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.cells import Vanilla
 from rnnlens.networks.given import check_step, module_of, own_copy
 from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, read_head
+from rnnlens.networks.mlp import Features, split_head
 from rnnlens.networks.network import Network
 from rnnlens.networks.parts import Embedding, check_layout, checked_rnn, flat_state, layers_of, matrix_of
 from rnnlens.networks.scan import step_by_step
@@ -40,7 +41,9 @@ def from_torch(
     embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
     readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; `nn.Linear(H, C)` with `classes`, the
     names of its C outputs, all of which are kept; one of k classes through `target`, one output of a regression through
-    `output` (see `adapt`); or (w, b).
+    `output` (see `adapt`); or (w, b). A head that is not linear, such as `nn.Sequential(nn.Linear(H, 8), nn.ReLU(),
+    nn.Linear(8, 1))`, is evaluated exactly, in eval mode; where an analysis needs a readout direction, it linearizes
+    the head at h*.
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
     batch_first: a `Network` reads inputs (B, T, D). For a module without words that reads (T, B, D), pass
     batch_first=True here, and x.transpose(0, 1) to the network.
@@ -62,7 +65,9 @@ def from_torch(
     arch = type(cell).__name__.lower()
     if isinstance(cell, Vanilla) and cell.nonlinearity == "relu":
         arch = "adapted"
-    return _network(cell, embedding, read_head(readout, target, output, classes, vocab is not None), vocab, h0, arch)
+    features, linear = split_head(readout, _units(cell), h0)
+    read = read_head(linear, target, output, classes, vocab is not None)
+    return _network(cell, embedding, read, vocab, h0, arch, features)
 
 
 def adapt(
@@ -97,8 +102,9 @@ def adapt(
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
     step = own_copy(step)
     check_step(step, h0, inputs, E)
-    read = read_head(readout, target, output, classes, vocab is not None)
-    return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted")
+    features, linear = split_head(readout, len(h0), h0)
+    read = read_head(linear, target, output, classes, vocab is not None)
+    return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted", features)
 
 
 class Adapted(nn.Module):
@@ -139,6 +145,7 @@ def _network(
     vocab: Vocab | Iterable[str] | None,
     h0: Tensor,
     arch: str,
+    features: Features | None = None,
 ) -> Network:
     if (vocab is None) != (embedding is None):
         raise RnnlensError("pass both vocab and embedding, or neither (continuous inputs)")
@@ -153,12 +160,17 @@ def _network(
                 f"{cell.inputs} columns, as the network takes"
             )
     w, b, reads, classes = readout
-    units = len(range(cell.size)[cell.output])
-    if w.shape[-1] != units:
+    units = _units(cell)
+    if features is None and w.shape[-1] != units:
         raise RnnlensError(
             f"the readout takes {w.shape[-1]} numbers: expected {units}, the size of the network's output"
         )
     E = None if E is None else E.to(h0)
     network = Network.assemble(cell, E, w.to(h0), b.to(h0), h0, words, arch).to(h0.device)
-    network.reads, network.classes = reads, classes
+    network.reads, network.classes, network.features = reads, classes, features
     return network
+
+
+def _units(cell: Any) -> int:
+    """The length of a cell's output."""
+    return len(range(cell.size)[cell.output])

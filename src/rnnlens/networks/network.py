@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
@@ -87,6 +88,7 @@ class Network(ReadsTexts, nn.Module):
         self.E = None if E is None else nn.Parameter(E)
         self.h0 = nn.Parameter(h0)
         self.readout_w, self.readout_b = nn.Parameter(w), nn.Parameter(b)
+        self.features: nn.Module | None = None  # set for a head that is not linear: it reads w·features(output) + b
 
     def with_parts(self, cell: Any, h0: Tensor, arch: str) -> Network:
         """A network with the same words and readout, another cell and initial state; weights that both have are
@@ -95,6 +97,7 @@ class Network(ReadsTexts, nn.Module):
         w, b = self.readout_w.detach(), self.readout_b.detach()
         network = Network.assemble(cell, E, w, b, h0, self.vocab, arch)
         network.reads, network.classes, network.target = self.reads, self.classes, self.target
+        network.features = copy.deepcopy(self.features)
         return network
 
     def of_class(self, name: str) -> Network:
@@ -104,7 +107,7 @@ class Network(ReadsTexts, nn.Module):
         and initial state with this network, and its `target` is the name of the class."""
         w, b, reads = class_readout(self.readout_w, self.readout_b, self.classes, name)
         view = Network.assemble(self.cell, self.E, w, b, self.h0, self.vocab, self.arch)
-        view.E, view.h0 = self.E, self.h0  # the same parameters, not copies
+        view.E, view.h0, view.features = self.E, self.h0, self.features  # the same parameters, not copies
         view.scale, view.memory, view.target, view.reads = self.scale, self.memory, name, reads
         return view.train(self.training)
 
@@ -124,6 +127,11 @@ class Network(ReadsTexts, nn.Module):
     def w(self) -> Tensor:
         """The readout as a vector over the flat state, (N,): zero for the rest of the state."""
         self.check_one_logit("its readout direction")
+        if self.features is not None:
+            raise RnnlensError(
+                "the head of this network is not linear, and has no single readout w: its gradient at states h is "
+                "network.readout_at(h)"
+            )
         w = self.readout_w.new_zeros(self.size)
         w[self.cell.output] = self.readout_w
         return w
@@ -268,6 +276,8 @@ class Network(ReadsTexts, nn.Module):
         """The arguments with which `Network(vocab, **config)` makes a network of this shape."""
         if self.arch not in CELLS or self.E is None:
             raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
+        if self.features is not None:
+            raise RnnlensError("a network whose head is not linear has no config: it cannot be trained or saved here")
         shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
         initial = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
         named = {"classes": list(self.classes)} if self.classes else {}
@@ -277,6 +287,7 @@ class Network(ReadsTexts, nn.Module):
         words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
         reads = f", reads {self.reads}" if self.reads else ""
         classes = f", {len(self.classes)} classes" if self.several_classes else ""
+        classes += "" if self.features is None else ", nonlinear head"
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads}{classes})"
 
 
