@@ -1,8 +1,9 @@
-"""Networks of the usual kinds are torch's own: projections, heads, pooling, both directions, whole modules."""
+"""Networks of the usual kinds are torch's own: several layers, projections, heads that are not linear, mean pooling."""
 
 import pytest
 import torch
 from tests.handmade import handmade
+from tests.torch_networks import WORDS, D, H, close, outputs_of, sentences
 from torch import nn
 
 import rnnlens
@@ -11,35 +12,8 @@ from rnnlens.context.effects import effects, linear_effects
 from rnnlens.dynamics import word_effects
 from rnnlens.page.live import live
 
-WORDS, D, H = [f"w{i}" for i in range(12)], 4, 6
 directions = pytest.mark.parametrize("batch_first", [True, False], ids=["batch first", "time first"])
 depths = pytest.mark.parametrize("layers", [1, 2, 3])
-
-
-def sentences(seed=0, n=200, longest=15):
-    """Random ids (n, T) and lengths (n,); the ids after a sentence's end are words too, which must not be read."""
-    generator = torch.Generator().manual_seed(seed)
-    lengths = torch.randint(1, longest + 1, (n,), generator=generator)
-    return torch.randint(len(WORDS), (n, longest), generator=generator), lengths
-
-
-def outputs_of(rnn, embedding, ids, lengths):
-    """torch's own outputs (B, T, ·), padded with zeros, and its last hidden states (B, ·), both directions joined."""
-    e = embedding(ids)
-    e = e if rnn.batch_first else e.transpose(0, 1)
-    packed = nn.utils.rnn.pack_padded_sequence(e, lengths, batch_first=rnn.batch_first, enforce_sorted=False)
-    padded, last = rnn(packed)
-    last = last[0] if isinstance(last, tuple) else last
-    outputs, _ = nn.utils.rnn.pad_packed_sequence(padded, batch_first=True)
-    return outputs, last[-2:].transpose(0, 1).flatten(1) if rnn.bidirectional else last[-1]
-
-
-def close(ours, reference, atol=1e-5):
-    torch.testing.assert_close(ours, reference, rtol=0, atol=atol)
-
-
-def by_autograd(step, h, e):
-    return torch.func.vmap(torch.func.jacrev(step, (0, 1)))(h, e)
 
 
 # --- several layers and projections -----------------------------------------------------------------------------------
@@ -231,3 +205,59 @@ def test_a_network_with_an_mlp_has_no_single_readout_and_no_config():
     with pytest.raises(RnnlensError, match="cannot be trained or saved"):
         network.config  # noqa: B018
     assert "nonlinear head" in repr(network)
+
+
+# --- mean pooling -----------------------------------------------------------------------------------------------------
+
+
+@directions
+@pytest.mark.parametrize("kind", ["gru", "two layers", "proj_size", "mlp"])
+def test_mean_pooling_is_torchs_mean_over_each_sentences_own_words(kind, batch_first):
+    torch.manual_seed(0)
+    options = {"two layers": {"num_layers": 2}, "proj_size": {"proj_size": H - 2}}.get(kind, {})
+    rnn = (nn.LSTM if kind == "proj_size" else nn.GRU)(D, H, batch_first=batch_first, **options)
+    embedding = nn.Embedding(len(WORDS), D)
+    head = mlp() if kind == "mlp" else nn.Linear(H - 2 if kind == "proj_size" else H, 1)
+    network = from_torch(rnn, embedding, head.eval(), WORDS, pooling="mean")
+    ids, lengths = sentences()
+    with torch.no_grad():
+        outputs, _ = outputs_of(rnn, embedding, ids, lengths)
+        close(network(ids, lengths), head(outputs.sum(1) / lengths.unsqueeze(1)).squeeze(1))
+        states = network.states(ids)
+        close(states[:, 1:], torch.stack([network.step(states[:, t], embedding(ids[:, t])) for t in range(15)], 1))
+        assert (states[..., -1] == torch.arange(16)).all()  # the number of words read
+        text = ids[0, : lengths[0]]
+        read = network.read(words=[WORDS[i] for i in text])
+        close(torch.tensor(read[-1][1]), network(ids, lengths)[0])
+        later = network.states(ids[:, 7:], h0=states[:, 7])  # a sentence may be continued
+        close(later, states[:, 7:])
+
+
+def test_blank_inputs_count_as_words_of_the_mean():
+    rnn, embedding, head = nn.GRU(D, H, batch_first=True), nn.Embedding(len(WORDS), D), nn.Linear(H, 1)
+    network = from_torch(rnn, embedding, head, WORDS, pooling="mean")
+    ids = torch.tensor([[1, -1, 2]])
+    with torch.no_grad():
+        e = embedding(ids.clamp(min=0)) * (ids >= 0).unsqueeze(-1)
+        close(network(ids), head(rnn(e)[0].mean(1))[:, 0])
+
+
+def test_a_pooled_network_never_rests_and_its_last_state_is_analyzed():
+    torch.manual_seed(0)
+    rnn, embedding, head = nn.GRU(D, H), nn.Embedding(len(WORDS), D), nn.Linear(H, 1)
+    network = from_torch(rnn, embedding, head, WORDS, pooling="mean")
+    for refused in (
+        lambda: rnnlens.analyze(network),
+        lambda: rnnlens.find_fixed_points(network, network.h0.detach().unsqueeze(0)),
+    ):
+        with pytest.raises(RnnlensError, match=r"no fixed points: .* rnnlens.unpooled\(network\)"):
+            refused()
+    last, ids = rnnlens.unpooled(network), sentences(n=5)[0]
+    assert last.arch == "gru"
+    with torch.no_grad():
+        close(last(ids), from_torch(rnn, embedding, head, WORDS)(ids))
+        close(network(ids), last.logits(ids)[:, 1:].mean(1))
+    with pytest.raises(RnnlensError, match="no pooling"):
+        rnnlens.unpooled(last)
+    with pytest.raises(RnnlensError, match="pooling is 'max': expected 'mean'"):
+        from_torch(rnn, embedding, head, WORDS, pooling="max")

@@ -21,6 +21,9 @@ _HOMES = {
     "from_torch": "networks",
     "adapt": "networks",
     "extend": "networks",
+    "unpooled": "networks",
+    "BothWays": "networks",
+    "Sides": "networks",
     "TrainConfig": "training",
     "train": "analysis.film",
     "evaluate": "training",
@@ -59,11 +62,11 @@ _HOMES = {
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
-    "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
-    "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
-    "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis", "agreement",
-    "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export",
-    "RnnlensError", "baselines", "figures",
+    "extend", "unpooled", "BothWays", "Sides", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points",
+    "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes",
+    "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis",
+    "agreement", "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load",
+    "export", "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -96,7 +99,7 @@ if TYPE_CHECKING:
         remove_modes,
         visited_states,
     )
-    from rnnlens.networks import Network, adapt, extend, from_torch
+    from rnnlens.networks import BothWays, Network, Sides, adapt, extend, from_torch, unpooled
     from rnnlens.page import report
     from rnnlens.runs import Run, export, load
     from rnnlens.training import TrainConfig, evaluate

@@ -1,9 +1,11 @@
 """Networks: cells (one equation each), `Network`, and adapters for a user's own torch modules."""
 
 from rnnlens.networks.adapters import adapt, from_torch
+from rnnlens.networks.both_ways import BothWays, Sides
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
 from rnnlens.networks.extending import extend
 from rnnlens.networks.network import Network, check_words
+from rnnlens.networks.pooling import unpooled
 from rnnlens.networks.scan import scan, step_by_step
 
 __all__ = [
@@ -11,6 +13,9 @@ __all__ = [
     "from_torch",
     "adapt",
     "extend",
+    "unpooled",
+    "BothWays",
+    "Sides",
     "check_words",
     "CELLS",
     "Cell",

@@ -14,12 +14,14 @@ from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.vocab import Vocab
+from rnnlens.networks.both_ways import BothWays
 from rnnlens.networks.cells import Vanilla
 from rnnlens.networks.given import check_step, module_of, own_copy
 from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, read_head
 from rnnlens.networks.mlp import Features, split_head
 from rnnlens.networks.network import Network
 from rnnlens.networks.parts import Embedding, check_layout, checked_rnn, flat_state, layers_of, matrix_of
+from rnnlens.networks.pooling import pooled
 from rnnlens.networks.scan import step_by_step
 from rnnlens.networks.stack import Stack
 
@@ -34,9 +36,10 @@ def from_torch(
     target: Target = None,
     output: int | None = None,
     classes: Iterable[str] | None = None,
+    pooling: str | None = None,
     batch_first: bool | None = None,
-) -> Network:
-    """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy.
+) -> Network | Any:  # Any: a BothWays, if the module is bidirectional
+    """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy; a `BothWays` from a bidirectional one.
 
     embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
     readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; `nn.Linear(H, C)` with `classes`, the
@@ -45,19 +48,45 @@ def from_torch(
     nn.Linear(8, 1))`, is evaluated exactly, in eval mode; where an analysis needs a readout direction, it linearizes
     the head at h*.
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
+    pooling: "mean" if the head reads the mean of the outputs over a sequence's own words; None if it reads the last
+    state, which in the backward direction is the one at the first word (torch's h_n).
     batch_first: a `Network` reads inputs (B, T, D). For a module without words that reads (T, B, D), pass
     batch_first=True here, and x.transpose(0, 1) to the network.
     Several layers become one flat state, the first layer first. All parts take the RNN's dtype and device. Dropout
     between layers is left out, as in eval mode. Subclasses with another forward and modules with hooks are refused.
     """
     rnn = checked_rnn(rnn)
-    if getattr(rnn, "bidirectional", False):
-        raise RnnlensError(
-            "bidirectional networks are not supported: their states have no single past; pass one direction "
-            "as its own nn.GRU/LSTM/RNN"
-        )
-    layers = layers_of(rnn)
     check_layout(rnn, batch_first, words=embedding is not None)
+    both = bool(getattr(rnn, "bidirectional", False))
+    starts = _starts(rnn, initial_state) if both else [initial_state]
+    cells = [_reader(rnn, start, pooling, backward=i == 1) for i, start in enumerate(starts)]
+    h0, units = cells[0][1], sum(_units(cell) for cell, _, _ in cells)
+    features, linear = split_head(readout, units, h0)
+    read = read_head(linear, target, output, classes, vocab is not None)
+    if not both:
+        cell, h0, arch = cells[0]
+        return _network(cell, embedding, read, vocab, h0, arch, features)
+    if features is not None:
+        raise RnnlensError(
+            "the head of this bidirectional network is not linear, so the logit is no sum of a forward and a backward "
+            "part: expected nn.Linear or a pair (w, b)"
+        )
+    w, b, reads, names = read
+    if w.shape[-1] != units:
+        raise RnnlensError(
+            f"the readout takes {w.shape[-1]} numbers: expected {units}, the outputs of both directions of a "
+            "bidirectional network"
+        )
+    halves = [
+        _network(cell, embedding, (part, torch.zeros_like(b), reads, names), vocab, start, arch)
+        for (cell, start, arch), part in zip(cells, w.chunk(2, -1), strict=True)
+    ]
+    return BothWays(halves[0], halves[1], b.to(h0))
+
+
+def _reader(rnn: nn.Module, initial_state: Any, pooling: str | None, backward: bool) -> tuple[Any, Tensor, str]:
+    """The cell of one direction, its initial state (N,), and the name of its architecture."""
+    layers = layers_of(rnn, backward=backward)
     cell: Any = layers[0] if len(layers) == 1 else Stack(layers)
     h0 = layers[0].W.detach().new_zeros(cell.size)
     if initial_state is not None:
@@ -65,9 +94,28 @@ def from_torch(
     arch = type(cell).__name__.lower()
     if isinstance(cell, Vanilla) and cell.nonlinearity == "relu":
         arch = "adapted"
-    features, linear = split_head(readout, _units(cell), h0)
-    read = read_head(linear, target, output, classes, vocab is not None)
-    return _network(cell, embedding, read, vocab, h0, arch, features)
+    cell, h0 = pooled(cell, h0, pooling)
+    return cell, h0, arch if pooling is None else f"{arch}, {pooling} pooled"
+
+
+def _starts(rnn: nn.Module, initial_state: Any) -> list[Any]:
+    """The initial states of both directions, from a state as torch takes it: h (2, 1, H), for the LSTM (h, c)."""
+    assert isinstance(rnn, nn.RNNBase)
+    if rnn.num_layers > 1:
+        raise RnnlensError(
+            f"this {type(rnn).__name__} is bidirectional and has {rnn.num_layers} layers: its second layer reads "
+            "words to come, so its state has no single past; expected one bidirectional layer"
+        )
+    if initial_state is None:
+        return [None, None]
+    given = initial_state if isinstance(rnn, nn.LSTM) else [initial_state]
+    parts = [as_tensor(part, "initial_state") for part in given]
+    wrong = next((part for part in parts if part.ndim < 2 or len(part) != 2), None)
+    if wrong is not None:
+        raise RnnlensError(
+            f"initial_state has shape {tuple(wrong.shape)}: expected (2, 1, units), one state for each direction"
+        )
+    return [tuple(part[i] for part in parts) if len(parts) > 1 else parts[0][i] for i in (0, 1)]
 
 
 def adapt(

@@ -247,10 +247,16 @@ class Network(ReadsTexts, nn.Module):
                 "with them; train it again, with a lower learning_rate"
             )
 
+    def check_rests(self) -> None:
+        """Refuse a network without fixed points, whose state counts words (mean pooling)."""
+        if getattr(self.cell, "never_rests", ""):
+            raise RnnlensError(self.cell.never_rests)
+
     @torch.no_grad()
     def check_measurable(self) -> None:
         """Refuse a network that cannot be analyzed: its weights are NaN, infinite or overflow, or its state is the same
-        after every word."""
+        after every word or counts the words."""
+        self.check_rests()
         self.check_finite()
         if self.h0.dtype not in (torch.float32, torch.float64):
             raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
