@@ -19,6 +19,7 @@ _HOMES = {
     "toy_corpus": "corpora",
     "Network": "networks",
     "from_torch": "networks",
+    "from_module": "networks",
     "adapt": "networks",
     "extend": "networks",
     "unpooled": "networks",
@@ -61,12 +62,12 @@ _HOMES = {
 }
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
-    "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
-    "extend", "unpooled", "BothWays", "Sides", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points",
-    "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes",
-    "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear", "analyze", "Analysis",
-    "agreement", "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load",
-    "export", "RnnlensError", "baselines", "figures",
+    "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch",
+    "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "TrainConfig", "train", "evaluate", "jacobians",
+    "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes",
+    "visited_states", "Probes", "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear",
+    "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal",
+    "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ if TYPE_CHECKING:
         remove_modes,
         visited_states,
     )
-    from rnnlens.networks import BothWays, Network, Sides, adapt, extend, from_torch, unpooled
+    from rnnlens.networks import BothWays, Network, Sides, adapt, extend, from_module, from_torch, unpooled
     from rnnlens.page import report
     from rnnlens.runs import Run, export, load
     from rnnlens.training import TrainConfig, evaluate
