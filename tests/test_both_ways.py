@@ -150,3 +150,43 @@ def test_what_cannot_be_read_both_ways_is_refused_in_one_line(make, told):
     with pytest.raises(RnnlensError, match=told) as error:
         make()
     assert "\n" not in str(error.value)
+
+
+def test_the_backward_reader_is_analyzed_on_reversed_texts():
+    _, _, _, both = both_of()
+    ids, lengths = sentences(n=40)
+    rows = [row[:n].tolist() for row, n in zip(ids, lengths, strict=True)]
+    labels = [i % 2 for i in range(40)]
+    corpus = rnnlens.Corpus.from_ids(WORDS, (rows[:30], labels[:30]), (rows[30:], labels[30:]))
+    turned = rnnlens.reversed_corpus(corpus)
+    for i, row in enumerate(rows[:30]):
+        assert turned.train.document(i).tolist() == row[::-1]
+    assert turned.test.document(3).tolist() == rows[33][::-1] and (turned.train.labels == corpus.train.labels).all()
+    assert turned.fingerprint != corpus.fingerprint and turned.about["reversed"] == corpus.fingerprint
+    with torch.no_grad():
+        left, right = (
+            network(*(torch.from_numpy(part) for part in texts.train.batch(range(30))))
+            for network, texts in ((both.forwards, corpus), (both.backwards, turned))
+        )
+        close(left + right + both.b, both(ids[:30], lengths[:30]))
+    for refused in (
+        lambda: rnnlens.analyze(both.backwards, corpus),
+        lambda: rnnlens.visited_states(both.backwards, corpus),
+    ):
+        with pytest.raises(RnnlensError, match=r"pass rnnlens.reversed_corpus\(corpus\)"):
+            refused()
+    assert len(rnnlens.visited_states(both.backwards, turned, n=20)) == 20
+    with pytest.raises(RnnlensError, match="reversed already"):
+        rnnlens.reversed_corpus(turned)
+    with pytest.raises(RnnlensError, match="expected a Corpus"):
+        rnnlens.reversed_corpus(rows)
+
+
+def test_an_analysis_of_the_backward_reader_says_its_order():
+    network, _ = handmade()
+    both = BothWays(handmade()[0], network, torch.zeros((), dtype=torch.float64))
+    probes = Probes(positive=["good", "great"], negative=["bad", "awful"])
+    analysis = rnnlens.analyze(both.backwards, probes=probes)
+    assert any("from its last word to its first" in warning for warning in analysis.warnings)
+    assert not any("last word" in warning for warning in rnnlens.analyze(both.forwards, probes=probes).warnings)
+    assert "reads backward" in repr(both.backwards) and rnnlens.project_out(network, analysis.subspace).backward

@@ -15,6 +15,7 @@ _HOMES = {
     "Vocab": "corpora",
     "Corpus": "corpora",
     "load_corpus": "corpora",
+    "reversed_corpus": "corpora",
     "ToyLanguage": "corpora",
     "toy_corpus": "corpora",
     "Network": "networks",
@@ -62,12 +63,12 @@ _HOMES = {
 }
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
-    "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch",
-    "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "TrainConfig", "train", "evaluate", "jacobians",
-    "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes",
-    "visited_states", "Probes", "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out", "fit_bilinear",
-    "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal",
-    "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
+    "__version__", "Vocab", "Corpus", "load_corpus", "reversed_corpus", "ToyLanguage", "toy_corpus", "Network",
+    "from_torch", "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "TrainConfig", "train", "evaluate",
+    "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes",
+    "remove_modes", "visited_states", "Probes", "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out",
+    "fit_bilinear", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit", "linear_quality",
+    "mode_removal", "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ if TYPE_CHECKING:
     )
     from rnnlens.context.linear_quality import linear_quality
     from rnnlens.context.mode_removal import mode_removal
-    from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
+    from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, reversed_corpus, toy_corpus
     from rnnlens.dynamics import (
         FixedPoints,
         LineAttractor,

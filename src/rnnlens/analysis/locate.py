@@ -81,6 +81,11 @@ class Location(Shown):
                 f"the head is not linear: its linearization at h* has an R² of {linear:.2f} on the logits of visited "
                 "states, so results that need a readout direction (edges, removed modes, alignment) are approximate"
             )
+        if self.network.backward:
+            warnings.append(
+                "this network reads a text from its last word to its first: phrases and examples are in that order, "
+                "and a modifier changes the word before it in the text"
+            )
         return warnings
 
     @torch.no_grad()

@@ -59,6 +59,7 @@ class BothWays(ReadsTexts, nn.Module):
         super().__init__()
         self.forwards, self.backwards, self.b = forwards, backwards, nn.Parameter(b)
         self.classes = forwards.classes
+        backwards.backward = True  # so that it is not given texts in their usual order
 
     @property
     def vocab(self) -> Vocab | None:  # type: ignore[override]

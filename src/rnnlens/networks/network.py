@@ -41,6 +41,7 @@ class Network(ReadsTexts, nn.Module):
     scale: float = 1.0
     memory: float = 0.0
     reads: str = ""  # of a readout with several outputs: which ones the logit is computed from
+    backward: bool = False  # whether it is the backward reader of a bidirectional network
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class Network(ReadsTexts, nn.Module):
         w, b = self.readout_w.detach(), self.readout_b.detach()
         network = Network.assemble(cell, E, w, b, h0, self.vocab, arch)
         network.reads, network.classes, network.target = self.reads, self.classes, self.target
-        network.features = copy.deepcopy(self.features)
+        network.features, network.backward = copy.deepcopy(self.features), self.backward
         return network
 
     def of_class(self, name: str) -> Network:
@@ -109,6 +110,7 @@ class Network(ReadsTexts, nn.Module):
         view = Network.assemble(self.cell, self.E, w, b, self.h0, self.vocab, self.arch)
         view.E, view.h0, view.features = self.E, self.h0, self.features  # the same parameters, not copies
         view.scale, view.memory, view.target, view.reads = self.scale, self.memory, name, reads
+        view.backward = self.backward
         return view.train(self.training)
 
     # --- the parts everything derives from ---
@@ -294,12 +296,18 @@ class Network(ReadsTexts, nn.Module):
         reads = f", reads {self.reads}" if self.reads else ""
         classes = f", {len(self.classes)} classes" if self.several_classes else ""
         classes += "" if self.features is None else ", nonlinear head"
+        classes += ", reads backward" if self.backward else ""
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads}{classes})"
 
 
 def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
     """Refuse a corpus whose words are not the network's: its ids would mean other words. A network or corpus
-    without a vocabulary is not checked."""
+    without a vocabulary is not checked. A network that reads backward needs a reversed corpus."""
+    if network.backward and "reversed" not in getattr(corpus, "about", {"reversed": True}):
+        raise RnnlensError(
+            "this network reads texts from their last word to their first, and the corpus is in the usual order: pass "
+            "rnnlens.reversed_corpus(corpus)"
+        )
     words = getattr(corpus, "vocab", None)
     if words is not None and network.vocab is not None and words != network.vocab:
         raise RnnlensError(
