@@ -22,7 +22,7 @@ from rnnlens.runs.snapshots import read_snapshots
 from rnnlens.runs.zoo import HERE
 from studies.reasons import reason
 
-KEPT = ("network", "accuracy", "loss", "provenance")  # what cannot be measured again without the reviews
+KEPT = ("network", "accuracy", "steering", "loss", "provenance")  # what cannot be measured again without the reviews
 STATES = 150
 PACKAGED = FolderKind(
     "a packaged run",

@@ -39,7 +39,7 @@ def reviews():
 def run(out):
     corpus = reviews()
     network = Network(corpus.vocab, arch="gru", hidden=8, embedding=4)
-    return train(network, corpus, CONFIG, out, resume=True, device="cpu", test=True, progress=False)
+    return train(network, corpus, CONFIG, out, resume=True, device="cpu", test=True, progress=False, snapshots=6)
 
 
 if __name__ == "__main__":

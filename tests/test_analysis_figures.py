@@ -77,6 +77,13 @@ def review(middle: str) -> list[list[Any]]:
     return [["it", 0.1], ["is", 0.2], [middle, -0.3], ["good", EXACT]]
 
 
+def doses(accuracies: tuple[float, ...], modifications: tuple[float, ...]) -> list[dict[str, Any]]:
+    return [
+        {"gain": gain, "accuracy": difference(a, 0.9), "modification": m, "interval": [m - 0.1, m + 0.2]}
+        for gain, a, m in zip((0.0, 1.0, 2.0), accuracies, modifications, strict=True)
+    ]
+
+
 def stored(word: str = "not") -> dict[str, Any]:
     """A small results.json; `word` is the negator."""
     reviews = {"plain": review("<pad>"), "intensified": review("extremely"), "negated": review(word)}
@@ -196,6 +203,14 @@ def stored(word: str = "not") -> dict[str, Any]:
             "test_words_removed": {"1": [difference(0.893, 0.9)], "2": [difference(0.892, 0.9)]},
             "test_random_removed": {"1": [difference(0.9, 0.9), difference(0.901, 0.9)], "2": [difference(0.898, 0.9)]},
         },
+        "steering": {
+            "split": "test",
+            "rank": 3,
+            "words": 40,
+            "doses": doses((0.8, 0.9, 0.85), (0.2, 1.0, 1.7)),
+            "random": [doses((0.89, 0.9, 0.9), (0.99, 1.0, 1.01)), doses((0.9, 0.9, 0.88), (1.0, 1.0, 1.03))],
+            "others": [],
+        },
     }
 
 
@@ -211,11 +226,12 @@ NEEDS: dict[Callable[..., Any], str] = {  # the part each figure cannot do witho
     figures.subspace: "subspace",
     figures.bilinear: "bilinear",
     figures.perturbation: "accuracy",
+    figures.dose_response: "steering",
     figures.beginning: "beginning",
     figures.ending: "ending",
     figures.ending_modes: "ending",
 }
-WORDLESS = (figures.bilinear, figures.perturbation)
+WORDLESS = (figures.bilinear, figures.perturbation, figures.dose_response)
 every_figure = pytest.mark.parametrize("draw", list(NEEDS), ids=lambda draw: draw.__name__)
 
 
@@ -491,6 +507,28 @@ def test_perturbation_on_a_validation_split_without_recentring_has_one_panel():
     figure = figures.perturbation({"accuracy": {"validation": 0.9, "validation_subspace_removed": plain}})
     assert "validation" in figure.layout.yaxis.title.text
     assert len(list(figure.select_xaxes())) == 1
+
+
+def test_the_dose_response_draws_both_curves_and_the_mean_of_the_control():
+    figure = drawn(figures.dose_response)
+    accuracy, modification = (t for t in figure.data if t.name == "words write more or less into the modifier subspace")
+    assert accuracy.x == (0, 1, 2) and accuracy.y == pytest.approx((80, 90, 85))
+    assert accuracy.error_y.array == pytest.approx((2, 2, 2)) and accuracy.error_y.arrayminus == pytest.approx(
+        (1, 1, 1)
+    )
+    assert modification.y == pytest.approx((0.2, 1, 1.7)) and modification.error_y.array == pytest.approx((0.2,) * 3)
+    of_random = [t.y for t in figure.data if t.name == "into as many random directions, mean of 2 draws"]
+    assert of_random == [pytest.approx((89.5, 90, 89)), pytest.approx((0.995, 1, 1.02))]
+    (recentred,) = (t for t in figure.data if t.name.startswith("the same, with a threshold"))
+    assert recentred.y == pytest.approx((80.5, 90.5, 85.5))
+    assert "300 test reviews" in figure.layout.yaxis.title.text and "90.00 %" in figure.layout.annotations[0].text
+
+
+def test_the_dose_response_of_a_network_without_modifiers_has_one_panel():
+    result = stored()["steering"]
+    for dose in [*result["doses"], *(dose for draw in result["random"] for dose in draw)]:
+        dose.update(modification=None, interval=None)
+    assert len(list(figures.dose_response({"steering": result}).select_xaxes())) == 1
 
 
 def test_the_beginning_is_shown_among_the_modifiers():

@@ -118,7 +118,7 @@ def test_every_figure_of_a_run_as_a_file(tmp_path, capsys):
     code, out, err = call(tmp_path / "run", "--format", "html", "--out", tmp_path / "figures")
     assert code == 0, err
     files = sorted(path.name for path in (tmp_path / "figures").iterdir())
-    assert len(files) == 15 and "subspace.html" in files and "not drawn" not in out
+    assert len(files) == 16 and "subspace.html" in files and "not drawn" not in out
     known = {name: value for name, value in run.results["accuracy"].items() if not isinstance(value, dict)}
     write_json(run.path / "results.json", {**run.results, "accuracy": known})
     assert "perturbation: not drawn" in call(tmp_path / "run", "--format", "html", "--out", tmp_path / "fewer")[1]
@@ -139,3 +139,18 @@ def test_pictures_share_one_browser(tmp_path):
         for kind in ("svg", "png"):
             path = write_figure(figure, tmp_path / f"reading.{kind}")
             assert path.read_bytes()[:4] in (b"<svg", b"\x89PNG")
+
+
+def test_terms_of_the_pages_glossary_are_found_as_whole_words():
+    from rnnlens.page.sections import explained
+
+    assert "term-" not in explained("spreading non-subspace bathe line")
+    found = explained("Removing the modifier subspace from the state, and `the state`, twice: state")
+    assert found.count("term-subspace") == 1 and found.count("term-state") == 1 and "term-modifier" not in found
+    assert "<code>the state</code>" in found
+
+
+def test_percentages_have_no_negative_zero():
+    from rnnlens.common.display import percent
+
+    assert percent(-0.0001, 0) == "0 %" and percent(-0.126) == "−12.6 %"

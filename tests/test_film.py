@@ -3,6 +3,8 @@
 import dataclasses
 import itertools
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -105,6 +107,15 @@ def test_a_run_that_lost_its_snapshots_is_not_resumed(corpus, tmp_path, monkeypa
         train(small(corpus), corpus, QUICK, tmp_path / "run", resume=True, snapshots=8)
     path.write_text(kept[:-9])  # a line that was cut off comes after the checkpoint, and is made again
     assert len(train(small(corpus), corpus, QUICK, tmp_path / "run", resume=True, snapshots=8).snapshots) == 8
+
+
+def test_filming_needs_no_parts_of_the_command_line_or_the_page():
+    code = (
+        "import sys, rnnlens.experiments.film, rnnlens.analysis.film\n"
+        "found = {'polars', 'plotly', 'cyclopts', 'jinja2'} & set(sys.modules)\n"
+        "sys.exit(f'imported {found}' if found else 0)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_resuming_with_another_number_of_snapshots_is_refused(corpus, filmed):

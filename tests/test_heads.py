@@ -8,7 +8,9 @@ from torch import nn
 
 import rnnlens
 from rnnlens import Probes, RnnlensError, adapt, from_torch, jacobians, project_out
+from rnnlens.context.dose_response import steered_strengths
 from rnnlens.context.effects import effects, linear_effects
+from rnnlens.context.strength import strengths
 from rnnlens.dynamics import word_effects
 from rnnlens.page.live import live
 
@@ -178,6 +180,20 @@ def test_projecting_out_keeps_the_head():
         h = without.states(ids)
         assert (h[..., 0] == network.h0[0]).all()
         close(without.logits(ids), network.logit(h))
+
+
+def test_a_steered_network_keeps_the_head():
+    network, _ = handmade()
+    body = nn.Sequential(nn.Linear(network.size, 4), nn.Tanh(), nn.Linear(4, 1)).double()
+    made = adapt(network.step, network.E, body, network.vocab, network.h0)
+    probes = Probes(positive=["good", "great"], negative=["bad", "awful"])
+    line = rnnlens.fit_line_attractor(made, rnnlens.find_fixed_points(made, rnnlens.visited_states(made, n=500)))
+    modifiers = rnnlens.find_modifiers(made, line, probes=probes)
+    V, rows = torch.linalg.qr(torch.randn(network.size, 2).double())[0].T, torch.tensor([4, 5])
+    ours = steered_strengths(made, modifiers, rows, V, [0.0, 1.0, 2.0])
+    for gain, found in zip((0.0, 1.0, 2.0), ours, strict=True):
+        exact = strengths(rnnlens.steer(made, V, gain), line, modifiers.ids[rows], probes).strength
+        close(torch.from_numpy(found), exact, atol=1e-9)
 
 
 @pytest.mark.parametrize(

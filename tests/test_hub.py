@@ -2,8 +2,10 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -50,6 +52,17 @@ def test_an_export_can_be_exported_and_described(run, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["info", str(tmp_path / "two")])
     assert "finished" in capsys.readouterr().out
+
+
+def test_texts_of_the_corpus_stay_at_home(run, tmp_path):
+    private = Path(shutil.copytree(run.path, tmp_path / "run"))
+    opened = rnnlens.load(private)
+    example = {"text": "a private review", "label": "positive", "logit": 1.0, "modifier": ""}
+    opened.add_results(examples=[example])
+    folder = rnnlens.export(private, tmp_path / "model")
+    assert "a private review" in (private / "results.json").read_text()
+    assert not any(b"a private review" in path.read_bytes() for path in folder.iterdir())
+    assert rnnlens.load(folder).results == {**run.results}
 
 
 def test_it_loads_without_transformers_and_the_hub(run, tmp_path):

@@ -307,6 +307,9 @@ def test_folded_sections_open_by_keyboard_and_by_links(browser, demo):
         assert page.locator("details.fold[open]").count() == 0 and page.wrong == []
     with opened(browser, path, "#ending") as page:
         assert page.locator("#ending .lead").is_visible()
+    for fragment in ("#read=100%+good", "#50%", "#nowhere"):
+        with opened(browser, path, fragment) as page:
+            assert page.wrong == []
 
 
 # --- figures, tables, words -------------------------------------------------------------------------------------------
@@ -316,7 +319,7 @@ def test_figures_are_drawn_when_seen_and_their_words_open_cards(browser, demo):
     _, path = demo
     with opened(browser, path) as page:
         assert page.locator(".plot .main-svg").count() < 3
-        assert draw_all(page) == 15
+        assert draw_all(page) == 16
         page.evaluate("document.querySelector('[data-figure=subspace]').scrollIntoView({block: 'center'})")
         page.evaluate(
             "document.querySelector('[data-figure=subspace]').emit('plotly_click', {points: [{customdata: 'not'}]})"
@@ -483,7 +486,11 @@ def test_it_prints_in_light(browser, demo, tmp_path):
     _, path = demo
     with opened(browser, path, color_scheme="dark") as page:
         page.wait_for_function("() => window.Plotly")
+        count = "window.drawn = document.querySelectorAll('.plot .main-svg').length"
+        page.evaluate(f"addEventListener('afterprint', () => {{ {count} }})")
+        page.wait_for_timeout(1_500)  # until figures are unpacked
         pdf = page.pdf()
+        assert page.evaluate("window.drawn") >= page.locator(".plot").count()  # folded and unseen ones, too
         assert pdf[:4] == b"%PDF" and len(pdf) > 100_000 and page.wrong == []
         page.emulate_media(media="print")
         assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(26, 32, 44)"

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from pages import ROOT
-from studies import agreement, film, nulls, recipe, scale, start, table, teaching, toy, validation
+from studies import agreement, dose, film, nulls, recipe, scale, start, table, teaching, toy, validation
 from studies.mixtures import counts_of, drawn
 from studies.pages import write_page
 
@@ -14,7 +14,7 @@ from rnnlens.common.errors import RnnlensError, RnnlensWarning
 from rnnlens.common.files import read_json
 from rnnlens.corpora.splits import Split
 
-FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation, film]
+FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation, film, dose]
 
 
 def check_page(template, page, values, tmp_path):
@@ -35,6 +35,22 @@ def test_the_pages_of_several_records_are_theirs(tmp_path):
     records = {name: read_json(table.record_of(name)) for name in table.NAMES}
     check_page(table.TEMPLATE, table.PAGE, table.page_values(records), tmp_path)
     check_page(scale.TEMPLATE, scale.MEASURED, scale.page_values(), tmp_path)
+
+
+def test_what_the_page_about_the_gain_says_in_words_holds_in_its_record():
+    networks = read_json(ROOT / dose.RECORD)["networks"]
+    changes = {
+        name: {one["gain"]: one["accuracy"] for one in steering["doses"]} | {"others": steering["others"]}
+        for name, steering in networks.items()
+    }
+    for found in changes.values():  # no gain is clearly better than 1, and gain 0 is clearly worse
+        assert all(found[gain]["interval"][0] <= 0 for gain in (0.0, 0.25, 0.5, 0.75, 1.25, 1.5, 2.0))
+        assert found[0.0]["interval"][1] < -0.1
+    lowest = {
+        name: np.mean([draw[0]["accuracy"]["difference"] for draw in of["others"]]) for name, of in changes.items()
+    }
+    assert lowest["reviews-lstm"] > -0.01  # specific to the modifier subspace in the LSTM only
+    assert all(lowest[name] < changes[name][0.0]["difference"] for name in ("reviews-gru", "reviews-ugrnn"))
 
 
 def test_a_cut_network_reads_its_frequent_words_as_before_and_others_as_unknown():

@@ -43,6 +43,7 @@ _HOMES = {
     "barcode": "context",
     "fit_subspace": "context",
     "project_out": "context",
+    "steer": "context",
     "fit_bilinear": "context",
     "analyze": "analysis.analyze",
     "Analysis": "analysis.record",
@@ -67,8 +68,8 @@ __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "from_torch", "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "TrainConfig", "train", "evaluate",
     "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes",
     "remove_modes", "visited_states", "Probes", "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out",
-    "fit_bilinear", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit", "linear_quality",
-    "mode_removal", "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
+    "steer", "fit_bilinear", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit",
+    "linear_quality", "mode_removal", "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         fit_bilinear,
         fit_subspace,
         project_out,
+        steer,
     )
     from rnnlens.context.linear_quality import linear_quality
     from rnnlens.context.mode_removal import mode_removal

@@ -69,7 +69,7 @@ def analyze(
     network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     _check(network, folder, corpus, top)
     network = copy.deepcopy(network).to(device) if device else network
-    steps = 13 if corpus is not None and accuracy else 10
+    steps = 14 if corpus is not None and accuracy else 10
     with threads_for(network, None), progress_bar("analyzing", steps, shown=progress) as advance:
         step = _Steps(advance)
         step("slow points")
@@ -116,9 +116,10 @@ def _perturbed(analysis: Analysis, corpus: CorpusLike, reviews: int | None, step
         analysis.all_components,
         others,
         corpus,
+        analysis.modifiers,
         longest=longest,
         most=reviews,
-        of_edges=analysis.subspace,
+        rank=analysis.rank,
         seed=seed,
         step=step,
     )

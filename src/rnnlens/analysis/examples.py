@@ -10,6 +10,7 @@ import numpy as np
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.strength import MODIFIERS
+from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.splits import Split
 from rnnlens.networks import Network
 
@@ -32,7 +33,7 @@ class Example:
         return (self.logit > 0) == (self.label == "positive")
 
 
-def corpus_examples(network: Network, modifiers: Modifiers, split: Split) -> tuple[Example, ...]:
+def corpus_examples(network: Network, modifiers: Modifiers, split: SplitLike) -> tuple[Example, ...]:
     """Two short reviews with a clear modifier that the network reads rightly, with the strongest modifiers, and the two
     that it misreads most. All their words are known to it. If no word is a clear modifier, any short reviews; fewer, or
     none, where there are not as many."""
@@ -50,15 +51,21 @@ def corpus_examples(network: Network, modifiers: Modifiers, split: Split) -> tup
             k for k, words in enumerate(texts) if known[k] and not (strength and strength.keys().isdisjoint(words))
         ]
         if chosen:
-            found = _read(network, split.take(near[chosen]), [texts[k] for k in chosen], strength)
+            found = _read(network, split, near[chosen], [texts[k] for k in chosen], strength)
             break
     right = sorted((one for one in found if one.right), key=lambda one: (-strength.get(one.modifier, 0), one.text))
     wrong = sorted((one for one in found if not one.right), key=lambda one: (-abs(one.logit), one.text))
     return (*_different(right), *_different(wrong))
 
 
-def _read(network: Network, split: Split, texts: list[list[str]], strength: dict[str, float]) -> list[Example]:
-    logits = final_logits(network, Reviews.to_read(split, network)).tolist()
+def _read(
+    network: Network, split: SplitLike, rows: np.ndarray, texts: list[list[str]], strength: dict[str, float]
+) -> list[Example]:
+    ids, lengths = split.batch(rows)
+    flat = np.concatenate([row[:n] for row, n in zip(ids, lengths, strict=True)])
+    labels = np.asarray(split.labels)[rows] > 0.5
+    part = Split(flat, np.concatenate([[0], np.cumsum(lengths)]), labels)
+    logits = final_logits(network, Reviews.to_read(part, network)).tolist()
     return [
         Example(
             " ".join(words),
@@ -66,7 +73,7 @@ def _read(network: Network, split: Split, texts: list[list[str]], strength: dict
             round(logit, 4),
             max((word for word in words if word in strength), key=lambda word: strength[word], default=""),
         )
-        for words, label, logit in zip(texts, np.asarray(split.labels) > 0.5, logits, strict=True)
+        for words, label, logit in zip(texts, labels, logits, strict=True)
     ]
 
 

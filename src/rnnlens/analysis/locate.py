@@ -209,7 +209,7 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
         warnings.append(f"the slow points are not one-dimensional: a curve explains {100 * line.explained:.0f} %")
     at = float(network.logit(line.h_star))
     if abs(at) > 0.1 * (high - low):
-        warnings.append(f"no slow point reads near 0: h* reads {at:+.1f}, so words are measured at a biased state")
+        warnings.append(f"no slow point reads near 0: h* reads {at:+.2g}, so words are measured at a biased state")
     return warnings
 
 

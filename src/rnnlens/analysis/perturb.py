@@ -18,6 +18,7 @@ from rnnlens.analysis.examples import Example
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
+from rnnlens.context.dose_response import Steering, dose_response
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import (
     Difference,
@@ -57,13 +58,15 @@ class Edges:
 @dataclass(frozen=True)
 class Experiments(Shown):
     """Accuracy on reviews under perturbations. split: test or validation. sampled: whether the number of reviews was
-    limited. examples: a few of the reviews, for the page."""
+    limited. examples: a few of the reviews, for the page. steering: accuracy against the gain; None in analyses of
+    earlier versions."""
 
     split: str
     sampled: bool
     perturbations: Perturbations
     edges: Mapping[str, Edges]
     examples: tuple[Example, ...] = ()
+    steering: Steering | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The content for results.json, to be merged into it."""
@@ -86,7 +89,8 @@ class Experiments(Shown):
         }
         ending = {part: {"padded": e.padded.to_dict()} for part, e in self.edges.items()}
         examples = [vars(one) for one in self.examples]
-        return {"accuracy": accuracy, "beginning": beginning, "ending": ending, "examples": examples}
+        steering = {} if self.steering is None else {"steering": {"split": self.split, **self.steering.to_dict()}}
+        return {"accuracy": accuracy, "beginning": beginning, "ending": ending, "examples": examples, **steering}
 
     @classmethod
     def from_dict(cls, results: Mapping[str, Any], split: str, sampled: bool) -> Experiments:
@@ -109,7 +113,8 @@ class Experiments(Shown):
         )
         perturbations = Perturbations(shuffled.before, shuffled.n, shuffled, removed, random, words)
         examples = tuple(Example(**one) for one in results.get("examples", ()))
-        return cls(split, sampled, perturbations, edges, examples)
+        steering = Steering.from_dict(results["steering"]) if "steering" in results else None
+        return cls(split, sampled, perturbations, edges, examples, steering)
 
     def _facts(self) -> Facts:
         return self.perturbations._facts()
@@ -188,30 +193,36 @@ def perturb_reviews(
     subspace: Subspace,
     others: list[Subspace],
     corpus: CorpusLike,
+    modifiers: Modifiers,
     *,
     longest: int | None = None,
     most: int | None = None,
-    of_edges: Subspace | None = None,
+    rank: int = 3,
     seed: int = 0,
     step: Callable[[str], None] = lambda note: None,
 ) -> Experiments:
-    """Read the reviews of a corpus with words, states and edges perturbed.
+    """Read the reviews of a corpus with words, states and edges perturbed, and with other gains of the subspace.
 
     subspace: with all its components. others: control subspaces of other words. longest: read only this many last words
-    of a review. most: read at most this many reviews of a split, drawn at random. of_edges: the subspace of
-    which two components are removed from the initial state; by default the same."""
+    of a review. most: read at most this many reviews of a split, drawn at random. rank: of the subspace that is
+    steered, and of which two components are removed from the initial state."""
     name, split = evaluated(corpus)
     step("accuracy without the subspace")
     reviews = {name: Reviews.to_read(sample(split, most, seed), network, longest)}
-    perturbations = perturb(network, subspace.take(min(5, subspace.rank)), reviews[name], others=others, seed=seed)
+    before, five = final_logits(network, reviews[name]), subspace.take(min(5, subspace.rank))
+    perturbations = perturb(network, five, reviews[name], others=others, seed=seed, before=before)
+    few = subspace.take(min(rank, subspace.rank))
+    step("accuracy against the gain")
+    # One draw of other words: these differ far less than random directions.
+    steering = dose_response(network, few, modifiers, reviews[name], others=others[:1], seed=seed, before=before)
     reviews["train"] = Reviews.to_read(sample(corpus.train, most, seed), network, longest)
     generator = torch.Generator().manual_seed(seed)
-    two = (of_edges or subspace).take(min(2, (of_edges or subspace).rank))
+    two = few.take(min(2, few.rank))
     edges = {}
     for part, of_split in reviews.items():
         step(f"edges of documents, {part}")
         edges[part] = _edges(network, line, two, of_split, generator)
-    return Experiments(name, most is not None, perturbations, edges)
+    return Experiments(name, most is not None, perturbations, edges, steering=steering)
 
 
 def _edges(network: Network, line: LineAttractor, two: Subspace, reviews: Reviews, generator: torch.Generator) -> Edges:

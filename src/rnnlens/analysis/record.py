@@ -32,6 +32,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
+from rnnlens.context.dose_response import Steering
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.impulse import Impulse, Timescales, impulse, timescales
 from rnnlens.context.known import KNOWN
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 FEW = 30  # words: with fewer, agreement with people means little
 EDGES = ("beginning", "ending")  # of documents
+WITH_REVIEWS = ("accuracy", *EDGES, "steering")  # parts of the results that only an analysis with a corpus measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,11 @@ class Analysis(Shown):
     @property
     def perturbations(self) -> Perturbations | None:
         return None if self.experiments is None else self.experiments.perturbations
+
+    @property
+    def steering(self) -> Steering | None:
+        """Accuracy and modification against the gain of the modifier subspace; None without a corpus."""
+        return None if self.experiments is None else self.experiments.steering
 
     @cached_property
     def all_components(self) -> Subspace:
@@ -173,7 +180,7 @@ class Analysis(Shown):
     def results(self) -> dict[str, Any]:
         """`to_dict`, merged with the accuracies stored in the run."""
         known = {} if self.run is None else self.run.results
-        return merge_results({name: known[name] for name in ("accuracy", *EDGES) if name in known}, self.to_dict())
+        return merge_results({name: known[name] for name in WITH_REVIEWS if name in known}, self.to_dict())
 
     @cached_property
     def people(self) -> Correlation | None:

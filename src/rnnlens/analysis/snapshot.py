@@ -126,8 +126,10 @@ def _readings(network: Network) -> dict[str, float]:
     assert vocab is not None
     words = {text: vocab.split(text) for text in SENTENCES}
     known = [text for text in SENTENCES if all(word in vocab or word == PAD_WORD for word in words[text])]
+    if not known:
+        return {}
     lengths = [len(words[text]) for text in known]
-    ids = np.full((len(known), max(lengths, default=1)), PAD)
+    ids = np.full((len(known), max(lengths)), PAD)
     for row, text in enumerate(known):
         ids[row, : lengths[row]] = vocab.encode(words[text])
     logits = network(*(torch.as_tensor(part, device=network.h0.device) for part in (ids, lengths)))

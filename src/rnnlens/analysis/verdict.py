@@ -48,7 +48,10 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     intensifier = chosen(modifiers["words"], ("intensifier",), INTENSIFIERS)
     if negator is None and intensifier is None:
         spread = results.get("blank_input", {}).get("spread", [ALIKE])[0]
-        add(say.untrained(spread) if spread < ALIKE else say.nothing(modifiers["unclear"]), "modifiers")
+        add(
+            say.untrained(spread) if spread < ALIKE else say.nothing(modifiers["unclear"], _perturbed(results)),
+            "modifiers",
+        )
     if negator is not None:
         add(say.negator(negator, _readings(results, negator.word)), "modifiers")
     if intensifier is not None:

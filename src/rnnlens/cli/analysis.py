@@ -192,6 +192,8 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
         removed = analysis.perturbations.removed
         facts.append(("words shuffled", repr(analysis.perturbations.shuffled)))
         facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in removed.items()]
+    if analysis.steering is not None:
+        facts.append(("accuracy, modification at gain", str(analysis.steering)))
     show_facts(facts)
     if table is not None:
         say(f"table: {words.write(table, **analysis.timescales.columns(words.words))}")

@@ -45,7 +45,7 @@ def cell_text(value: object) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %".replace("-", "−")
+    return f"{round(100 * share, digits) + 0.0:.{digits}f} %".replace("-", "−")  # + 0.0: no −0
 
 
 def percents(shares: Iterable[float]) -> str:

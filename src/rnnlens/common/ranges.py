@@ -119,6 +119,7 @@ RANGES: dict[str, dict[str, Range]] = {
         "reviews": OPTIONAL_COUNT,
         "seed": SEED,
     },
+    "steer": {"gain": Range("a number from 0 to 10; 1 changes nothing", 0, 10)},
     "audit": {"worst": COUNT, "seed": SEED},
     "agree": {"top": COUNT, "seed": SEED},
     "report": {"words": whole(0, none=True)},

@@ -4,6 +4,7 @@ from rnnlens.context.barcodes import Barcode, barcode, component_barcodes, state
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.blank import BlankInput, blank_input
 from rnnlens.context.decay import fit_exponential
+from rnnlens.context.dose_response import Dose, Steering, dose_response
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.effects import after, effects, linear_effects, word_inputs
 from rnnlens.context.finding import find_modifiers
@@ -15,13 +16,13 @@ from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Difference, Perturbations, Reviews, compare_logits, final_logits, perturb
 from rnnlens.context.probe_reviews import probe_phrases, probe_reviews
 from rnnlens.context.probes import Probes
-from rnnlens.context.subspace import Subspace, fit_subspace, project_out
+from rnnlens.context.subspace import Subspace, fit_subspace, project_out, steer
 
 __all__ = [
-    "Barcode", "Beginning", "Bilinear", "BlankInput", "Difference", "Ending", "Impulse", "LinearQuality", "ModeRemoval",
-    "Modifiers", "Perturbations", "Probes", "Reviews", "Subspace", "Timescales", "after", "barcode", "beginning",
-    "blank_input", "compare_logits", "component_barcodes", "effects", "ending", "final_logits", "find_modifiers",
-    "fit_bilinear", "fit_exponential", "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal",
-    "negation_form", "perturb", "probe_phrases", "probe_reviews", "project_out", "state_barcode", "timescales",
-    "word_inputs",
+    "Barcode", "Beginning", "Bilinear", "BlankInput", "Difference", "Dose", "Ending", "Impulse", "LinearQuality",
+    "ModeRemoval", "Modifiers", "Perturbations", "Probes", "Reviews", "Steering", "Subspace", "Timescales", "after",
+    "barcode", "beginning", "blank_input", "compare_logits", "component_barcodes", "dose_response", "effects",
+    "ending", "final_logits", "find_modifiers", "fit_bilinear", "fit_exponential", "fit_subspace", "impulse",
+    "linear_effects", "linear_quality", "mode_removal", "negation_form", "perturb", "probe_phrases", "probe_reviews",
+    "project_out", "state_barcode", "steer", "timescales", "word_inputs",
 ]  # fmt: skip

@@ -248,11 +248,13 @@ def perturb(
     draws: Callable[[int], int] = lambda rank: 20 if rank == 3 else 5,
     others: Sequence[Subspace] = (),
     seed: int = 0,
+    before: np.ndarray | None = None,
     report: Callable[[str], None] = lambda note: None,
 ) -> Perturbations:
     """Measure accuracy with words shuffled; with the first components of the subspace removed, for each rank; and with
-    random subspaces and those of other words, of the same rank, removed."""
-    before = final_logits(network, reviews)
+    random subspaces and those of other words, of the same rank, removed. before: the network's own final logits, if
+    they are known."""
+    before = final_logits(network, reviews) if before is None else before
 
     def compared(other: Network, **options: Any) -> Difference:
         return compare_logits(before, final_logits(other, reviews, **options), reviews.labels)

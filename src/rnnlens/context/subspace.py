@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, percents, table_html
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 from rnnlens.networks.projected import projected
+from rnnlens.networks.steered import steered
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +153,34 @@ def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None
     subspace: a `Subspace`, or orthonormal rows (R, N). at (N,): the state whose coordinates in the subspace the new
     network always has; by default h* of a `Subspace`, else the zero state. The given network is not changed.
     """
-    if isinstance(subspace, Subspace):
-        V, at = subspace.components, subspace.h_star if at is None else at
-    else:
-        V, at = subspace, torch.zeros_like(network.h0) if at is None else at
+    V = rows_of(subspace)
+    if at is None:
+        at = subspace.h_star if isinstance(subspace, Subspace) else torch.zeros_like(network.h0)
     if V.ndim != 2 or V.shape[1] != at.shape[-1]:
         raise RnnlensError(f"subspace has shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
     return projected(network, V, at.to(V) @ V.t())
+
+
+def steer(network: Network, subspace: Subspace | Tensor, gain: float) -> Network:
+    """A new network in which words write `gain` times as much into the subspace:
+    h' = F(h, e) + (gain − 1) Vᵀ V [F(h, e) − F(h, 0)].
+
+    subspace: a `Subspace`, or orthonormal rows V (R, N). gain: from 0, words write nothing into it, to 10; 1 changes
+    nothing. Blank inputs are read as before, so the slow points and the line stay the same. The given network is not
+    changed.
+    """
+    return steered(network, rows_of(subspace), gain)
+
+
+def rows_of(subspace: Subspace | Tensor) -> Tensor:
+    """The orthonormal rows (R, N) of a subspace, given as a `Subspace` or as these rows."""
+    V = subspace.components if isinstance(subspace, Subspace) else subspace
+    if not isinstance(V, Tensor):
+        raise RnnlensError(
+            f"the subspace is {quoted(type(V).__name__)}: expected a Subspace, such as analysis.subspace, or a tensor "
+            "of orthonormal rows (R, N)"
+        )
+    return V
 
 
 def random_subspace(size: int, rank: int, generator: torch.Generator, orthogonal_to: Tensor | None = None) -> Tensor:

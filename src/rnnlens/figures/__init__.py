@@ -9,6 +9,7 @@ from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
 from rnnlens.figures.catalogue import catalogue, write_figures
 from rnnlens.figures.deflections import deflections
+from rnnlens.figures.dose_response import dose_response
 from rnnlens.figures.edges import beginning, ending, ending_modes
 from rnnlens.figures.impulse import impulse, timescales
 from rnnlens.figures.line_attractor import line_attractor
@@ -27,6 +28,6 @@ from rnnlens.figures.table import architectures, table
 __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
-    "component_barcodes", "subspace", "bilinear", "perturbation", "beginning", "ending", "ending_modes",
-    "table", "architectures", "agreement", "write_figure", "catalogue", "write_figures",
+    "component_barcodes", "subspace", "bilinear", "perturbation", "dose_response", "beginning", "ending",
+    "ending_modes", "table", "architectures", "agreement", "write_figure", "catalogue", "write_figures",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from rnnlens.common.replacing import check_output
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
 from rnnlens.figures.deflections import deflections
+from rnnlens.figures.dose_response import dose_response
 from rnnlens.figures.edges import beginning, ending, ending_modes
 from rnnlens.figures.impulse import impulse, timescales
 from rnnlens.figures.line_attractor import line_attractor
@@ -45,6 +46,7 @@ ANALYSIS: Mapping[str, Draw] = {
     "timescales": timescales,
     "component_barcodes": component_barcodes,
     "perturbation": perturbation,
+    "dose_response": dose_response,
     "beginning": beginning,
     "ending": ending,
     "ending_modes": ending_modes,

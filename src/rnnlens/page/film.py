@@ -20,7 +20,8 @@ def film_section(film: Snapshots) -> Section:
         f"{sentence(film)} These are {len(film)} snapshots, {kept}over {last.step:,} steps; an ability counts from the "
         f"step on from which it holds in all later snapshots. Accuracy is that of {film.documents:,} {film.split} "
         "documents. The slow points are drawn on one plane, that of the last snapshot. A snapshot is a quick "
-        "measurement: its strengths may differ from those above within their errors."
+        "measurement of the weights at that step: its strengths may differ from those above, which are of the weights "
+        "that the run kept."
     )
     steps = sorted((one.step, one.said) for one in film.abilities if one.name in NAMED and one.step)
     finding = "; ".join(f"{said} from step {step:,}" for step, said in steps)

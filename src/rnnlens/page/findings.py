@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import log
-from statistics import median
 from typing import Any
 
 from rnnlens.analysis.paper_claims import sign_pattern
@@ -46,13 +45,12 @@ def _probes(r: Results) -> str:
 
 
 def _norm(r: Results) -> str:
-    rows = sorted(r["modifiers"]["words"], key=lambda row: -row["norm"])[:5]
-    return "The largest norms: " + ", ".join(f"“{row['word']}”" for row in rows)
+    return "The largest norms: " + ", ".join(f"“{word}”" for word, _ in r["modifiers"]["strongest_by_norm"][:5])
 
 
 def _impulse(r: Results) -> str:
     tau = r["impulse"]["not"]["tau"]
-    return f"After *not* nine tenths of the way back to the line take {log(10) * tau:.1f} words"
+    return f"After *not* nine tenths of the way back to the line takes {log(10) * tau:.1f} words"
 
 
 def _barcodes(r: Results) -> str:
@@ -68,8 +66,10 @@ def _subspace(r: Results) -> str:
 
 
 def _timescales(r: Results) -> str:
-    each = ", ".join("none" if tau is None else f"{tau:.1f}" for tau in r["timescales"]["mean"])
-    return f"The components fade within {each} words, on average over modifiers"
+    taus = [f"{tau:.1f}" for tau in r["timescales"]["mean"] if tau is not None]
+    if not taus:
+        raise ValueError("no component fades")
+    return f"Modifiers fade to a third within {', '.join(taus)} words along the components, on average"
 
 
 def _components(r: Results) -> str:
@@ -79,20 +79,22 @@ def _components(r: Results) -> str:
     )
 
 
-def _perturbation(r: Results) -> str:
-    accuracy = r["accuracy"]
-    shuffled, removed = accuracy["test_shuffled"], accuracy["test_subspace_removed"]["3"]
-    drawn = median(draw["difference"] for draw in accuracy["test_random_removed"]["3"])
-    costs = [
-        f"{-100 * share:.1f}".replace("-", "−") for share in (shuffled["difference"], removed["difference"], drawn)
-    ]
-    return f"Shuffling costs {costs[0]} points, removing three directions {costs[1]}, random directions {costs[2]}"
+def _steering(r: Results) -> str:
+    steering = r["steering"]
+    (none,), others = ([one for one in steering["doses"] if one["gain"] == 0], steering["others"])
+    left = none["modification"]
+    found = "" if left is None else f"modifiers keep {percent(left, 0)} of their strength, and "
+    change = 100 * none["accuracy"]["difference"]
+    found = f"At gain 0 {found}accuracy changes by {signed(change, 1)} points"
+    controls = [one["accuracy"]["difference"] for draw in others for one in draw if one["gain"] == 0]
+    if not controls:
+        return found
+    return f"{found}; along other words' directions by {signed(100 * sum(controls) / len(controls), 1)}"
 
 
 def _beginning(r: Results) -> str:
-    return (
-        f"At the beginning of a text the next word counts ×{1 + r['beginning']['barcode']['share']:.1f}, to first order"
-    )
+    times = f"{1 + r['beginning']['barcode']['share']:.1f}".replace("-", "−")
+    return f"At the beginning of a text the next word counts ×{times}, to first order"
 
 
 def _ending(r: Results) -> str:
@@ -123,7 +125,7 @@ FINDINGS: dict[str, Callable[[Results], str]] = {
     "subspace": _subspace,
     "timescales": _timescales,
     "components": _components,
-    "perturbation": _perturbation,
+    "steering": _steering,
     "beginning": _beginning,
     "ending": _ending,
     "bilinear": _bilinear,

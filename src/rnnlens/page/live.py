@@ -75,6 +75,7 @@ def live(
     }
     if all(known):
         data["about"] |= {side: list(probes[side]) for side in ("positive", "negative")}
+        data["about"] |= {"doses": _doses(results)}
         data["about"] |= {"many": _some(probes, ENOUGH), "few": _some(probes, FEW)} if known else {}
     why_not = _why_not(network)
     if why_not:
@@ -130,6 +131,13 @@ def _some(probes: Mapping[str, Any], n: int) -> dict[str, list[int]]:
     """The places of `Probes.some(n)` on each side: with these, strengths are measured."""
     some = Probes(tuple(probes["positive"]), tuple(probes["negative"])).some(n)
     return {side: [list(probes[side]).index(word) for word in getattr(some, side)] for side in ("positive", "negative")}
+
+
+def _doses(results: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The number of reviews, and pairs of a gain and its accuracy; None if they were not measured."""
+    doses = results.get("steering", {}).get("doses", [])
+    pairs = [[dose["gain"], dose["accuracy"]["accuracy"]] for dose in doses]
+    return {"n": f"{doses[0]['accuracy']['n']:,}", "doses": pairs} if doses else None
 
 
 def _people(vocab: Vocab) -> dict[str, list[float]]:

@@ -24,8 +24,9 @@ from rnnlens.page.sections import Section, Story, badge, explained, glossary, ma
 HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
-    "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "link",
-    "arcs", "film", "wordlist", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures", "main",
+    "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "dial",
+    "link", "arcs", "film", "wordlist", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures",
+    "main",
 )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def glossary() -> tuple[dict[str, str], ...]:
 
 @cache
 def _terms() -> re.Pattern[str]:
-    return re.compile("|".join(rf"(?P<{term['id']}>(?<![\w-]){term['match']}(?![\w-]))" for term in glossary()))
+    return re.compile("|".join(rf"(?P<{term['id']}>(?<![\w-])(?:{term['match']})(?![\w-]))" for term in glossary()))
 
 
 def explained(text: str) -> Markup:

@@ -122,13 +122,11 @@ def _from_then_on(
 
 def _as_strong(at: Snapshot, last: Snapshot, word: str) -> bool:
     here, final = at.words.get(word), last.words[word]
-    return (
-        here is not None
-        and here.is_clear
-        and final.is_clear
-        and here.strength * final.strength > 0
-        and abs(here.strength) >= HALF * abs(final.strength)
-    )
+    if here is None or not here.is_clear:
+        return False
+    if not final.is_clear:  # it was lost: no final strength to compare with
+        return True
+    return here.strength * final.strength > 0 and abs(here.strength) >= HALF * abs(final.strength)
 
 
 def _has_line(at: Snapshot) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from rnnlens.common.display import percents
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.files import parsing, write_json
+from rnnlens.common.files import parsing, read_json, write_json
 from rnnlens.common.ordinary import copy_ordinary
 from rnnlens.common.replacing import FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.sources import HUB
@@ -66,9 +66,17 @@ def export(
         for file in COPIED:
             if os.path.lexists(run.path / file):
                 copy_ordinary(run.path / file, folder / file)
+        _leave_out_texts(folder / "results.json")
         write_json(folder / CONFIG, about)
         (folder / CARD).write_text(card(run, name, license, dataset), encoding="utf-8")
     return to
+
+
+def _leave_out_texts(results: Path) -> None:
+    """Remove the examples from exported results: they are texts of the corpus, which may be private."""
+    content = read_json(results) if results.exists() else {}
+    if content.pop("examples", None) is not None:
+        write_json(results, content)
 
 
 def card(run: Run, name: str, license: str = "unknown", dataset: str | None = None) -> str:

@@ -65,7 +65,7 @@ class SlowPoints:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The network after `step` steps, with the weights that the run would keep.
+    """The network after `step` steps, with averaged weights if the run averages.
 
     loss, accuracy   on the documents of `Snapshots`
     shuffled         accuracy with their words in random order; lost, won: documents that became wrong and right by it

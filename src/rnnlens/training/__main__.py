@@ -17,7 +17,8 @@ from rnnlens.training.command import SHAPE, given_fields, train_command
 def parser(
     program: str = "python -m rnnlens.training", description: str = "Train a network on a corpus."
 ) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(program, description=description)
+    more = "`python -m rnnlens.experiments.film` has the same flags and --snapshots."
+    parser = argparse.ArgumentParser(program, description=description, epilog=more)
     parser.add_argument("corpus", help="a prepared folder, a file, hf:owner/name, or toy")
     parser.add_argument("--out", type=Path, required=True, help="the run folder to write")
     arch = "architecture (default: gru, or that of --start)"

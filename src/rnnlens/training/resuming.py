@@ -54,7 +54,7 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     with parsing(out / "run.json", "run of rnnlens"):
         before = _decisive(stored)
     if stored.get("snapshots") != about.get("snapshots"):
-        old, new = (content.get("snapshots") for content in (stored, about))
+        old, new = (content.get("snapshots") or "none" for content in (stored, about))
         raise RnnlensError(
             f"cannot resume {quoted(str(out))}: its number of snapshots is {quoted(old)}, now {quoted(new)}; use the "
             "same number, or choose another --out"

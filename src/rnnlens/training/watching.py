@@ -36,7 +36,7 @@ class Watch(Protocol):
         ...
 
     def look(self, network: Network, step: int) -> None:
-        """A copy of the network, with the weights that the run would keep after this many steps."""
+        """A copy of the network, with the weights after this many steps: averaged, if the run averages."""
         ...
 
     def end(self, weights: str) -> None:

@@ -66,29 +66,37 @@ export class Figures {
     })
     // Unpacked in idle time, so that neither the first figure nor a printer has to wait.
     const soon = globalThis.requestIdleCallback ?? (task => setTimeout(task, 300))
-    if (this.plots.length) soon(() => plotly())
+    if (this.plots.length) soon(() => Promise.all([plotly(), this.load()]))
   }
 
   redraw(plots = [...this.drawn.keys()]) {
     for (const plot of plots) this.draw(plot)
   }
 
+  /** The figures by name, unpacked once. */
+  async load() {
+    this.loading ??= unpacked(byId('figures').textContent).json()
+    this.figures = await this.loading
+  }
+
   /** A figure as Plotly takes it: a copy, because Plotly changes what it draws. */
-  async figure(plot) {
-    this.figures ??= unpacked(byId('figures').textContent).json()
-    return structuredClone((await this.figures)[plot.dataset.figure])
+  figure(plot) {
+    return structuredClone(this.figures[plot.dataset.figure])
   }
 
   /** Reserve the height of a figure before it is drawn, so that the page does not jump. */
   async reserve(plot) {
-    plot.style.height = `${fitted(await this.figure(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
+    await this.load()
+    plot.style.height = `${fitted(this.figure(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
   }
 
   async draw(plot) {
-    const Plotly = window.Plotly ?? (await plotly().catch(() => null))
+    // Without waiting once both are there: a printer does not wait.
+    if (!window.Plotly || !this.figures) await Promise.all([plotly().catch(() => null), this.load()])
+    const { Plotly } = window
     if (!Plotly)
       return plot.replaceChildren(html('p', { class: 'note' }, 'This browser is too old to draw the figures.'))
-    const figure = await this.figure(plot)
+    const figure = this.figure(plot)
     const width = this.printing ? PAPER : plot.clientWidth
     const { layout, height } = fitted(figure, Number(plot.dataset.height), width)
     const dark = isDark() && !this.printing

@@ -1,6 +1,8 @@
 // Keeps the sentences and switches in the address, so that a link to the page shows the same.
 
-const NAMES = { a: 'read', b: 'with', off: 'off', shuffle: 'shuffle', pads: 'pads' }
+import { gainOf } from './dial.js'
+
+const NAMES = { a: 'read', b: 'with', off: 'off', gain: 'gain', shuffle: 'shuffle', pads: 'pads' }
 
 /** The state in a fragment, or null if the fragment is the anchor of a section. */
 export function fromFragment(fragment) {
@@ -10,6 +12,7 @@ export function fromFragment(fragment) {
     a: found.get(NAMES.a),
     b: found.get(NAMES.b),
     off: found.has(NAMES.off),
+    gain: gainOf(found.get(NAMES.gain) ?? 1),
     shuffle: found.has(NAMES.shuffle) ? Number(found.get(NAMES.shuffle)) || 1 : null,
     pads: found.has(NAMES.pads),
   }
@@ -24,10 +27,11 @@ export function remember(state) {
   }
 }
 
-export function toFragment({ a, b, off, shuffle, pads }) {
+export function toFragment({ a, b, off, gain, shuffle, pads }) {
   const found = new URLSearchParams({ [NAMES.a]: a })
   if (b !== null) found.set(NAMES.b, b)
   if (off) found.set(NAMES.off, '1')
+  if (gain !== 1) found.set(NAMES.gain, String(gain))
   if (shuffle !== null) found.set(NAMES.shuffle, String(shuffle))
   if (pads) found.set(NAMES.pads, '50')
   return '#' + found

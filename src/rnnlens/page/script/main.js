@@ -11,7 +11,7 @@ import { Network } from './network.js'
 import { picker } from './picker.js'
 import { Reader } from './reader.js'
 import { wordTable } from './table.js'
-import { watchFolds } from './folds.js'
+import { follow, watchFolds } from './folds.js'
 import { watchSections } from './sections.js'
 import { watchTheme } from './theme.js'
 import { Vocabulary, splitter } from './words.js'
@@ -41,6 +41,8 @@ if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, example
 if (context && byId('picker')) picker(context, words)
 if (measured && byId('words-table')) wordTable(words, open)
 watchFolds()
+follow()
+setTimeout(follow) // again, once the reader above has its height
 const figures = new Figures(data.template, word => word !== undefined && open(word))
 watchTheme(() => figures.redraw())
 watchSections()

@@ -57,6 +57,24 @@ export class Network {
     other.step = (h, row = PAD) => project(this.step(h, row))
     return other
   }
+
+  /** The same network with `gain` times what words write along the orthonormal rows of V, beyond a blank input. */
+  steered(V, gain) {
+    const other = Object.create(this)
+    other.step = (h, row = PAD) => {
+      const u = this.recur(h)
+      const after = this.cell.combine(h, this.drive(row), u, this.H)
+      if (row === PAD || gain === 1) return after
+      const blank = this.cell.combine(h, this.b, u, this.H)
+      const written = after.map((value, i) => value - blank[i])
+      for (let from = 0; from < V.length; from += h.length) {
+        const more = (gain - 1) * dot(V.subarray(from), written, h.length)
+        for (let i = 0; i < h.length; i++) after[i] += more * V[from + i]
+      }
+      return after
+    }
+    return other
+  }
 }
 
 /** The reading of a sentence. After a change, only the steps from the first changed word on are computed again. */

@@ -8,9 +8,9 @@ const OFFERED = 300
 export function picker(context, words) {
   byId('picker').hidden = false
   const { network, vocabulary, hStar, about } = context
-  const known = (...wanted) => wanted.find(word => vocabulary.knows(word))
-  byId('first').value = known('not', 'very', ...vocabulary.words) ?? ''
-  byId('second').value = known('great', 'good', about.positive[0])
+  const known = wanted => wanted.find(word => vocabulary.knows(word))
+  byId('first').value = known(['not', 'very']) ?? known(vocabulary.words) ?? ''
+  byId('second').value = known(['great', 'good', about.positive[0]])
 
   const offer = () => {
     const offered = words.measured

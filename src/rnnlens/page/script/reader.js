@@ -2,6 +2,7 @@
 
 import { arcChart, looks, modifications, modifiedBy } from './arcs.js'
 import { gainChart, placesOf, readingChart } from './charts.js'
+import { Dial } from './dial.js'
 import { MODIFIERS, byId, html, signed, times } from './elements.js'
 import { badge, wordFacts } from './facts.js'
 import { fromFragment, remember } from './link.js'
@@ -19,7 +20,8 @@ export class Reader {
     this.readings = {}
     for (const name of ['a', 'b', 'before']) this.readings[name] = new Reading(network, gain)
     if (context?.quiet) for (const name of ['a', 'b']) this.readings[name + ' off'] = new Reading(context.quiet, gain)
-    this.state = { a: examples[0]?.text ?? '', b: null, off: false, shuffle: null, pads: false }
+    this.state = { a: examples[0]?.text ?? '', b: null, off: false, gain: 1, shuffle: null, pads: false }
+    this.dial = new Dial(network, context, gain, value => this.change('gain', value))
     this.lists = { a: new WordList(byId('words-a'), this), b: new WordList(byId('words-b'), this) }
     this.width = 600 // until the page is laid out
     this.pointed = null
@@ -32,8 +34,10 @@ export class Reader {
   }
 
   /** The words of a text with the logit after each: [{ word, logit, known }]. */
-  read(text, { off = false, shuffle = null, pads = false } = {}) {
-    const reading = new Reading(off ? this.context.quiet : this.readings.a.network)
+  read(text, { off = false, gain = 1, shuffle = null, pads = false } = {}) {
+    const plain = this.readings.a.network
+    const steered = gain === 1 ? plain : plain.steered(this.context.subspace, gain)
+    const reading = new Reading(off ? this.context.quiet : steered)
     const tokens = this.tokens(text, { shuffle, pads })
     const { logits } = reading.read(tokens.map(token => token.row))
     return tokens.map(({ word, state }, t) => ({
@@ -51,11 +55,13 @@ export class Reader {
     return found
   }
 
+  change(name, value) {
+    this.state = { ...this.state, [name]: value }
+    this.show(true)
+  }
+
   connect(examples) {
-    const change = (name, value) => {
-      this.state = { ...this.state, [name]: value }
-      this.show(true)
-    }
+    const change = (name, value) => this.change(name, value)
     for (const name of ['a', 'b'])
       byId('text-' + name).addEventListener('input', event => change(name, event.target.value))
     byId('off').addEventListener('change', event => change('off', event.target.checked))
@@ -94,7 +100,8 @@ export class Reader {
 
   restore(fragment) {
     const state = fromFragment(fragment)
-    if (state) this.state = { ...state, off: state.off && Boolean(this.context?.quiet) }
+    if (state)
+      this.state = { ...state, off: state.off && Boolean(this.context?.quiet), gain: this.dial.allowed(state.gain) }
     this.fill()
     this.show()
   }
@@ -118,8 +125,10 @@ export class Reader {
   }
 
   show(changed = false) {
-    const { a, b, off, shuffle, pads } = this.state
-    const perturbed = off || shuffle !== null || pads
+    const { a, b, off, gain, shuffle, pads } = this.state
+    const steered = gain !== 1 && !off
+    const perturbed = off || steered || shuffle !== null || pads
+    this.dial.show(gain, off)
     byId('other').hidden = b === null
     byId('again').hidden = shuffle === null
     byId('compare').setAttribute('aria-expanded', String(b !== null))
@@ -132,7 +141,8 @@ export class Reader {
     ]) {
       if (text === null) continue
       const tokens = this.tokens(text, { shuffle, pads })
-      const reading = this.readings[off ? name + ' off' : name].read(tokens.map(token => token.row))
+      const way = steered ? this.dial.reading(name, gain) : this.readings[off ? name + ' off' : name]
+      const reading = way.read(tokens.map(token => token.row))
       this.shown[name] = { tokens, reading, padded: pads ? PADS : 0 }
       const called = name === 'b' ? 'second' : b === null ? 'changed' : 'first'
       series.push({
@@ -159,13 +169,12 @@ export class Reader {
     // Arcs of a long text take a while, too.
     const short = series.every(one => one.words.length <= SHORT)
     if (short) this.connectWords()
-    this.pointing = setTimeout(
-      () => {
-        if (!short) this.connectWords()
-        this.pointAgain(changed)
-      },
-      changed ? 60 : 0,
-    )
+    else {
+      for (const name of ['a', 'b']) this.lists[name].underline([], [])
+      clearTimeout(this.connecting)
+      this.connecting = setTimeout(() => this.connectWords(), 60)
+    }
+    this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
   }
 
   isModifier(token) {

@@ -1,0 +1,216 @@
+"""What steering does: accuracy on reviews, and how strongly modifiers modify, against the gain.
+
+Accuracies are paired with those at gain 1, on the same reviews. The modification at a gain g is
+
+    Σ_i sign(s_i(1)) s_i(g) / Σ_i |s_i(1)|
+
+over modifiers i, where s_i(g) is the strength of a word in the steered network. It is 1 as the network is, 0 if
+modifiers change nothing, 2 if they change twice as much, and below 0 if they act the other way. Its interval is a
+bootstrap over modifiers.
+
+Controls steer along as many random directions, and along as many directions in which other common words move the state.
+Words write far more into the latter than into random ones: they show whether a loss of accuracy comes from modification
+or from any change of what words write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rnnlens.common.display import Facts, Shown
+from rnnlens.context.effects import effects
+from rnnlens.context.modifiers import MOST, Modifiers
+from rnnlens.context.perturbation import Difference, Reviews, compare_logits, final_logits
+from rnnlens.context.strength import ENOUGH
+from rnnlens.context.subspace import Subspace, random_subspace, steer
+from rnnlens.networks import Network
+from rnnlens.networks.steered import steered
+
+GAINS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+CONTROL_GAINS = (0.0, 0.5, 1.0, 1.5, 2.0)  # fewer, since every draw reads the reviews again at each
+DRAWS = 3  # of random directions
+
+
+@dataclass(frozen=True)
+class Dose(Shown):
+    """What one gain does. modification, interval: None for a network without clear modifiers."""
+
+    gain: float
+    accuracy: Difference
+    modification: float | None
+    interval: tuple[float, float] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        interval = None if self.interval is None else list(self.interval)
+        return {**vars(self), "accuracy": self.accuracy.to_dict(), "interval": interval}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Dose:
+        low_high = stored["interval"]
+        interval = None if low_high is None else (low_high[0], low_high[1])
+        return cls(stored["gain"], Difference.from_dict(stored["accuracy"]), stored["modification"], interval)
+
+    def _facts(self) -> Facts:
+        return [("gain", self.gain), ("accuracy", repr(self.accuracy)), ("modification", self.modification)]
+
+
+Doses = tuple[Dose, ...]
+
+
+@dataclass(frozen=True)
+class Steering(Shown):
+    """Accuracy and modification against the gain.
+
+    rank     of the subspace
+    words    number of modifiers in the mean
+    doses    at each gain, along the modifier subspace
+    random   the same along random directions (orthogonal to the line), several draws
+    others   the same along the directions of other common words, several draws
+    """
+
+    rank: int
+    words: int
+    doses: Doses
+    random: tuple[Doses, ...]
+    others: tuple[Doses, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For results.json, under `steering`."""
+        return {
+            "rank": self.rank,
+            "words": self.words,
+            "doses": [dose.to_dict() for dose in self.doses],
+            "random": [[dose.to_dict() for dose in draw] for draw in self.random],
+            "others": [[dose.to_dict() for dose in draw] for draw in self.others],
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Steering:
+        def doses(some: Sequence[Mapping[str, Any]]) -> Doses:
+            return tuple(Dose.from_dict(dose) for dose in some)
+
+        random, others = (tuple(doses(draw) for draw in stored[name]) for name in ("random", "others"))
+        return cls(stored["rank"], stored["words"], doses(stored["doses"]), random, others)
+
+    def _facts(self) -> Facts:
+        return [(f"gain {dose.gain:g}", f"{dose.accuracy!r}, {_times(dose)}") for dose in self.doses]
+
+    def __str__(self) -> str:
+        """One line: accuracy and modification at the gains of the control."""
+        shown = [dose for dose in self.doses if dose.gain in CONTROL_GAINS]
+        parts = [f"{dose.gain:g}: {100 * dose.accuracy.accuracy:.1f} %, {_times(dose)}" for dose in shown]
+        return " · ".join(parts)
+
+
+def _times(dose: Dose) -> str:
+    return "–" if dose.modification is None else f"×{dose.modification:.2f}".replace("-", "−")
+
+
+def dose_response(
+    network: Network,
+    subspace: Subspace,
+    modifiers: Modifiers,
+    reviews: Reviews,
+    *,
+    gains: Sequence[float] = GAINS,
+    control_gains: Sequence[float] = CONTROL_GAINS,
+    draws: int = DRAWS,
+    others: Sequence[Subspace] = (),
+    seed: int = 0,
+    before: np.ndarray | None = None,
+    report: Callable[[str], None] = lambda note: None,
+) -> Steering:
+    """Steer a network along its modifier subspace, along random directions and along the subspaces of other words.
+
+    modifiers: the table of words, whose clear modifiers (at most 400) are averaged. draws: of random directions, each
+    with as many as the subspace has. others: control subspaces, of which those of at least the same rank are used.
+    before: the network's own final logits, if they are known."""
+    rows = modifiers.selected[:MOST]
+    usual = final_logits(network, reviews) if before is None else before
+
+    def doses(V: Tensor, at: Sequence[float], what: str) -> Doses:
+        measured = modifications(steered_strengths(network, modifiers, rows, V, at), at, seed)
+        found = []
+        for gain, (mean, interval) in zip(at, measured, strict=True):
+            report(f"{what}, gain {gain:g}")
+            after = usual if gain == 1 else final_logits(steer(network, V, gain), reviews)
+            found.append(Dose(float(gain), compare_logits(usual, after, reviews.labels), mean, interval))
+        return tuple(found)
+
+    fitted = [other.take(subspace.rank).components for other in others if other.rank >= subspace.rank]
+    return Steering(
+        subspace.rank,
+        len(rows),
+        doses(subspace.components, gains, "modifier subspace"),
+        tuple(doses(V, control_gains, "random directions") for V in random_directions(network, subspace, draws, seed)),
+        tuple(doses(V, control_gains, "other words") for V in fitted),
+    )
+
+
+def random_directions(network: Network, subspace: Subspace, draws: int = DRAWS, seed: int = 0) -> list[Tensor]:
+    """Orthonormal rows (R, N), as many as the subspace has and orthogonal to the line, drawn several times."""
+    generator = torch.Generator().manual_seed(seed)
+    drawn = (random_subspace(network.size, subspace.rank, generator, subspace.line) for _ in range(draws))
+    return [V.to(network.h0) for V in drawn]
+
+
+@torch.no_grad()
+def written_share(network: Network, modifiers: Modifiers, V: Tensor) -> float:
+    """The share of what words write, beyond a blank input at h*, that lies along the orthonormal rows of V (R, N): of
+    the mean squared length over all words of the table, each weighted by its count."""
+    written = (modifiers.h_mod - network.step(modifiers.line.h_star)).double()
+    weight = torch.ones(len(modifiers)) if modifiers.counts is None else modifiers.counts
+    along, whole = ((weight.to(written) * part.square().sum(1)).sum() for part in (written @ V.double().t(), written))
+    return float(along / whole)
+
+
+@torch.no_grad()
+def steered_strengths(
+    network: Network, modifiers: Modifiers, rows: Tensor, V: Tensor, gains: Sequence[float]
+) -> np.ndarray:
+    """Strengths (gains, M) of rows of the table in the network steered along the orthonormal rows of V (R, N): those of
+    `strengths(steer(network, V, gain), …)`, from steps of the network itself."""
+    h_star, h_mod, probes = modifiers.line.h_star, modifiers.h_mod[rows], modifiers.probes.some(ENOUGH)
+    e, written, found = probes.inputs(network), (h_mod - network.step(h_star)) @ V.t(), []
+    for gain in gains:
+        if network.features is None:
+            # The steered readout of a step, w·[F'(h, v) − F'(h, 0)], is that of F along w + (gain − 1) Vᵀ V w.
+            stepped, read = network, network.w + (gain - 1) * (network.w @ V.t()) @ V
+        else:
+            stepped, read = steered(network, V, gain), None
+        after = effects(stepped, h_mod + (gain - 1) * written @ V, e, read)
+        found.append(probes.contrast(after) / probes.contrast(effects(stepped, h_star, e, read)) - 1)
+    return torch.stack(found).double().cpu().numpy()
+
+
+def modifications(
+    strengths: np.ndarray, gains: Sequence[float], seed: int = 0, draws: int = 2_000
+) -> list[tuple[float | None, tuple[float, float] | None]]:
+    """The modification at each gain, with its 95 % interval over modifiers, from strengths (gains, M); one of the gains
+    is 1."""
+    size = strengths.shape[1]
+    if not size:
+        return [(None, None)] * len(gains)
+    usual = strengths[list(gains).index(1)]
+    along = np.sign(usual) * strengths  # (gains, M)
+    chosen = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=draws)  # (draws, M)
+    means = (chosen @ along.T) / (chosen @ np.abs(usual))[:, None]
+    low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    values = along.sum(1) / np.abs(usual).sum()
+    return [(float(m), (float(a), float(b))) for m, a, b in zip(values, low, high, strict=True)]
+
+
+def mean_doses(draws: Sequence[Doses]) -> list[tuple[float, float, float | None]]:
+    """Gain, mean accuracy and mean modification over the draws of a control."""
+    found = []
+    for doses in zip(*draws, strict=True):
+        sizes = [dose.modification for dose in doses if dose.modification is not None]
+        accuracy = float(np.mean([dose.accuracy.accuracy for dose in doses]))
+        found.append((doses[0].gain, accuracy, float(np.mean(sizes)) if sizes else None))
+    return found
