@@ -152,7 +152,8 @@ class Neighbours:
     @classmethod
     def of(cls, problem: Problem, h: Tensor, most: int = 32, share: int = 32) -> Neighbours:
         count = max(1, min(most, len(h) // share))
-        order = torch.argsort(problem.network.logit(h).detach())
+        logits = problem.network.logit(h).detach()
+        order = torch.argsort(logits[:, 0] if logits.ndim > 1 else logits)  # of several classes, by the first
         picked = order[torch.linspace(0, len(h) - 1, count, device=h.device).long()]
         centres = h[picked]
         A = -problem.take(picked).linearise(centres).J_rec()

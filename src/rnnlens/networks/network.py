@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
@@ -11,11 +12,12 @@ from torch import Tensor, nn
 
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
-from rnnlens.corpora.protocol import CorpusLike, SplitLike
+from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
+from rnnlens.networks.readouts import at_lengths, class_readout, first_thresholds, scale_readout
 from rnnlens.networks.starting import set_time_constants
 
 
@@ -25,7 +27,10 @@ class Network(ReadsTexts, nn.Module):
     `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures; `assemble`
     makes one from parts. scale: standard deviation of the initial embeddings. memory: the units' initial time constants
     are log-uniform from 1 to `memory` words; 0 keeps the usual initial weights. A vanilla network needs both, such as
-    0.05 and 1000.
+    0.05 and 1000. classes: names of the classes; with three or more, the network has one logit for each, `logit` and
+    `network(ids)` have a last dimension C, and `of_class(name)` is the network with one logit that analyses need.
+    ordered: the classes are in order, such as stars: they are read from one direction, with a threshold between each
+    two (the proportional-odds model), and `of_class()` is the network that reads this direction.
 
     The rest of rnnlens uses `step`, `embed`, `h0`, `logit`, and the whole-sequence passes `network(ids, lengths)` and
     `states(ids)` that follow from them. `read`, `predict` and `predict_proba` take texts, and so does
@@ -37,6 +42,7 @@ class Network(ReadsTexts, nn.Module):
     scale: float = 1.0
     memory: float = 0.0
     reads: str = ""  # of a readout with several outputs: which ones the logit is computed from
+    backward: bool = False  # whether it is the backward reader of a bidirectional network
 
     def __init__(
         self,
@@ -47,6 +53,8 @@ class Network(ReadsTexts, nn.Module):
         seed: int = 0,
         scale: float = 1.0,
         memory: float = 0.0,
+        classes: Iterable[str] | None = None,
+        ordered: bool = False,
     ):
         super().__init__()
         if arch not in CELLS:
@@ -56,8 +64,16 @@ class Network(ReadsTexts, nn.Module):
         generator = torch.Generator().manual_seed(seed)
         cell = CELLS[arch](hidden, embedding, generator)
         E = scale * torch.randn(len(vocab), embedding, generator=generator)
-        w = torch.empty(hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
-        self._assemble(cell, E, w, torch.zeros(()), torch.zeros(cell.size), vocab, arch)
+        none = classes is None or (isinstance(classes, tuple | list) and not classes)
+        self.classes = () if none else checked_names(classes)  # type: ignore[arg-type]
+        n = len(self.classes)
+        if ordered and n < 3:
+            raise RnnlensError(f"ordered is given with {n} classes: expected at least 3, as in classes=['1', '2', '3']")
+        self.ordered = bool(ordered)
+        rows = (n,) if n > 2 and not ordered else ()
+        w = torch.empty(*rows, hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
+        b = first_thresholds(n) if ordered else torch.zeros(rows)
+        self._assemble(cell, E, w, b, torch.zeros(cell.size), vocab, arch)
         self.scale, self.memory = scale, memory
         if memory:
             set_time_constants(cell, arch, memory, generator)
@@ -67,7 +83,7 @@ class Network(ReadsTexts, nn.Module):
         cls, cell: Any, E: Tensor | None, w: Tensor, b: Tensor, h0: Tensor, vocab: Vocab | None, arch: str = "adapted"
     ) -> Network:
         """A network from parts: a cell, embedding (W, D) or None (continuous inputs), readout w over the cell's
-        output, bias b, initial state h0 (N,), and the words."""
+        output, bias b, initial state h0 (N,), and the words. For a network with C classes w is (C, n) and b (C,)."""
         network = cls.__new__(cls)
         nn.Module.__init__(network)
         network._assemble(cell, E, w, b, h0, vocab, arch)
@@ -80,6 +96,34 @@ class Network(ReadsTexts, nn.Module):
         self.E = None if E is None else nn.Parameter(E)
         self.h0 = nn.Parameter(h0)
         self.readout_w, self.readout_b = nn.Parameter(w), nn.Parameter(b)
+        self.features: nn.Module | None = None  # set for a head that is not linear: it reads w·features(output) + b
+
+    def with_parts(self, cell: Any, h0: Tensor, arch: str) -> Network:
+        """A network with the same words and readout, another cell and initial state; weights that both have are
+        copied."""
+        E = None if self.E is None else self.E.detach()
+        w, b = self.readout_w.detach(), self.readout_b.detach()
+        network = Network.assemble(cell, E, w, b, h0, self.vocab, arch)
+        network.reads, network.classes, network.target = self.reads, self.classes, self.target
+        network.ordered = self.ordered
+        network.features, network.backward = copy.deepcopy(self.features), self.backward
+        return network
+
+    def of_class(self, name: str | None = None) -> Network:
+        """The network with one logit: that of a class minus the mean of the others'. All analyses take it.
+
+        The logit is linear in the state, with the readout w_k − mean of the other w_j. The view shares cell, embedding
+        and initial state with this network, and its `target` is the name of the class. Of ordered classes, no class is
+        named: the logit is that of their scale, w·h minus the middle threshold."""
+        if self.ordered:
+            w, b, reads, name = scale_readout(self.readout_w, self.readout_b, self.classes, name)
+        else:
+            w, b, reads = class_readout(self.readout_w, self.readout_b, self.classes, name)
+        view = Network.assemble(self.cell, self.E, w, b, self.h0, self.vocab, self.arch)
+        view.E, view.h0, view.features = self.E, self.h0, self.features  # the same parameters, not copies
+        view.scale, view.memory, view.target, view.reads = self.scale, self.memory, str(name), reads
+        view.backward = self.backward
+        return view.train(self.training)
 
     # --- the parts everything derives from ---
 
@@ -96,6 +140,12 @@ class Network(ReadsTexts, nn.Module):
     @property
     def w(self) -> Tensor:
         """The readout as a vector over the flat state, (N,): zero for the rest of the state."""
+        self.check_one_logit("its readout direction")
+        if self.features is not None:
+            raise RnnlensError(
+                "the head of this network is not linear, and has no single readout w: its gradient at states h is "
+                "network.readout_at(h)"
+            )
         w = self.readout_w.new_zeros(self.size)
         w[self.cell.output] = self.readout_w
         return w
@@ -132,8 +182,8 @@ class Network(ReadsTexts, nn.Module):
         return e.masked_fill(pad.unsqueeze(-1), 0)
 
     def logit(self, h: Tensor) -> Tensor:
-        """w·h + b for states h (..., N) → (...)."""
-        return h[..., self.cell.output] @ self.readout_w + self.readout_b
+        """w·h + b for states h (..., N) → (...), or (..., C) of C classes."""
+        return self._read_out(h[..., self.cell.output])
 
     # --- whole sequences ---
 
@@ -143,23 +193,33 @@ class Network(ReadsTexts, nn.Module):
         return self.cell.sequence(e, self._initial(e, h0))
 
     def forward(self, ids: Tensor | str | Sequence[str], lengths: Tensor | None = None) -> Tensor:
-        """Final logits (B,) of ids (B, T). Ids after a row's length are not read; without lengths, all are read.
+        """Final logits (B,), or (B, C) of C classes, of ids (B, T). Ids after a row's length are not read; without
+        lengths, all are read.
 
         Texts may be passed in place of ids: the logit () of one text, `network("not bad")`, or (B,) of a list of
         them."""
         if is_text(ids):
             return self._logits_of_texts(ids, lengths)
+        if self.several_classes:
+            return self.last_logits_of(self._sequences(cast(Tensor, ids)), lengths)
         return self._gather(self.logits(cast(Tensor, ids)), lengths)
 
     def logits(self, ids: Tensor) -> Tensor:
-        """Logits after every word, (B, T+1), that of h0 first."""
+        """Logits after every word, (B, T+1) or (B, T+1, C), that of h0 first."""
         return self.logits_of(self._sequences(ids))
 
     def logits_of(self, e: Tensor) -> Tensor:
         """The same for embedded inputs e (B, T, D)."""
         h0 = self._initial(e, None)
         outputs = self.cell.outputs(e, h0)
-        return torch.cat([self.logit(h0).unsqueeze(1), outputs @ self.readout_w + self.readout_b], dim=1)
+        return torch.cat([self.logit(h0).unsqueeze(1), self._read_out(outputs)], dim=1)
+
+    def last_logits_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
+        """The logits after the last word of embedded inputs e (B, T, D). Only the last outputs are read, since reading
+        all of them would need the memory of B × T × C logits."""
+        h0 = self._initial(e, None)
+        outputs = torch.cat([h0[:, self.cell.output].unsqueeze(1), self.cell.outputs(e, h0)], dim=1)
+        return self._read_out(self._gather(outputs, lengths))
 
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
@@ -172,7 +232,7 @@ class Network(ReadsTexts, nn.Module):
                 f"lengths are {lengths.dtype} of shape {tuple(lengths.shape)}: expected whole numbers, ({B},)"
             )
         try:
-            return logits.gather(1, lengths.long().unsqueeze(1)).squeeze(1)
+            return at_lengths(logits, lengths.long())
         except RuntimeError as error:
             if lengths.device != logits.device or not len(lengths):
                 raise
@@ -210,10 +270,17 @@ class Network(ReadsTexts, nn.Module):
                 "with them; train it again, with a lower learning_rate"
             )
 
+    def check_rests(self) -> None:
+        """Refuse a network without fixed points, whose state counts words (mean pooling)."""
+        if getattr(self.cell, "never_rests", ""):
+            raise RnnlensError(self.cell.never_rests)
+
     @torch.no_grad()
     def check_measurable(self) -> None:
-        """Refuse a network that cannot be analyzed: its weights are NaN, infinite or overflow, or its state is the same
-        after every word."""
+        """Refuse a network that cannot be analyzed: it has several classes, its weights are NaN, infinite or overflow,
+        or its state is the same after every word or counts the words."""
+        self.check_one_logit("this measurement")
+        self.check_rests()
         self.check_finite()
         if self.h0.dtype not in (torch.float32, torch.float64):
             raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
@@ -239,25 +306,22 @@ class Network(ReadsTexts, nn.Module):
         """The arguments with which `Network(vocab, **config)` makes a network of this shape."""
         if self.arch not in CELLS or self.E is None:
             raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
+        if self.features is not None:
+            raise RnnlensError("a network whose head is not linear has no config: it cannot be trained or saved here")
         shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
         initial = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
-        return shape | {name: value for name, (value, default) in initial.items() if value != default}
+        named: dict[str, Any] = {"classes": list(self.classes)} if self.classes else {}
+        named |= {"ordered": True} if self.ordered else {}
+        return shape | {name: value for name, (value, default) in initial.items() if value != default} | named
 
     def __repr__(self) -> str:
         words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
         reads = f", reads {self.reads}" if self.reads else ""
-        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads})"
-
-
-def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
-    """Refuse a corpus whose words are not the network's: its ids would mean other words. A network or corpus
-    without a vocabulary is not checked."""
-    words = getattr(corpus, "vocab", None)
-    if words is not None and network.vocab is not None and words != network.vocab:
-        raise RnnlensError(
-            f"network and corpus have different words ({len(network.vocab)} and {len(words)}): make the network with "
-            "Network(corpus.vocab, …), or pass corpus.with_vocab(network.vocab)"
-        )
+        order = " in order" if self.ordered else ""
+        classes = f", {len(self.classes)} classes{order}" if self.several_classes else ""
+        classes += "" if self.features is None else ", nonlinear head"
+        classes += ", reads backward" if self.backward else ""
+        return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads}{classes})"
 
 
 def _check_tensor(value: Any, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeGuard, overload
@@ -14,12 +13,14 @@ from torch import Tensor
 from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
 from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.networks.readouts import HasClasses, at_lengths
 
 Reading = list[tuple[str, float]]  # words, each with the logit after it
+ClassReading = list[tuple[str, dict[str, float]]]  # words, each with the probabilities of the classes after it
 TEXTS_A_BATCH = 64  # of similar length, so that little padding is computed
 
 
-class ReadsTexts:
+class ReadsTexts(HasClasses):
     """The methods of a `Network` that take texts. They need its vocabulary, its initial state and `logits`."""
 
     vocab: Vocab | None
@@ -44,7 +45,8 @@ class ReadsTexts:
 
         A list or tuple of texts gives a list of readings, one for each text. Words that are already split are passed as
         `network.read(words=["not", "bad"])` and taken as they are. `<pad>` is a blank input. A warning is given
-        if the network does not know most of the words."""
+        if the network does not know most of the words. A network with several classes gives probabilities instead of a
+        logit, as a dict by class."""
         vocab = self._words_known("read")
         if (text is None) == (words is None):
             given = "of type NoneType" if text is None else "given together with words"
@@ -80,42 +82,53 @@ class ReadsTexts:
         """Words as the vocabulary spells them, each with the logit after it; without a warning of unknown ones."""
         ids = torch.as_tensor(self._words_known("read_words").encode(words), device=self.h0.device).unsqueeze(0)
         self._check_numbers()
-        logits = self.logits(ids)[0, 1:].tolist()
-        if not all(map(math.isfinite, logits)):
+        logits = self.logits(ids)[0, 1:]
+        if not bool(logits.isfinite().all()):
             raise self._overflow(" ".join(words))
-        return list(zip(words, logits, strict=True))
+        if self.several_classes:
+            shares = logits.double().softmax(-1).tolist()
+            by_class = [dict(zip(self.classes, row, strict=True)) for row in shares]
+            return list(zip(words, by_class, strict=True))  # type: ignore[arg-type]  # a ClassReading
+        return list(zip(words, logits.tolist(), strict=True))
 
     # --- predictions ---
 
     def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
-        """Probabilities (n, 2) of negative and positive, as scikit-learn's classifiers return them.
+        """Probabilities (n, 2) of negative and positive, or (n, C) of C classes, as scikit-learn's classifiers return
+        them.
 
         texts: a list of texts, a tuple, an array or a column of a table. One text alone is refused: pass `[text]`. A
         text without words is read as the initial state."""
         logits = self._final_logits(list_of_texts(texts)).double()
+        if self.several_classes:
+            return logits.softmax(1).numpy()
         return torch.stack([(-logits).sigmoid(), logits.sigmoid()], 1).numpy()
 
     def predict(self, texts: Iterable[str]) -> np.ndarray:
-        """Labels (n,): 1 where the final logit is above 0, else 0. texts: as for `predict_proba`."""
-        return (self._final_logits(list_of_texts(texts)) > 0).long().numpy()
+        """Labels (n,): 1 where the final logit is above 0, else 0; if the classes have names, the name of the most
+        probable one. texts: as for `predict_proba`."""
+        logits = self._final_logits(list_of_texts(texts))
+        labels = (logits.argmax(1) if self.several_classes else (logits > 0).long()).numpy()
+        return np.array(self.classes)[labels] if self.classes else labels
 
     @torch.no_grad()
     def _final_logits(self, texts: list[str]) -> Tensor:
-        """Final logits (n,), on the CPU."""
+        """Final logits (n,) or (n, C), on the CPU."""
         vocab = self._words_known("predict")
         self._check_numbers()
         rows = [vocab.encode(text) for text in texts]
         order = np.argsort([len(row) for row in rows], kind="stable")
-        logits = torch.zeros(len(rows), dtype=self.h0.dtype)
+        shape = (len(rows), len(self.classes)) if self.several_classes else (len(rows),)
+        logits = torch.zeros(shape, dtype=self.h0.dtype)
         for first in range(0, len(rows), TEXTS_A_BATCH):
             batch = order[first : first + TEXTS_A_BATCH]
             logits[torch.from_numpy(batch)] = self._last_logits([rows[i] for i in batch]).cpu()
         if not bool(logits.isfinite().all()):
-            raise self._overflow(texts[int((~logits.isfinite()).nonzero()[0])])
+            raise self._overflow(texts[int((~logits.isfinite()).nonzero()[0, 0])])
         return logits
 
     def _logits_of_texts(self, given: str | Sequence[str], lengths: object) -> Tensor:
-        """Final logits, () of one text and (B,) of several, with their gradients."""
+        """Final logits, () of one text and (B,) of several (C and (B, C) of C classes), with their gradients."""
         vocab = self._words_known("network(text)")
         if lengths is not None:
             raise RnnlensError(
@@ -132,7 +145,7 @@ class ReadsTexts:
         for i, row in enumerate(rows):
             ids[i, : len(row)] = row
         last = torch.as_tensor(lengths, device=self.h0.device)
-        return self.logits(torch.as_tensor(ids, device=self.h0.device)).gather(1, last.unsqueeze(1)).squeeze(1)
+        return at_lengths(self.logits(torch.as_tensor(ids, device=self.h0.device)), last)
 
     # --- checks ---
 

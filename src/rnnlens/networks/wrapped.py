@@ -80,9 +80,5 @@ def check_rows(V: Tensor, size: int) -> None:
 def with_cell(network: Network, wrap: Any, how: str) -> Network:
     """A new network with the same weights around the cell wrap(cell). how: a word for its kind."""
     cell = wrap(copy.deepcopy(network.cell))  # a copy: freezing or moving it does not change the original
-    E = None if network.E is None else network.E.detach()
-    w, b, h0 = network.readout_w.detach(), network.readout_b.detach(), network.h0.detach()
-    h0 = cell.start(h0.unsqueeze(0))[0]
-    result = Network.assemble(cell, E, w, b, h0, network.vocab, f"{network.arch}, {how}")
-    result.reads = network.reads
-    return result.requires_grad_(False)
+    h0 = cell.start(network.h0.detach().unsqueeze(0))[0]
+    return network.with_parts(cell, h0, f"{network.arch}, {how}").requires_grad_(False)

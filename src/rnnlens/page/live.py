@@ -156,11 +156,12 @@ def _people(vocab: Vocab) -> dict[str, list[float]]:
 
 def _why_not(network: Network) -> str:
     """Why a network cannot run in the page; empty if it can."""
-    if isinstance(network.cell, Cell) and network.E is not None:
+    if isinstance(network.cell, Cell) and network.E is not None and network.features is None:
         return ""
     return (
-        "The network is a Python function or has several layers, which this page cannot run: it shows only the "
-        "results. Networks with one GRU, LSTM, UGRNN or vanilla layer run in their page."
+        "The network is a Python function, or has several layers, a projection or a head that is not linear: this page "
+        "cannot run it, and shows only the results. Networks with one GRU, LSTM, UGRNN or vanilla layer and a linear "
+        "head run in their page."
     )
 
 

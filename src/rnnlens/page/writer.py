@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.analysis.storage import kept_results
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import atomic_file, parsing
 from rnnlens.common.provenance import KEY
@@ -90,8 +91,10 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     if run is None:
         return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
-    stored, own = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.to_dict()
-    network, results = run.network, {**merge_results(stored, own), **(more or {})}
+    network = run.analyzed_network if isinstance(run, Run) else run.network
+    stored = {} if opened is None else kept_results(opened.results, network.target)
+    own = run.results if isinstance(run, Run) else run.to_dict()
+    results = {**merge_results(stored, own), **(more or {})}
     if opened is not None and "claims" in results.get("toy", {}):
         story = toy_story(network, results, opened)
         if "subspace" in results:  # it was analyzed as well

@@ -1,0 +1,112 @@
+"""Heads of a user's network: the readout of one logit or of several classes, from `nn.Linear` or weights."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
+from rnnlens.corpora.classes import checked_names
+from rnnlens.networks.given import evaluated, plain
+
+Readout = nn.Module | tuple[Any, Any]
+Target = int | tuple[int, int] | None
+
+
+def read_head(
+    readout: Readout, target: Target, output: int | None, classes: Iterable[str] | None, words: bool
+) -> tuple[Tensor, Tensor, str, tuple[str, ...]]:
+    """w, b, a description of what they read, and the names of classes: all outputs if the classes have names, else as
+    `_one_logit`."""
+    w, b = _head(readout)
+    if classes is None:
+        return (*_one_logit(w, b, target, output, words), ())
+    names = checked_names(classes)
+    if target is not None or output is not None:
+        raise RnnlensError("got classes= together with target= or output=: expected one of them")
+    if len(names) != len(w) and (len(names), len(w)) != (2, 1):
+        raise RnnlensError(
+            f"the readout has {len(w)} outputs, but there are {len(names)} classes: expected a name for each output"
+        )
+    if len(names) == 2:
+        return (w[0].clone(), b[0].clone(), "", names) if len(w) == 1 else (*_one_logit(w, b, 1, None, words), names)
+    return w.clone(), b.clone(), "", names
+
+
+def _one_logit(w: Tensor, b: Tensor, target: Target, output: int | None, words: bool) -> tuple[Tensor, Tensor, str]:
+    """w (n,), b (), and a description of what they read: the only output, the one chosen by `output`, or a difference
+    of classes (`target`). Two outputs of a network with words are read as two classes, with a warning."""
+    k = len(w)
+    if output is not None:
+        if target is not None:
+            raise RnnlensError("got both target= and output=: expected one of them")
+        if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < k:
+            raise RnnlensError(f"output is {quoted(output)}: expected a number below {k}, one of the readout's outputs")
+        return w[output].clone(), b[output].clone(), f"output {output} of {k}" if k > 1 else ""
+    if k == 1 and target is None:
+        return w[0].clone(), b[0].clone(), ""
+    if k == 2 and target is None and words:
+        warnings.warn(
+            "the readout has 2 outputs, read as two classes: output 1 minus output 0. Pass target=1 to confirm this, "
+            "or output=0 or output=1 to read one output as it is",
+            RnnlensWarning,
+            stacklevel=4,
+        )
+        target = 1
+    if target is None:
+        raise RnnlensError(
+            f"the readout has {k} classes or outputs: say what to read, classes=[names] for all classes, target=class "
+            "or target=(a, b) for one logit, output=number for one output as it is"
+        )
+    try:
+        classes = tuple(operator.index(c) for c in (target if isinstance(target, tuple | list) else (target,)))
+    except TypeError:
+        classes = ()
+    if k == 1 or not all(0 <= c < k for c in classes) or len(classes) not in (1, 2) or len(set(classes)) < len(classes):
+        raise RnnlensError(f"target is {quoted(target)}: expected a class below {k}, or a pair of different ones")
+    weight = torch.full((k,), -1 / (k - 1), dtype=w.dtype, device=w.device) if len(classes) == 1 else w.new_zeros(k)
+    weight[classes[0]] = 1
+    if len(classes) == 2:
+        weight[classes[1]] = -1
+    other = classes[1] if len(classes) == 2 else 1 - classes[0] if k == 2 else "the mean of the others"
+    return weight @ w, weight @ b, f"output {classes[0]} − {other}"
+
+
+def _head(readout: Readout) -> tuple[Tensor, Tensor]:
+    """w (k, N) and b (k,) of a linear head."""
+    if plain(readout, (nn.Linear,), "pass its weights as a pair (w, b)"):
+        linear: Any = evaluated(readout)  # type: ignore[arg-type]
+        w = linear.weight.detach()
+        return w, w.new_zeros(len(w)) if linear.bias is None else linear.bias.detach()
+    if not isinstance(readout, tuple | list) or len(readout) != 2:
+        raise RnnlensError(f"readout is {quoted(type(readout).__name__)}: expected nn.Linear or a pair (w, b)")
+    w, b = (as_tensor(part, "readout") for part in readout)
+    w = torch.atleast_2d(w if w.is_floating_point() else w.float())
+    b = b.reshape(-1).to(w)
+    if w.ndim != 2 or len(b) != len(w):
+        raise RnnlensError(
+            f"readout has shapes {tuple(w.shape)} and {tuple(b.shape)}: expected w (N,) and a number b, or (k, N) "
+            "and (k,)"
+        )
+    return w, b
+
+
+def check_real(value: Tensor, name: str) -> None:
+    """Refuse complex numbers, and tensors without numbers (torch's meta device)."""
+    if value.is_complex():
+        raise RnnlensError(f"{name} is {value.dtype}: expected real numbers")
+    if value.is_meta:
+        raise RnnlensError(f"{name} is on torch's meta device, which holds no numbers: load its weights first")
+
+
+def as_tensor(value: Any, name: str) -> Tensor:
+    try:
+        return torch.as_tensor(value).detach()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise RnnlensError(f"{name} is {quoted(value)}: expected a tensor or an array of numbers") from error
