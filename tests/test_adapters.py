@@ -230,7 +230,6 @@ def _refused():
     linear = nn.Linear(H, 1)
     return [
         (lambda: from_torch(parts(bidirectional=True)[0], embedding, head, WORDS), "bidirectional"),
-        (lambda: from_torch(nn.LSTM(D, H, proj_size=2), embedding, head, WORDS), "proj_size=2"),
         (lambda: from_torch(nn.Linear(D, H), embedding, head, WORDS), "'Linear'"),
         (lambda: from_torch(gru, embedding, head, WORDS[:2]), "one row for each of 2 words"),
         (lambda: from_torch(gru, embedding, nn.Linear(H + 1, 1), WORDS), "the readout takes 6"),

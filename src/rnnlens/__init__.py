@@ -15,12 +15,17 @@ _HOMES = {
     "Vocab": "corpora",
     "Corpus": "corpora",
     "load_corpus": "corpora",
+    "reversed_corpus": "corpora",
     "ToyLanguage": "corpora",
     "toy_corpus": "corpora",
     "Network": "networks",
     "from_torch": "networks",
+    "from_module": "networks",
     "adapt": "networks",
     "extend": "networks",
+    "unpooled": "networks",
+    "BothWays": "networks",
+    "Sides": "networks",
     "TrainConfig": "training",
     "train": "analysis.film",
     "evaluate": "training",
@@ -59,12 +64,12 @@ _HOMES = {
 }
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
-    "__version__", "Vocab", "Corpus", "load_corpus", "ToyLanguage", "toy_corpus", "Network", "from_torch", "adapt",
-    "extend", "TrainConfig", "train", "evaluate", "jacobians", "find_fixed_points", "FixedPoints",
-    "fit_line_attractor", "LineAttractor", "linear_modes", "remove_modes", "visited_states", "Probes", "find_modifiers",
-    "Modifiers", "barcode", "fit_subspace", "project_out", "steer", "fit_bilinear", "analyze", "Analysis", "agreement",
-    "Agreement", "audit", "Audit", "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export",
-    "RnnlensError", "baselines", "figures",
+    "__version__", "Vocab", "Corpus", "load_corpus", "reversed_corpus", "ToyLanguage", "toy_corpus", "Network",
+    "from_torch", "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "TrainConfig", "train", "evaluate",
+    "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes",
+    "remove_modes", "visited_states", "Probes", "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out",
+    "steer", "fit_bilinear", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit",
+    "linear_quality", "mode_removal", "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -87,7 +92,7 @@ if TYPE_CHECKING:
     )
     from rnnlens.context.linear_quality import linear_quality
     from rnnlens.context.mode_removal import mode_removal
-    from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, toy_corpus
+    from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, reversed_corpus, toy_corpus
     from rnnlens.dynamics import (
         FixedPoints,
         LineAttractor,
@@ -98,7 +103,7 @@ if TYPE_CHECKING:
         remove_modes,
         visited_states,
     )
-    from rnnlens.networks import Network, adapt, extend, from_torch
+    from rnnlens.networks import BothWays, Network, Sides, adapt, extend, from_module, from_torch, unpooled
     from rnnlens.page import report
     from rnnlens.runs import Run, export, load
     from rnnlens.training import TrainConfig, evaluate

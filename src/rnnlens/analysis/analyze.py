@@ -28,7 +28,7 @@ from rnnlens.common.ranges import check_options
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.corpora import CorpusLike
-from rnnlens.networks import Network, check_words
+from rnnlens.networks import BothWays, Network, check_words
 from rnnlens.networks.devices import threads_for
 from rnnlens.runs import Run, load
 
@@ -210,6 +210,11 @@ def analyze_command(
 def _opened(run: Any, corpus: Any) -> tuple[Run | Network, CorpusLike | None]:
     """The run or network, and the corpus with its words; both are loaded if given by folder or name."""
     run = load(run) if isinstance(run, Path | str) else run
+    if isinstance(run, BothWays):
+        raise RnnlensError(
+            "this network reads both ways, and its two readers are analyzed one by one: pass network.forwards or "
+            "network.backwards"
+        )
     if not isinstance(run, Run | Network):
         raise RnnlensError(
             f"analyze got {quoted(type(run).__name__)}: expected a run, its folder or a network; torch's own modules "

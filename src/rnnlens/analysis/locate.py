@@ -28,6 +28,7 @@ SETTLE = (
     10,
     0,
 )  # numbers of blank inputs tried before the search for slow points, which remove fast transients
+NEARLY_LINEAR = 0.9  # R² of a head's linearization below which a warning is given
 SLOW, VISITED = "slow points", "visited states"  # what the line goes through
 
 
@@ -58,10 +59,34 @@ class Location(Shown):
         logits, (low, high) = self.network.logit(self.states.to(self.network.h0)), self.line.range
         return float(((logits >= low) & (logits <= high)).double().mean())
 
+    @property
+    @torch.no_grad()
+    def head_linear(self) -> float | None:
+        """How well the head's linearization at h* gives the logits of the visited states (R²); None if the head is
+        linear. Where analyses need a readout direction, they use this linearization."""
+        if self.network.features is None:
+            return None
+        states, h_star = self.states.to(self.network.h0), self.line.h_star
+        logits = self.network.logit(states).double()
+        tangent = self.network.logit(h_star) + (states - h_star) @ self.network.readout_at(h_star)
+        left = (logits - tangent.double()).square().sum()
+        return float(1 - left / (logits - logits.mean()).square().sum().clamp(min=1e-300))
+
     @torch.no_grad()
     def warnings(self) -> list[str]:
         """Reasons why an analysis at this location is unreliable; empty if there are none."""
-        return warnings_of(self.blank, self.line, self.network)
+        warnings, linear = warnings_of(self.blank, self.line, self.network), self.head_linear
+        if linear is not None and linear < NEARLY_LINEAR:
+            warnings.append(
+                f"the head is not linear: its linearization at h* has an R² of {linear:.2f} on the logits of visited "
+                "states, so results that need a readout direction (edges, removed modes, alignment) are approximate"
+            )
+        if self.network.backward:
+            warnings.append(
+                "this network reads a text from its last word to its first: phrases and examples are in that order, "
+                "and a modifier changes the word before it in the text"
+            )
+        return warnings
 
     @torch.no_grad()
     def to_dict(self) -> dict[str, Any]:
@@ -82,6 +107,7 @@ class Location(Shown):
                 "h_star_logit": float(self.network.logit(line.h_star)),
                 "covers": self.covers,
             },
+            **({} if self.head_linear is None else {"head": {"linearized_r2": self.head_linear}}),
             "blank_input": self.blank.to_dict(),
             "warnings": self.warnings(),
         }
@@ -112,7 +138,7 @@ class Location(Shown):
         return cls(network, states, settled, points, line, through, BlankInput(**results["blank_input"]))
 
     def _facts(self) -> Facts:
-        low, high = self.line.range
+        (low, high), linear = self.line.range, self.head_linear
         return [
             ("visited states", len(self.states)),
             ("slow points", f"{int(self.points.converged.sum())}"),
@@ -120,6 +146,7 @@ class Location(Shown):
             ("logits of the line", [low, high]),
             ("visited states within them", percents([self.covers])),
             ("blank inputs", self.blank.summary()),
+            *([] if linear is None else [("R² of the head's linearization", linear)]),
         ]
 
 

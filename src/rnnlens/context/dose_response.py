@@ -30,6 +30,7 @@ from rnnlens.context.perturbation import Difference, Reviews, compare_logits, fi
 from rnnlens.context.strength import ENOUGH
 from rnnlens.context.subspace import Subspace, random_subspace, steer
 from rnnlens.networks import Network
+from rnnlens.networks.steered import steered
 
 GAINS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 CONTROL_GAINS = (0.0, 0.5, 1.0, 1.5, 2.0)  # fewer, since every draw reads the reviews again at each
@@ -179,10 +180,13 @@ def steered_strengths(
     h_star, h_mod, probes = modifiers.line.h_star, modifiers.h_mod[rows], modifiers.probes.some(ENOUGH)
     e, written, found = probes.inputs(network), (h_mod - network.step(h_star)) @ V.t(), []
     for gain in gains:
-        # The steered readout of a step, w·[F'(h, v) − F'(h, 0)], is that of F along w + (gain − 1) Vᵀ V w.
-        read = network.w + (gain - 1) * (network.w @ V.t()) @ V
-        after = effects(network, h_mod + (gain - 1) * written @ V, e, read)
-        found.append(probes.contrast(after) / probes.contrast(effects(network, h_star, e, read)) - 1)
+        if network.features is None:
+            # The steered readout of a step, w·[F'(h, v) − F'(h, 0)], is that of F along w + (gain − 1) Vᵀ V w.
+            stepped, read = network, network.w + (gain - 1) * (network.w @ V.t()) @ V
+        else:
+            stepped, read = steered(network, V, gain), None
+        after = effects(stepped, h_mod + (gain - 1) * written @ V, e, read)
+        found.append(probes.contrast(after) / probes.contrast(effects(stepped, h_star, e, read)) - 1)
     return torch.stack(found).double().cpu().numpy()
 
 

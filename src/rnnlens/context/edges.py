@@ -232,7 +232,8 @@ def _ending_modes(
     e = half.inputs(network)
     deflections = linearise(network, line.h_star.expand(len(e), -1)).inp(e)
     # Mode a adds (w·r_a) λ_a^t (ℓ_a·J_inp v) to the logit t steps after a word v; here t = 0.
-    at_once = modes.amplitudes(deflections) * (network.w.to(modes.right.dtype) @ modes.right)  # (V, N)
+    w = network.readout_at(line.h_star).to(modes.right.dtype)
+    at_once = modes.amplitudes(deflections) * (w @ modes.right)  # (V, N)
     change = torch.stack([at_once[:, list(unit)].sum(1).real.abs().mean() for unit in modes.units])
     times = modes.timescales[first]
     integration = torch.tensor([modes.integration in unit for unit in modes.units], device=first.device)

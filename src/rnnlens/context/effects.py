@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.vocab import PAD_WORD
-from rnnlens.dynamics.jacobians import linearise
+from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Cell, Network
 
 BLOCK = 2**22  # largest number of floats in a block of states × words
@@ -31,13 +31,16 @@ def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
 
 @torch.no_grad()
 def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) -> Tensor:
-    """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V).
+    """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V); through a head that is not
+    linear, the exact difference of logits.
 
     read (N,): a readout in place of w.
 
     For a cell, the words' drives and the states' recurrent inputs are computed once, and only φ for every pair.
     """
-    flat, w = h.reshape(-1, network.size), network.w if read is None else read
+    flat = h.reshape(-1, network.size)
+    if read is None and network.features is None:
+        read = network.w
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
     parts = []
     for states in flat.split(max(1, BLOCK // (len(inputs) * network.size))):
@@ -47,7 +50,7 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
         else:
             pairs = states.unsqueeze(1).expand(-1, len(inputs), -1)
             after = network.step(pairs, inputs.expand(len(states), -1, -1))
-        logits = after @ w
+        logits = network.logit(after) if read is None else after @ read
         parts.append(logits[:, 1:] - logits[:, :1])
     return torch.cat(parts).reshape(*h.shape[:-1], len(e))
 
@@ -57,7 +60,7 @@ def linear_effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
     """wᵀ J_inp(h) v, the effects to first order, for states h (..., N) and embedded words e (V, D) → (..., V)."""
     flat = h.reshape(-1, network.size)
     slopes = [
-        linearise(network, states).inp_T(network.w.expand(len(states), -1))
+        linearise(network, states).inp_T(readout_after(network, states))
         for states in flat.split(max(1, BLOCK // (8 * network.size)))
     ]
     return (torch.cat(slopes) @ e.t()).reshape(*h.shape[:-1], len(e))

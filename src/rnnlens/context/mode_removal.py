@@ -17,7 +17,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown, lines_svg, percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.effects import effects
-from rnnlens.dynamics.jacobians import linearise
+from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.dynamics.modes import Modes, linear_modes
 from rnnlens.networks import Network
 
@@ -234,4 +234,5 @@ def _measurement(
 
         return (h_mod - h_star).double(), after_removal, effects(network, h_star, e).double()
     at_star, at_mod = (linearise(network, h.expand(len(e), -1)).inp(e).double() for h in (h_star, h_mod))
-    return at_mod, lambda left: left @ network.w.double(), at_star @ network.w.double()
+    w = readout_after(network, h_star).double()
+    return at_mod, lambda left: left @ w, at_star @ w

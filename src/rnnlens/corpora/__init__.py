@@ -8,7 +8,8 @@ from rnnlens.common.lazy import lazily
 
 _HOMES = {
     "PAD": "vocab", "UNK": "vocab", "Vocab": "vocab", "split_words": "words",
-    "Corpus": "corpus", "Split": "splits", "CorpusLike": "protocol", "SplitLike": "protocol",
+    "Corpus": "corpus", "reversed_corpus": "reversing",
+    "Split": "splits", "CorpusLike": "protocol", "SplitLike": "protocol",
     "statistics": "counting", "source_statistics": "counting",
     "PrepareConfig": "options", "prepare": "prepared", "load_corpus": "prepared",
     "Language": "language", "synthetic_corpus": "synthetic", "Truth": "truth",
@@ -16,8 +17,8 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
-    "PAD", "UNK", "Vocab", "split_words", "Corpus", "Split", "CorpusLike", "SplitLike", "statistics",
-    "source_statistics", "PrepareConfig", "prepare", "load_corpus", "Language",
+    "PAD", "UNK", "Vocab", "split_words", "Corpus", "reversed_corpus", "Split", "CorpusLike", "SplitLike",
+    "statistics", "source_statistics", "PrepareConfig", "prepare", "load_corpus", "Language",
     "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
 ]  # fmt: skip
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rnnlens.corpora.options import PrepareConfig
     from rnnlens.corpora.prepared import load_corpus, prepare
     from rnnlens.corpora.protocol import CorpusLike, SplitLike
+    from rnnlens.corpora.reversing import reversed_corpus
     from rnnlens.corpora.splits import Split
     from rnnlens.corpora.synthetic import synthetic_corpus
     from rnnlens.corpora.toy import Modifier, ToyCorpus, ToyLanguage, toy_corpus

@@ -140,6 +140,7 @@ def find_fixed_points(
     """
     if mode not in ("fixed", "slow"):
         raise RnnlensError(f"mode is {quoted(mode)}: expected fixed or slow")
+    network.check_rests()
     starts = _starts(network, states)
     e = held_input(network, inputs, len(starts))
     if not tolerance > 0:

@@ -236,7 +236,14 @@ def word_effects(network: Network, h: Tensor, e: Tensor | None = None) -> Tensor
     """wᵀ J_inp E, (..., W): the effect of each word as the next input on the logit, to first order."""
     embedding = _embedding(network)
     here = linearise(network, h, e)
-    return here.inp_T(network.w.expand(*h.shape[:-1], -1)) @ embedding.t()
+    return here.inp_T(readout_after(network, h, e)) @ embedding.t()
+
+
+@torch.no_grad()
+def readout_after(network: Network, h: Tensor, e: Tensor | None = None) -> Tensor:
+    """∂logit/∂h (..., N) at the state after h (..., N) and input e, by which effects are read to first order: w, if the
+    head is linear."""
+    return network.readout_at(h if network.features is None else network.step(h, e))
 
 
 @torch.no_grad()

@@ -105,7 +105,8 @@ class LineAttractor(Shown):
         the left eigenvector of the integration mode at h_star. Removing a component orthogonal to them changes neither
         the logit nor, to first order, the integrated sum."""
         left = self.modes.left[self.modes.integration].real.to(self.knots.dtype)
-        rows = torch.cat([self.span, torch.stack([self.network.w.detach(), left]).to(self.knots)]).double()
+        w = self.network.readout_at(self.h_star.to(self.network.h0)).to(left)
+        rows = torch.cat([self.span, torch.stack([w, left]).to(self.knots)]).double()
         rows = rows / rows.norm(dim=1, keepdim=True)
         _, size, axes = torch.linalg.svd(rows, full_matrices=False)
         return axes[size > 1e-6 * size[0]].to(self.knots.dtype)
@@ -200,16 +201,17 @@ def fit_line_attractor(
     offset = curve - curve[0]
     offset = offset - (offset @ chord).unsqueeze(1) * chord / chord.square().sum()
     distance = (h - _nearest(curve, h)[0]).norm(dim=1)
+    h_star = _neutral_point(network, states[s.abs().argmin()], at, slope, e).to(dtype)
     return LineAttractor(
         network,
         curve.to(dtype),
         at.to(dtype),
         (slope / slope.norm(dim=1, keepdim=True)).to(dtype),
-        _neutral_point(network, states[s.abs().argmin()], at, slope, e).to(dtype),
+        h_star,
         explained=float(1 - distance.square().sum() / spread),
         pc1_variance=float(((h - centre) @ first).square().sum() / spread),
         bend=float(offset.norm(dim=1).max() / chord.norm()),
-        readout_alignment=_alignment(network, first),
+        readout_alignment=_alignment(network, first, h_star),
         thickness=float(distance.square().mean().sqrt()),
         inputs=e,
     )
@@ -238,9 +240,10 @@ def _neutral_point(network: Network, sample: Tensor, at: Tensor, slope: Tensor, 
     return best if speed(best) <= 2 * speed(sample) + 1e-6 else sample.clone()
 
 
-def _alignment(network: Network, direction: Tensor) -> float:
-    """|cos| with w on the part of the state that w reads (of an LSTM, h and not c)."""
-    read, w = direction[network.cell.output], network.readout_w.detach().double()
+def _alignment(network: Network, direction: Tensor, at: Tensor) -> float:
+    """|cos| with w, linearized at a state, on the part of the state that w reads (of an LSTM, h and not c)."""
+    output = network.cell.output
+    read, w = direction[output], network.readout_at(at)[output].detach().double()
     return float((read @ w).abs() / (read.norm() * w.norm()).clamp(min=1e-300))
 
 

@@ -12,16 +12,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
-from rnnlens.networks.given import check_step, evaluated, module_of, own_copy, plain
+from rnnlens.networks.both_ways import BothWays
+from rnnlens.networks.cells import Vanilla
+from rnnlens.networks.given import check_step, module_of, own_copy
 from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, read_head
+from rnnlens.networks.mlp import Features, split_head
 from rnnlens.networks.network import Network
+from rnnlens.networks.parts import Embedding, check_layout, checked_rnn, flat_state, layers_of, matrix_of
+from rnnlens.networks.pooling import pooled
 from rnnlens.networks.scan import step_by_step
-
-Embedding = nn.Embedding | Tensor | np.ndarray | None
-RNNS = (nn.GRU, nn.LSTM, nn.RNN, nn.GRUCell, nn.LSTMCell, nn.RNNCell)
+from rnnlens.networks.stack import Stack
 
 
 def from_torch(
@@ -34,30 +36,86 @@ def from_torch(
     target: Target = None,
     output: int | None = None,
     classes: Iterable[str] | None = None,
+    pooling: str | None = None,
     batch_first: bool | None = None,
-) -> Network:
-    """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy.
+) -> Network | Any:  # Any: a BothWays, if the module is bidirectional
+    """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy; a `BothWays` from a bidirectional one.
 
     embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
     readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; `nn.Linear(H, C)` with `classes`, the
     names of its C outputs, all of which are kept; one of k classes through `target`, one output of a regression through
-    `output` (see `adapt`); or (w, b).
+    `output` (see `adapt`); or (w, b). A head that is not linear, such as `nn.Sequential(nn.Linear(H, 8), nn.ReLU(),
+    nn.Linear(8, 1))`, is evaluated exactly, in eval mode; where an analysis needs a readout direction, it linearizes
+    the head at h*.
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
+    pooling: "mean" if the head reads the mean of the outputs over a sequence's own words; None if it reads the last
+    state, which in the backward direction is the one at the first word (torch's h_n).
     batch_first: a `Network` reads inputs (B, T, D). For a module without words that reads (T, B, D), pass
     batch_first=True here, and x.transpose(0, 1) to the network.
     Several layers become one flat state, the first layer first. All parts take the RNN's dtype and device. Dropout
     between layers is left out, as in eval mode. Subclasses with another forward and modules with hooks are refused.
     """
-    layers = _layers(rnn)
-    _check_layout(rnn, batch_first, words=embedding is not None)
+    rnn = checked_rnn(rnn)
+    check_layout(rnn, batch_first, words=embedding is not None)
+    both = bool(getattr(rnn, "bidirectional", False))
+    starts = _starts(rnn, initial_state) if both else [initial_state]
+    cells = [_reader(rnn, start, pooling, backward=i == 1) for i, start in enumerate(starts)]
+    h0, units = cells[0][1], sum(_units(cell) for cell, _, _ in cells)
+    features, linear = split_head(readout, units, h0)
+    read = read_head(linear, target, output, classes, vocab is not None)
+    if not both:
+        cell, h0, arch = cells[0]
+        return _network(cell, embedding, read, vocab, h0, arch, features)
+    if features is not None:
+        raise RnnlensError(
+            "the head of this bidirectional network is not linear, so the logit is no sum of a forward and a backward "
+            "part: expected nn.Linear or a pair (w, b)"
+        )
+    w, b, reads, names = read
+    if w.shape[-1] != units:
+        raise RnnlensError(
+            f"the readout takes {w.shape[-1]} numbers: expected {units}, the outputs of both directions of a "
+            "bidirectional network"
+        )
+    halves = [
+        _network(cell, embedding, (part, torch.zeros_like(b), reads, names), vocab, start, arch)
+        for (cell, start, arch), part in zip(cells, w.chunk(2, -1), strict=True)
+    ]
+    return BothWays(halves[0], halves[1], b.to(h0))
+
+
+def _reader(rnn: nn.Module, initial_state: Any, pooling: str | None, backward: bool) -> tuple[Any, Tensor, str]:
+    """The cell of one direction, its initial state (N,), and the name of its architecture."""
+    layers = layers_of(rnn, backward=backward)
     cell: Any = layers[0] if len(layers) == 1 else Stack(layers)
     h0 = layers[0].W.detach().new_zeros(cell.size)
     if initial_state is not None:
-        h0 = _flat_state(initial_state, layers).to(h0)
+        h0 = flat_state(initial_state, layers).to(h0)
     arch = type(cell).__name__.lower()
     if isinstance(cell, Vanilla) and cell.nonlinearity == "relu":
         arch = "adapted"
-    return _network(cell, embedding, read_head(readout, target, output, classes, vocab is not None), vocab, h0, arch)
+    cell, h0 = pooled(cell, h0, pooling)
+    return cell, h0, arch if pooling is None else f"{arch}, {pooling} pooled"
+
+
+def _starts(rnn: nn.Module, initial_state: Any) -> list[Any]:
+    """The initial states of both directions, from a state as torch takes it: h (2, 1, H), for the LSTM (h, c)."""
+    assert isinstance(rnn, nn.RNNBase)
+    if rnn.num_layers > 1:
+        raise RnnlensError(
+            f"this {type(rnn).__name__} is bidirectional and has {rnn.num_layers} layers: its second layer reads "
+            "words to come, so its state has no single past; expected one bidirectional layer"
+        )
+    if initial_state is None:
+        return [None, None]
+    given = initial_state if isinstance(rnn, nn.LSTM) else [initial_state]
+    parts = [as_tensor(part, "initial_state") for part in given]
+    wrong = next((part for part in parts if part.ndim < 2 or len(part) != 2), None)
+    if wrong is not None:
+        raise RnnlensError(
+            f"initial_state has shape {tuple(wrong.shape)}: expected (2, 1, units), one state for each direction"
+        )
+    return [tuple(part[i] for part in parts) if len(parts) > 1 else parts[0][i] for i in (0, 1)]
 
 
 def adapt(
@@ -86,45 +144,15 @@ def adapt(
     if h0.ndim != 1 or not h0.is_floating_point():
         raise RnnlensError(f"initial_state has shape {tuple(h0.shape)} and {h0.dtype}: expected one flat state (N,)")
     check_real(h0, "initial_state")
-    E = None if embedding is None else _matrix(embedding)
+    E = None if embedding is None else matrix_of(embedding)
     inputs = inputs if E is None else E.shape[1]
     if inputs is None:
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
     step = own_copy(step)
     check_step(step, h0, inputs, E)
-    read = read_head(readout, target, output, classes, vocab is not None)
-    return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted")
-
-
-class Stack(nn.Module):
-    """Several layers as one cell; its flat state joins theirs in order, and the readout reads the last layer."""
-
-    def __init__(self, layers: list[Cell]):
-        super().__init__()
-        self.layers: list[Cell] = nn.ModuleList(layers)  # type: ignore[assignment]
-        self.sizes = [layer.size for layer in layers]
-        self.size, self.inputs = sum(self.sizes), layers[0].inputs
-        start = self.size - self.sizes[-1]
-        self.output = slice(start, start + layers[-1].hidden)
-
-    def step(self, h: Tensor, e: Tensor) -> Tensor:
-        new = []
-        for layer, part in zip(self.layers, h.split(self.sizes, -1), strict=True):
-            new.append(layer.step(part, e))
-            e = new[-1][..., layer.output]
-        return torch.cat(new, -1)
-
-    def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
-        states = []
-        for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
-            states.append(layer.sequence(e, part))
-            e = states[-1][:, 1:, layer.output]
-        return torch.cat(states, -1)
-
-    def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
-        for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
-            e = layer.outputs(e, part)
-        return e
+    features, linear = split_head(readout, len(h0), h0)
+    read = read_head(linear, target, output, classes, vocab is not None)
+    return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted", features)
 
 
 class Adapted(nn.Module):
@@ -158,74 +186,6 @@ class Adapted(nn.Module):
 # --- reading the user's parts -----------------------------------------------------------------------------------------
 
 
-def _layers(rnn: nn.Module) -> list[Cell]:
-    """Our cells with copies of a torch RNN's weights, first layer first."""
-    kind = plain(rnn, RNNS, "write it as a step function and use adapt(step, …)")
-    if kind is None:
-        raise RnnlensError(
-            f"from_torch got {quoted(type(rnn).__name__)}: expected nn.GRU, nn.LSTM, nn.RNN or their Cells; "
-            "for anything else use adapt(step, …)"
-        )
-    rnn = evaluated(rnn)
-    if isinstance(rnn, nn.RNNBase):
-        if rnn.bidirectional:
-            raise RnnlensError(
-                "bidirectional networks are not supported: their states have no single past; pass one direction "
-                "as its own nn.GRU/LSTM/RNN"
-            )
-        if rnn.proj_size:
-            raise RnnlensError(
-                f"proj_size={rnn.proj_size} is not supported: fold the projection into a step function and use adapt"
-            )
-        names = [(f"_l{layer}", rnn.bias) for layer in range(rnn.num_layers)]
-    else:
-        names = [("", bool(rnn.bias))]
-    layers, generator = [], torch.Generator()  # for weights that are replaced: torch's random state stays as it is
-    for suffix, bias in names:
-        W, U = getattr(rnn, f"weight_ih{suffix}"), getattr(rnn, f"weight_hh{suffix}")
-        check_real(W, "the RNN")
-        if isinstance(rnn, nn.GRU | nn.GRUCell):
-            cell: Cell = GRU(U.shape[1], W.shape[1], generator)
-        elif isinstance(rnn, nn.LSTM | nn.LSTMCell):
-            cell = LSTM(U.shape[1], W.shape[1], generator)
-        else:
-            cell = Vanilla(U.shape[1], W.shape[1], generator, nonlinearity=rnn.nonlinearity)  # type: ignore[arg-type]
-        zero = W.new_zeros(W.shape[0])
-        cell.W, cell.U = _copy(W), _copy(U)
-        cell.b = _copy(getattr(rnn, f"bias_ih{suffix}") if bias else zero)
-        cell.c = _copy(getattr(rnn, f"bias_hh{suffix}") if bias else zero)
-        layers.append(cell)
-    return layers
-
-
-def _check_layout(rnn: nn.Module, batch_first: bool | None, words: bool) -> None:
-    """Refuse inputs (T, B, D): by their shape they cannot be told from (B, T, D)."""
-    reads_batch_first = rnn.batch_first if isinstance(rnn, nn.RNNBase) else True
-    if batch_first is False or (batch_first is None and not words and not reads_batch_first):
-        raise RnnlensError(
-            f"this {type(rnn).__name__} has batch_first=False and reads inputs (T, B, D), but rnnlens reads (B, T, D): "
-            "pass batch_first=True to from_torch, and x.transpose(0, 1) to the network"
-        )
-
-
-def _flat_state(state: Any, layers: list[Cell]) -> Tensor:
-    """(N,) from a state as torch takes it: h (L, 1, H), leading ones optional, for the LSTM (h, c); or already flat."""
-    size = sum(layer.size for layer in layers)
-    several = isinstance(state, tuple | list) and len(state) and all(np.ndim(part) for part in state)
-    parts = [as_tensor(part, "initial_state") for part in (state if several else (state,))]
-    total = sum(part.numel() for part in parts)
-    if total != size or len(parts) not in (1, layers[0].blocks):
-        shapes = ", ".join(str(tuple(part.shape)) for part in parts)
-        raise RnnlensError(
-            f"initial_state has shape {shapes}: expected {size} numbers for one sequence"
-            + (", as (h, c)" if layers[0].blocks == 2 else "")
-        )
-    if len(parts) == 1:
-        return parts[0].reshape(-1).clone()
-    per_layer = [part.reshape(len(layers), -1) for part in parts]
-    return torch.cat(per_layer, 1).reshape(-1).clone()
-
-
 def _network(
     cell: Any,
     embedding: Embedding,
@@ -233,13 +193,14 @@ def _network(
     vocab: Vocab | Iterable[str] | None,
     h0: Tensor,
     arch: str,
+    features: Features | None = None,
 ) -> Network:
     if (vocab is None) != (embedding is None):
         raise RnnlensError("pass both vocab and embedding, or neither (continuous inputs)")
     E, words = None, None
     if embedding is not None:
         assert vocab is not None
-        E = _matrix(embedding)
+        E = matrix_of(embedding)
         words = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         if E.shape != (len(words), cell.inputs):
             raise RnnlensError(
@@ -247,31 +208,17 @@ def _network(
                 f"{cell.inputs} columns, as the network takes"
             )
     w, b, reads, classes = readout
-    units = len(range(cell.size)[cell.output])
-    if w.shape[-1] != units:
+    units = _units(cell)
+    if features is None and w.shape[-1] != units:
         raise RnnlensError(
             f"the readout takes {w.shape[-1]} numbers: expected {units}, the size of the network's output"
         )
     E = None if E is None else E.to(h0)
     network = Network.assemble(cell, E, w.to(h0), b.to(h0), h0, words, arch).to(h0.device)
-    network.reads, network.classes = reads, classes
+    network.reads, network.classes, network.features = reads, classes, features
     return network
 
 
-def _matrix(embedding: Embedding) -> Tensor:
-    """(W, D), as an `nn.Embedding` returns it: the row of padding_idx as it is, rows longer than max_norm shortened."""
-    E: Any = embedding
-    if plain(embedding, (nn.Embedding,), "pass the matrix (W, D) that it returns"):
-        E = evaluated(embedding).weight  # type: ignore[arg-type]
-    if not isinstance(E, Tensor | np.ndarray) or E.ndim != 2:
-        raise RnnlensError(f"embedding is {quoted(type(embedding).__name__)}: expected nn.Embedding or a (W, D) tensor")
-    E = as_tensor(E, "embedding").clone()
-    check_real(E, "embedding")
-    if isinstance(embedding, nn.Embedding) and embedding.max_norm is not None:
-        rows = torch.arange(len(E), device=E.device)
-        torch.embedding_renorm_(E, rows, embedding.max_norm, embedding.norm_type)  # as the module does when called
-    return E
-
-
-def _copy(parameter: Tensor) -> nn.Parameter:
-    return nn.Parameter(parameter.detach().clone())
+def _units(cell: Any) -> int:
+    """The length of a cell's output."""
+    return len(range(cell.size)[cell.output])

@@ -98,13 +98,13 @@ class Cell(nn.Module):
         # compute the same: train mode is used whenever gradients are enabled.
         keep, weights = torch.is_grad_enabled(), list[Tensor]([self.W, self.U, self.b, self.c])
         if not (e.is_cuda and torch.is_autocast_enabled("cuda")):
-            with _cudnn(self.cudnn or (keep and self.U.requires_grad), e.is_cuda):
+            with full_precision(self.cudnn or (keep and self.U.requires_grad), e.is_cuda):
                 return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
         # By default autocast runs cuDNN's kernels in float16, even if bfloat16 was chosen.
         dtype = torch.get_autocast_dtype("cuda")
         e, weights = e.to(dtype), [weight.to(dtype) for weight in weights]
         state = [part.to(dtype) for part in state] if isinstance(state, list) else state.to(dtype)
-        with torch.autocast("cuda", enabled=False), _cudnn(True, True):
+        with torch.autocast("cuda", enabled=False), full_precision(True, True):
             return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
 
     def extra_repr(self) -> str:
@@ -244,7 +244,7 @@ class LSTM(Cell):
 
 
 @contextmanager
-def _cudnn(enabled: bool, is_cuda: bool) -> Iterator[None]:
+def full_precision(enabled: bool, is_cuda: bool) -> Iterator[None]:
     """Switch cuDNN on or off on a GPU, with full float32 precision."""
     if not is_cuda:
         yield

@@ -92,17 +92,17 @@ def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int
         if training:
             for module in training:
                 module.eval()
-            if not _same(first, _called(step, h, e)):
+            if not same(first, _called(step, h, e)):
                 raise RnnlensError(
                     f"step(h, e) uses {quoted(type(training[0]).__name__)} in training mode (dropout, batch "
                     "statistics), where it gives other states than in eval mode: call its .eval() first"
                 )
-        if not _same(first, _called(step, h, e)):
+        if not same(first, _called(step, h, e)):
             raise RnnlensError(
                 "step(h, e) gave two different states for the same h and e: expected a step without dropout, noise or "
                 "memory of its own; put its modules into eval mode"
             )
-        if not _same(first[:1], _called(step, torch.cat([h[:1], h0 - h[1:]]), torch.cat([e[:1], -e[1:]]))[:1]):
+        if not same(first[:1], _called(step, torch.cat([h[:1], h0 - h[1:]]), torch.cat([e[:1], -e[1:]]))[:1]):
             raise RnnlensError(
                 "step(h, e) gives a state that depends on the other states of the batch: expected each row by itself; "
                 "put batch normalization into eval mode"
@@ -190,7 +190,7 @@ def _called(step: Callable[[Tensor, Tensor], Tensor], h: Tensor, e: Tensor) -> A
         ) from error
 
 
-def _same(a: Tensor, b: Tensor) -> bool:
+def same(a: Tensor, b: Tensor) -> bool:
     """Equal up to rounding."""
     size = float(a.abs().nan_to_num(0, 0, 0).max().clamp(min=1))
     return torch.allclose(a, b, rtol=0, atol=min(100 * torch.finfo(a.dtype).eps, 0.01) * size, equal_nan=True)

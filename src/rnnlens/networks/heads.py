@@ -15,7 +15,7 @@ from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.corpora.classes import checked_names
 from rnnlens.networks.given import evaluated, plain
 
-Readout = nn.Linear | tuple[Any, Any]
+Readout = nn.Module | tuple[Any, Any]
 Target = int | tuple[int, int] | None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
@@ -12,7 +13,6 @@ from torch import Tensor, nn
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
 from rnnlens.corpora.classes import checked_names
-from rnnlens.corpora.protocol import CorpusLike, SplitLike
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
@@ -42,6 +42,7 @@ class Network(ReadsTexts, nn.Module):
     scale: float = 1.0
     memory: float = 0.0
     reads: str = ""  # of a readout with several outputs: which ones the logit is computed from
+    backward: bool = False  # whether it is the backward reader of a bidirectional network
 
     def __init__(
         self,
@@ -95,6 +96,7 @@ class Network(ReadsTexts, nn.Module):
         self.E = None if E is None else nn.Parameter(E)
         self.h0 = nn.Parameter(h0)
         self.readout_w, self.readout_b = nn.Parameter(w), nn.Parameter(b)
+        self.features: nn.Module | None = None  # set for a head that is not linear: it reads w·features(output) + b
 
     def with_parts(self, cell: Any, h0: Tensor, arch: str) -> Network:
         """A network with the same words and readout, another cell and initial state; weights that both have are
@@ -104,6 +106,7 @@ class Network(ReadsTexts, nn.Module):
         network = Network.assemble(cell, E, w, b, h0, self.vocab, arch)
         network.reads, network.classes, network.target = self.reads, self.classes, self.target
         network.ordered = self.ordered
+        network.features, network.backward = copy.deepcopy(self.features), self.backward
         return network
 
     def of_class(self, name: str | None = None) -> Network:
@@ -117,8 +120,9 @@ class Network(ReadsTexts, nn.Module):
         else:
             w, b, reads = class_readout(self.readout_w, self.readout_b, self.classes, name)
         view = Network.assemble(self.cell, self.E, w, b, self.h0, self.vocab, self.arch)
-        view.E, view.h0 = self.E, self.h0  # the same parameters, not copies
+        view.E, view.h0, view.features = self.E, self.h0, self.features  # the same parameters, not copies
         view.scale, view.memory, view.target, view.reads = self.scale, self.memory, str(name), reads
+        view.backward = self.backward
         return view.train(self.training)
 
     # --- the parts everything derives from ---
@@ -137,6 +141,11 @@ class Network(ReadsTexts, nn.Module):
     def w(self) -> Tensor:
         """The readout as a vector over the flat state, (N,): zero for the rest of the state."""
         self.check_one_logit("its readout direction")
+        if self.features is not None:
+            raise RnnlensError(
+                "the head of this network is not linear, and has no single readout w: its gradient at states h is "
+                "network.readout_at(h)"
+            )
         w = self.readout_w.new_zeros(self.size)
         w[self.cell.output] = self.readout_w
         return w
@@ -261,11 +270,17 @@ class Network(ReadsTexts, nn.Module):
                 "with them; train it again, with a lower learning_rate"
             )
 
+    def check_rests(self) -> None:
+        """Refuse a network without fixed points, whose state counts words (mean pooling)."""
+        if getattr(self.cell, "never_rests", ""):
+            raise RnnlensError(self.cell.never_rests)
+
     @torch.no_grad()
     def check_measurable(self) -> None:
         """Refuse a network that cannot be analyzed: it has several classes, its weights are NaN, infinite or overflow,
-        or its state is the same after every word."""
+        or its state is the same after every word or counts the words."""
         self.check_one_logit("this measurement")
+        self.check_rests()
         self.check_finite()
         if self.h0.dtype not in (torch.float32, torch.float64):
             raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
@@ -291,6 +306,8 @@ class Network(ReadsTexts, nn.Module):
         """The arguments with which `Network(vocab, **config)` makes a network of this shape."""
         if self.arch not in CELLS or self.E is None:
             raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
+        if self.features is not None:
+            raise RnnlensError("a network whose head is not linear has no config: it cannot be trained or saved here")
         shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
         initial = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
         named: dict[str, Any] = {"classes": list(self.classes)} if self.classes else {}
@@ -302,31 +319,9 @@ class Network(ReadsTexts, nn.Module):
         reads = f", reads {self.reads}" if self.reads else ""
         order = " in order" if self.ordered else ""
         classes = f", {len(self.classes)} classes{order}" if self.several_classes else ""
+        classes += "" if self.features is None else ", nonlinear head"
+        classes += ", reads backward" if self.backward else ""
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads}{classes})"
-
-
-def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
-    """Refuse a corpus whose words or classes are not the network's: its ids and labels would mean others. A network or
-    corpus without a vocabulary, or a corpus without names of classes, is not checked."""
-    words = getattr(corpus, "vocab", None)
-    if words is not None and network.vocab is not None and words != network.vocab:
-        raise RnnlensError(
-            f"network and corpus have different words ({len(network.vocab)} and {len(words)}): make the network with "
-            "Network(corpus.vocab, …), or pass corpus.with_vocab(network.vocab)"
-        )
-    classes = getattr(corpus, "classes", None)
-    own = network.classes if network.several_classes else ()
-    if classes is not None and classes != own and not network.target:
-        has, needs = (f"{len(names)} classes" if names else "two classes" for names in (classes, own))
-        raise RnnlensError(
-            f"the corpus has {has}{_listed(classes)} and the network {needs}{_listed(own)}: make the network with "
-            "Network(corpus.vocab, classes=corpus.classes)"
-        )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = ", …" if len(names) > 6 else ""
-    return f" ({', '.join(quoted(name, 40) for name in names[:6])}{more})" if names else ""
 
 
 def _check_tensor(value: Any, name: str) -> None:

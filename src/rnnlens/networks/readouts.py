@@ -26,6 +26,9 @@ class HasClasses:
     """Whether the classes are ordered, such as stars: they are read from one direction of the state."""
     readout_w: Any
     readout_b: Any
+    features: Any
+    """Of a head that is not linear: what comes before its last linear layer; else None."""
+    cell: Any
 
     @property
     def several_classes(self) -> bool:
@@ -37,7 +40,22 @@ class HasClasses:
         if self.ordered:
             return ordered_logits(outputs @ self.readout_w, self.readout_b)
         w = self.readout_w.t() if self.readout_w.ndim == 2 else self.readout_w
-        return outputs @ w + self.readout_b
+        read = outputs if self.features is None else self.features(outputs)
+        return read @ w + self.readout_b
+
+    def readout_at(self, h: Tensor) -> Tensor:
+        """∂logit/∂h at states h (..., N) → (..., N), by which analyses linearize the head: w, if the head is linear."""
+        self.check_one_logit("its readout direction")
+        outputs = h[..., self.cell.output].detach()
+        if self.features is None:
+            slope = self.readout_w.detach().expand(outputs.shape)
+        else:
+            with torch.enable_grad():
+                outputs = outputs.clone().requires_grad_()
+                slope = torch.autograd.grad(self._read_out(outputs).sum(), outputs)[0]
+        full = slope.new_zeros(h.shape)
+        full[..., self.cell.output] = slope
+        return full
 
     def check_one_logit(self, what: str) -> None:
         """Refuse a network with several classes. what: what needs one logit, for the message."""

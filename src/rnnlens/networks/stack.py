@@ -1,0 +1,39 @@
+"""Several layers as one cell."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from rnnlens.networks.parts import Layer
+
+
+class Stack(nn.Module):
+    """Several layers as one cell; its flat state joins theirs in order, and the readout reads the last layer."""
+
+    def __init__(self, layers: list[Layer]):
+        super().__init__()
+        self.layers: list[Layer] = nn.ModuleList(layers)  # type: ignore[assignment]
+        self.sizes = [layer.size for layer in layers]
+        self.size, self.inputs = sum(self.sizes), layers[0].inputs
+        start = self.size - self.sizes[-1]
+        self.output = slice(start, start + layers[-1].output.stop)
+
+    def step(self, h: Tensor, e: Tensor) -> Tensor:
+        new = []
+        for layer, part in zip(self.layers, h.split(self.sizes, -1), strict=True):
+            new.append(layer.step(part, e))
+            e = new[-1][..., layer.output]
+        return torch.cat(new, -1)
+
+    def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
+        states = []
+        for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
+            states.append(layer.sequence(e, part))
+            e = states[-1][:, 1:, layer.output]
+        return torch.cat(states, -1)
+
+    def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
+        for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
+            e = layer.outputs(e, part)
+        return e
