@@ -381,6 +381,8 @@ def test_the_command_line_takes_named_classes_from_prepare_to_report(csv, tmp_pa
     )
     assert code == 0 and "--class anger" in printed
     assert run_command("analyze", run)[0] == 1
+    assert run_command("train", corpus, "--out", tmp_path / "no", "--start", "zoo:reviews-gru")[0] == 1
+    assert run_command("train", corpus, "--out", tmp_path / "on", "--start", run, "--steps", 2)[0] == 0
     code, printed = run_command("analyze", run, "--corpus", corpus, "--class", "joy", "--reviews", 50)
     assert code == 0 and "words shuffled" in printed
     assert run_command("report", run)[0] == 0 and (run / "report.html").exists()

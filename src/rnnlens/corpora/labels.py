@@ -20,6 +20,7 @@ _STAR_NAMES = ("stars", "star", "rating", "score")
 _NEGATIVE_NAMES = ("neg", "negative", "is_negative")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?")  # float() also takes 1_0 and nan
 _EXPECTED = "expected 0/1, 1/2, -1/1, -1/0/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10"
+_OR_CLASSES = "; or take every value as a class, classes=True / --classes"
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,9 @@ def kind_of_label(value: object) -> Literal["word", "number"] | None:
 def _number(text: str, value: object, column: str, where: str) -> float:
     number = float(text) if _NUMBER.fullmatch(text) else float("nan")
     if not abs(number) < 1e6 or number != int(number):
-        raise RnnlensError(f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}")
+        raise RnnlensError(
+            f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}{_OR_CLASSES}"
+        )
     return number
 
 
@@ -147,8 +150,7 @@ def _numeric_scheme(seen: set[float], column: str, where: str) -> tuple[str, Cal
         return "ratings 1 to 10", _from_ratings
     wrong = min(seen) if min(seen) < 0 else max(seen)
     raise RnnlensError(
-        f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}; or "
-        "take every value as a class with --classes"
+        f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}{_OR_CLASSES}"
     )
 
 

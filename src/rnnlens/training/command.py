@@ -86,6 +86,7 @@ def train_command(
     if start_run is not None:
         from rnnlens.networks import extend
 
+        _check_start_classes(start_run, data)
         network = extend(start_run.network, data.vocab, seed=config.seed)
         data = data.with_vocab(network.vocab)
     if sources is not None:
@@ -153,6 +154,17 @@ def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: 
     return open_start(start, arch, {name: given[name] for name in SHAPE if name in given})
 
 
+def _check_start_classes(start: Run, corpus: Any) -> None:
+    own = start.network.classes if start.network.several_classes else ()
+    if corpus.classes != own:
+        counts = [f"{len(names)} classes" if names else "two classes" for names in (own, corpus.classes)]
+        raise RnnlensError(
+            f"start is {quoted(start.name)} with {counts[0]}, and the corpus has {counts[1]}"
+            + (" of other names" if counts[0] == counts[1] else "")
+            + ": leave --start out, or start from a network of the same classes"
+        )
+
+
 def _hint(run: Run, corpus: CorpusLike) -> str | None:
     """A hint if validation accuracy is near that of a constant answer; small corpora train for few steps."""
     accuracy, split = run.accuracy.get("validation"), corpus.validation
@@ -164,7 +176,7 @@ def _hint(run: Run, corpus: CorpusLike) -> str | None:
     hint = f"hint: {100 * accuracy:.1f} % is hardly better than a constant answer ({100 * constant:.1f} %). Try "
     if "start" in run.about:
         return hint + "more epochs or a higher learning rate"
-    return hint + (
-        "more epochs, the bundled settings (--tuned), settings for few reviews (--scale 0.1 --memory 100 "
-        "--learning-rate 0.01), or a packaged network (--start zoo:NAME)"
-    )
+    settings = "settings for few reviews (--scale 0.1 --memory 100 --learning-rate 0.01)"
+    if run.network.several_classes:  # the packaged networks have two
+        return hint + f"more epochs, the bundled settings (--tuned), or {settings}"
+    return hint + (f"more epochs, the bundled settings (--tuned), {settings}, or a packaged network (--start zoo:NAME)")
