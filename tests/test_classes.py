@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from torch import nn
 
 import rnnlens
-from rnnlens import Network, RnnlensError, from_torch
+from rnnlens import Network, RnnlensError, figures, from_torch
+from rnnlens.context.perturbation import Reviews, final_logits
+from rnnlens.corpora import prepare, statistics
 from rnnlens.networks.projected import projected
 
 WORDS = ["<unk>", "red", "green", "blue", "not", "very"]
@@ -41,6 +44,8 @@ def test_logits_of_five_classes_equal_those_of_torchs_own_head(kind):
         torch.testing.assert_close(network.logits(ids)[:, 1:], every, atol=1e-5, rtol=0)
         torch.testing.assert_close(network(ids), every[:, -1], atol=1e-5, rtol=0)
     assert network.classes == ("a", "b", "c", "d", "e")
+    with pytest.raises(RnnlensError, match="lengths range from 1 to 99: expected 0 … 9"):
+        network(ids, lengths.clone().clamp(max=1).index_fill(0, torch.tensor([0]), 99))
 
 
 def test_the_view_of_a_class_is_its_logit_minus_the_mean_of_the_others():
@@ -79,6 +84,8 @@ def test_texts_are_read_as_probabilities_and_predicted_as_names():
     assert [word for word, _ in reading] == ["red", "not", "green"]
     assert list(reading[-1][1]) == NAMES and np.allclose(list(reading[-1][1].values()), shares[0])
     assert network("red not green").shape == (3,) and network(texts).shape == (4, 3)
+    with pytest.raises(RnnlensError, match="3 classes: expected one logit after each word"):
+        figures.reading({"red": reading})
 
 
 def test_two_classes_keep_one_logit():
@@ -129,3 +136,257 @@ def test_classes_that_do_not_fit_are_refused_in_one_line(make, message):
     with pytest.raises(RnnlensError, match=message) as error:
         make()
     assert "\n" not in str(error.value)
+
+
+# --- corpora ----------------------------------------------------------------------------------------------------------
+
+COLORS = {"anger": ["red", "crimson", "scarlet"], "joy": ["yellow", "gold", "amber"], "fear": ["black", "dark", "grim"]}
+FILLERS = ["the", "a", "house", "tree", "road", "stone", "cup", "lamp"]
+
+
+def documents(n: int, seed: int) -> tuple[list[str], list[str]]:
+    """Texts in which words are evidence of a class; after *not*, a word is evidence of the next class."""
+    rng = np.random.default_rng(seed)
+    names, texts, labels = list(COLORS), [], []
+    for _ in range(n):
+        evidence, words = np.zeros(3), []
+        while len(words) < 4 or np.sum(evidence == evidence.max()) > 1:
+            words.append(str(rng.choice(FILLERS)))
+            k, negated = int(rng.integers(3)), rng.random() < 0.25
+            words += [*(["not"] if negated else []), str(rng.choice(COLORS[names[k]]))]
+            evidence[(k + negated) % 3] += 1
+        texts.append(" ".join(words))
+        labels.append(names[int(evidence.argmax())])
+    return texts, labels
+
+
+@pytest.fixture(scope="module")
+def csv(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("colors")
+    for split, n in (("train", 1500), ("test", 300)):
+        pl.DataFrame(dict(zip(("text", "label"), documents(n, n), strict=True))).write_csv(folder / f"{split}.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def corpus(csv, tmp_path_factory):
+    return prepare(csv, tmp_path_factory.mktemp("prepared") / "colors")
+
+
+def test_names_of_labels_become_classes_and_come_back_from_disk(csv, corpus):
+    again = rnnlens.load_corpus(corpus.path)
+    assert again.classes == corpus.classes == ("anger", "fear", "joy") and again.fingerprint == corpus.fingerprint
+    texts, labels = documents(300, 300)
+    assert [again.classes[k] for k in again.test.labels] == labels
+    assert again.vocab.decode(again.test.document(0).tolist()) == texts[0].split()
+    shares = statistics(again)["test"]["classes"]
+    assert list(shares) == ["anger", "fear", "joy"] and abs(sum(shares.values()) - 1) < 1e-9
+    assert again.refit().classes == again.with_vocab(rnnlens.Vocab(["<unk>", "red"])).classes == corpus.classes
+
+
+def test_texts_and_ids_in_memory_take_names_or_numbers():
+    texts, labels = documents(60, 0)
+    named = rnnlens.Corpus.from_texts(texts, labels, test=(texts[:9], labels[:9]), validation=0.2)
+    numbers = [("anger", "fear", "joy").index(label) for label in labels]
+    numbered = rnnlens.Corpus.from_texts(
+        texts, numbers, test=(texts[:9], labels[:9]), validation=0.2, classes=["anger", "fear", "joy"]
+    )
+    assert named.classes == ("anger", "fear", "joy") and numbered.fingerprint == named.fingerprint
+    renamed = rnnlens.Corpus.from_texts(texts, numbers, classes=["a", "b", "c"])
+    assert renamed.fingerprint != rnnlens.Corpus.from_texts(texts, numbers, classes=["a", "b", "d"]).fingerprint
+    of_ids = rnnlens.Corpus.from_ids(WORDS, ([[1], [2], [3]], ["joy", "fear", "anger"]), classes=NAMES)
+    assert of_ids.train.labels.tolist() == [1, 2, 0]
+
+
+def test_ratings_stay_negative_and_positive_unless_classes_are_asked_for(tmp_path):
+    rows = {"text": [f"{word} thing" for word in "abcdefghij" * 3], "stars": [1, 2, 3, 4, 5] * 6}
+    pl.DataFrame(rows).write_csv(tmp_path / "a.csv")
+    binary = prepare(tmp_path / "a.csv", tmp_path / "two", test=0, validation=0)
+    assert binary.classes == () and set(binary.train.labels) == {0, 1} and "classes" not in binary.about["options"]
+    five = prepare(tmp_path / "a.csv", tmp_path / "five", test=0, validation=0, classes=True)
+    assert five.classes == ("1", "2", "3", "4", "5") and five.train.labels.tolist() == [0, 1, 2, 3, 4] * 6
+    pl.DataFrame({"text": ["a", "b", "c", "d"], "label": ["spam", "ham"] * 2}).write_csv(tmp_path / "b.csv")
+    spam = prepare(tmp_path / "b.csv", tmp_path / "spam", test=0, validation=0, classes=True)
+    assert spam.classes == () and spam.about["classes"] == {"negative": "ham", "positive": "spam"}
+
+
+def test_several_sources_share_the_names_of_all_their_classes(tmp_path):
+    for name, labels in (("first", ["x", "y", "z"]), ("second", ["w", "y", "z"])):
+        rows = {"text": [f"{name} {i} word" for i in range(30)], "label": labels * 10}
+        pl.DataFrame(rows).write_csv(tmp_path / f"{name}.csv")
+    corpus = prepare([tmp_path / "first.csv", tmp_path / "second.csv"], tmp_path / "both", test=0, validation=0)
+    assert corpus.classes == ("w", "x", "y", "z") and corpus.train.labels.tolist() == [1, 2, 3] * 10 + [0, 2, 3] * 10
+    pl.DataFrame({"text": ["a", "b"], "label": [0, 1]}).write_csv(tmp_path / "two.csv")
+    with pytest.raises(RnnlensError, match="two classes and .*first.* has 3: expected the same classes"):
+        prepare([tmp_path / "first.csv", tmp_path / "two.csv"], tmp_path / "mixed")
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        (["a"] * 6, {"classes": True}, "holds one class, 'a': expected 2 to 1,000"),
+        ([0.5, 1, 2.5, 3, 1, 2], {"classes": True}, "holds the label '0.5': expected names or whole numbers"),
+        ([0.5, 1, 2.5, 3, 1, 2], {}, "holds the label '0.5'"),
+        ([0, 1, 2, 3, 4, 5], {}, "out of range.*--classes"),
+        ([f"class {i}" for i in range(10_000)], {}, "10000 distinct values, too many for labels"),
+        (["neg", "pos", "poss", "neg", "pos", "pos"], {}, "the label 'poss'"),
+    ],
+)
+def test_labels_that_cannot_be_classes_are_refused_in_one_line(tmp_path, labels, options, message):
+    pl.DataFrame({"text": [f"word {i}" for i in range(len(labels))], "label": labels}).write_csv(tmp_path / "a.csv")
+    with pytest.raises(RnnlensError, match=message) as error:
+        prepare(tmp_path / "a.csv", tmp_path / "out", **options)
+    assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+
+
+def test_a_class_without_training_documents_is_refused(tmp_path):
+    (tmp_path / "data").mkdir()
+    pl.DataFrame({"text": ["a", "b", "c"], "label": ["x", "y", "x"]}).write_csv(tmp_path / "data" / "train.csv")
+    pl.DataFrame({"text": ["a", "b"], "label": ["y", "z"]}).write_csv(tmp_path / "data" / "test.csv")
+    with pytest.raises(RnnlensError, match="no text of class 'z' to train on"):
+        prepare(tmp_path / "data", tmp_path / "out")
+    lacking = rnnlens.Corpus.from_ids(WORDS, ([[1], [2]], [0, 1]), classes=NAMES)
+    with pytest.raises(RnnlensError, match="no training document has the class 'fear'"):
+        rnnlens.train(Network(lacking.vocab, classes=NAMES), lacking, out=tmp_path / "run", progress=False)
+
+
+# --- training ---------------------------------------------------------------------------------------------------------
+
+CONFIG = rnnlens.TrainConfig(
+    epochs=6, batch=32, learning_rate=0.02, word_dropout=0.02, embedding_dropout=0.0, checkpoint_every=20
+)
+
+
+def small(corpus, **options) -> Network:
+    return Network(corpus.vocab, hidden=24, embedding=8, scale=0.3, classes=corpus.classes, **options)
+
+
+@pytest.fixture(scope="module")
+def run(corpus, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "colors"
+    return rnnlens.train(small(corpus), corpus, CONFIG, folder, test=True, progress=False)
+
+
+def test_a_network_learns_three_classes_and_comes_back_from_disk(run, corpus):
+    assert run.accuracy["test"] > 0.95
+    again = rnnlens.load(run.path).network
+    assert again.classes == corpus.classes and again.config["classes"] == ["anger", "fear", "joy"]
+    texts, labels = documents(300, 300)
+    accuracy = float((run.predict(texts) == np.array(labels)).mean())
+    assert abs(accuracy - run.accuracy["test"]) < 1e-9 and "classes" in run.results["network"]
+    evaluation = rnnlens.evaluate(again, corpus.test)
+    loss = nn.functional.cross_entropy(torch.from_numpy(evaluation.logits), torch.from_numpy(corpus.test.labels).long())
+    assert evaluation.logits.shape == (300, 3) and abs(evaluation.loss - float(loss)) < 1e-6
+
+
+def test_a_killed_run_resumes_to_the_same_weights(run, corpus, tmp_path, monkeypatch):
+    from rnnlens.training.loop import Trainer
+
+    step = Trainer.step
+    monkeypatch.setattr(Trainer, "step", lambda self, rows: step(self, rows) if self.counters.step < 70 else 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        rnnlens.train(small(corpus), corpus, CONFIG, tmp_path / "run", progress=False)
+    monkeypatch.undo()
+    resumed = rnnlens.train(small(corpus), corpus, CONFIG, tmp_path / "run", resume=True, progress=False)
+    assert resumed.provenance["weights"] == run.provenance["weights"]
+
+
+def test_balance_weighs_all_classes_equally(corpus):
+    from rnnlens.training.weighting import document_weights
+
+    weights = document_weights(corpus, rnnlens.TrainConfig(balance=True))
+    totals = np.bincount(corpus.train.labels, weights)
+    assert np.allclose(totals, totals[0], rtol=1e-4) and abs(weights.mean() - 1) < 1e-5
+
+
+def test_snapshots_need_two_classes(corpus, tmp_path):
+    with pytest.raises(RnnlensError, match="3 classes, and snapshots need two: leave snapshots out"):
+        rnnlens.train(small(corpus), corpus, CONFIG, tmp_path / "run", progress=False, snapshots=3)
+    assert not (tmp_path / "run").exists()
+
+
+def test_network_and_corpus_must_have_the_same_classes(corpus, tmp_path):
+    with pytest.raises(RnnlensError, match=r"the corpus has 3 classes .* classes=corpus.classes"):
+        rnnlens.train(Network(corpus.vocab, hidden=4), corpus, out=tmp_path / "run", progress=False)
+    two = rnnlens.Corpus.from_texts(["a b", "c d"] * 9, [0, 1] * 9)
+    with pytest.raises(RnnlensError, match="the corpus has two classes and the network 3 classes"):
+        rnnlens.train(Network(two.vocab, hidden=4, classes=NAMES), two, out=tmp_path / "run", progress=False)
+
+
+# --- analysis ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def analysis(run, corpus):
+    return rnnlens.analyze(run, corpus, class_="joy", starts=200, reviews=100)
+
+
+def test_an_analysis_is_of_one_class(run, corpus, analysis):
+    network = run.network
+    assert analysis.network.target == "joy" and analysis.results["analysis"]["class"] == "joy"
+    assert set(analysis.probes.positive[:3]) == set(COLORS["joy"])
+    assert analysis.probes.source.endswith("class 'joy' against the rest")
+    mods = rnnlens.find_modifiers(network.of_class("joy"), analysis.line, probes=analysis.probes)
+    assert mods["not"]["strength"] == pytest.approx(analysis.modifiers["not"]["strength"])
+    for make in (lambda: rnnlens.analyze(run), lambda: rnnlens.analyze(network, corpus)):
+        with pytest.raises(RnnlensError, match=r"3 classes \('anger', 'fear', 'joy'\).*class_=… / --class …"):
+            make()
+    with pytest.raises(RnnlensError, match="no class 'hope'"):
+        rnnlens.analyze(run, class_="hope")
+    for refused in (rnnlens.audit, rnnlens.agreement):
+        with pytest.raises(RnnlensError, match="3 classes"):
+            refused(run)
+
+
+def test_accuracies_under_perturbation_are_of_the_whole_network(run, corpus, analysis):
+    shuffled = analysis.perturbations.shuffled
+    assert shuffled.n == 100 and shuffled.before > 0.9 > shuffled.accuracy and shuffled.recentred is None
+    reviews = Reviews.to_read(corpus.test, run.network)
+    logits = final_logits(run.network, reviews)
+    assert logits.shape == (300, 3) and (logits.argmax(1) == corpus.test.labels).mean() == run.accuracy["test"]
+
+
+def test_an_analysis_comes_back_and_one_of_another_class_replaces_it(run, corpus, analysis):
+    analysis.save()
+    again = rnnlens.Analysis.load(run.path)
+    assert again.network.target == "joy" and again.to_dict() == analysis.to_dict()
+    other = rnnlens.analyze(rnnlens.load(run.path), class_="fear", starts=200)
+    other.save()
+    stored = rnnlens.load(run.path)
+    assert stored.results["analysis"]["class"] == "fear" and stored.analyzed_network.target == "fear"
+    assert "test" in stored.accuracy and not any(name.endswith("_shuffled") for name in stored.accuracy)
+    page = rnnlens.report(stored).read_text()
+    assert "the class &#39;fear&#39;" in page
+
+
+def test_two_classes_are_not_asked_for_a_class(tmp_path):
+    with pytest.raises(RnnlensError, match="one logit without classes: leave it out"):
+        rnnlens.analyze(Network(WORDS, hidden=5, embedding=3), class_="joy")
+
+
+def test_the_command_line_takes_named_classes_from_prepare_to_report(csv, tmp_path, capsys):
+    from rnnlens.cli import main
+
+    def run_command(*words):
+        with pytest.raises(SystemExit) as stopped:
+            main([str(word) for word in words])
+        return stopped.value.code, " ".join(capsys.readouterr().out.split())
+
+    corpus, run = tmp_path / "corpus", tmp_path / "run"
+    code, printed = run_command("prepare", csv, "--out", corpus)
+    assert code == 0 and "3 classes: anger, fear, joy" in printed
+    shape = ("--hidden", 16, "--embedding", 8, "--scale", 0.3, "--learning-rate", 0.02, "--batch", 32)
+    code, printed = run_command(
+        "train", corpus, "--out", run, *shape, "--epochs", 3, "--embedding-dropout", 0, "--test"
+    )
+    assert code == 0 and "--class anger" in printed
+    assert run_command("analyze", run)[0] == 1
+    code, printed = run_command("analyze", run, "--corpus", corpus, "--class", "joy", "--reviews", 50)
+    assert code == 0 and "words shuffled" in printed
+    assert run_command("report", run)[0] == 0 and (run / "report.html").exists()
+    assert "joy" in run_command("probe", run, "not gold")[1]
+    assert "logit" in run_command("probe", run, "not gold", "--class", "joy")[1]
+    assert "classes" in run_command("info", run)[1]
+    assert run_command("export", run, "--to", tmp_path / "model")[0] == 0
+    assert rnnlens.load(tmp_path / "model").network.classes == ("anger", "fear", "joy")
+    assert run_command("baselines", corpus, "--modifiers", run, "--out", tmp_path / "six")[0] == 1

@@ -5,7 +5,7 @@ import torch
 from handmade import Documents
 
 from rnnlens import Network, analyze, load
-from rnnlens.context import Reviews, final_logits, project_out
+from rnnlens.context import Reviews, final_logits, project_out, steer
 from rnnlens.context.subspace import random_subspace
 from rnnlens.dynamics import find_fixed_points, jacobians
 from rnnlens.networks import CELLS, scan, step_by_step
@@ -115,6 +115,7 @@ def test_perturbed_passes_agree_with_the_cpu():
                 final_logits(quiet, reviews),
                 final_logits(here, reviews, shuffle=1),
                 final_logits(quiet, reviews, pads=5),
+                final_logits(steer(here, V.to(device), 1.5), reviews),
             ]
         for ours, reference in zip(found["cuda"], found["cpu"], strict=True):
             np.testing.assert_allclose(ours, reference, atol=2e-5)

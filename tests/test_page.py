@@ -25,6 +25,7 @@ from rnnlens.context.effects import effects
 from rnnlens.context.strength import fading
 from rnnlens.experiments.toy import study_toy
 from rnnlens.networks import CELLS
+from rnnlens.page.comparison import SCRIPTS as COMPARISON
 from rnnlens.page.live import live
 from rnnlens.page.render import render
 from rnnlens.page.sections import Example, Story
@@ -629,7 +630,7 @@ def test_the_scripts_are_all_joined_into_one_module(tmp_path):
     from rnnlens.page.render import HERE as PAGE
     from rnnlens.page.render import SCRIPTS, joined
 
-    assert {path.stem for path in (PAGE / "script").glob("*.js")} == {*SCRIPTS, "early"}
+    assert {path.stem for path in (PAGE / "script").glob("*.js")} == {*SCRIPTS, *COMPARISON, "early"}
     for k, name in enumerate(SCRIPTS):  # each imports only what stands before it
         needed = re.findall(r"from './(\w+)\.js'", (PAGE / "script" / f"{name}.js").read_text("utf-8"))
         assert set(needed) <= set(SCRIPTS[:k]), name

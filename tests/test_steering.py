@@ -205,4 +205,4 @@ def test_doses_are_accuracies_of_the_steered_network_paired_with_gain_one(known)
             assert abs(dose.modification - 1) < abs(at[dose.gain].modification - 1) or dose.gain == 1
     same = [(dose.gain, dose.modification) for dose in steering.others[0]]
     assert same == [(dose.gain, dose.modification) for dose in steering.doses if dose.gain in dict(same)]
-    assert Steering.from_dict(steering.to_dict()) == steering and "0: " in str(steering)
+    assert Steering.from_dict(steering.to_dict()) == steering and "×1.00, ×" in str(steering)

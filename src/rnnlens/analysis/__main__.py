@@ -20,6 +20,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--reviews", type=int, help="read at most this many reviews of a split, drawn at random: quicker on a CPU"
     )
     parser.add_argument("--overwrite", action="store_true", help="also replace an analysis of more reviews")
+    parser.add_argument("--class", dest="class_", help="of a network with several classes, the one to analyze")
     parser.add_argument("--seed", type=int, default=0, help="seed of random controls")
     options = parser.parse_args(arguments)
 
@@ -33,6 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
                 seed=options.seed,
                 reviews=options.reviews,
                 overwrite=options.overwrite,
+                class_=options.class_,
             )
         )
 

@@ -20,7 +20,7 @@ from rnnlens.analysis.examples import corpus_examples
 from rnnlens.analysis.locate import Location, locate, states_of, stored_probes
 from rnnlens.analysis.perturb import check_as_many, evaluated, other_words, perturb_reviews, reviews_to_read
 from rnnlens.analysis.record import Analysis
-from rnnlens.analysis.storage import check_not_packaged
+from rnnlens.analysis.storage import check_not_packaged, kept_results
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive
 from rnnlens.common.progress import progress_bar
@@ -54,6 +54,7 @@ def analyze(
     seed: int = 0,
     accuracy: bool = True,
     reviews: int | None = None,
+    class_: str | None = None,
     progress: bool = False,
 ) -> Analysis:
     """Analyze how a network uses context.
@@ -62,13 +63,18 @@ def analyze(
     the search for slow points; by default the run's stored sample, states visited in the corpus, or states after random
     words. probes: by default from a logistic regression on the corpus or, without one, from the network's own effects.
     top: how many of the most frequent words to measure. accuracy: with a corpus, whether to run the accuracy
-    experiments. reviews: the largest number of reviews of a split that they read.
+    experiments. reviews: the largest number of reviews of a split that they read. class_: of a network with several
+    classes, the one to analyze: its logit is that of the class minus the mean of the others (`Network.of_class`),
+    probes are of the class against the rest, and accuracies are the whole network's. Of ordered classes their scale is
+    analyzed, and no class is chosen.
     """
     check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
     run, corpus = _opened(run, corpus)
-    network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
+    whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
+    whole = copy.deepcopy(whole).to(device) if device else whole
+    network = one_logit(whole, class_)
+    check_words(whole, corpus)
     _check(network, folder, corpus, top)
-    network = copy.deepcopy(network).to(device) if device else network
     steps = 14 if corpus is not None and accuracy else 10
     with threads_for(network, None), progress_bar("analyzing", steps, shown=progress) as advance:
         step = _Steps(advance)
@@ -76,10 +82,14 @@ def analyze(
         location = locate(network, states_of(network, folder, corpus, starts, seed) if states is None else states)
         step("probe words")
         if probes is None:
-            probes = stored_probes(folder, network, location.line) if corpus is None else Probes.from_corpus(corpus)
+            probes = (
+                stored_probes(folder, network, location.line)
+                if corpus is None
+                else Probes.from_corpus(corpus, class_=class_, ordered=whole.ordered)
+            )
         analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step)
         if corpus is not None and accuracy:
-            analysis = _perturbed(analysis, corpus, reviews, step)
+            analysis = _perturbed(analysis, whole, corpus, reviews, step)
         analysis.results  # noqa: B018 - computed now, so that errors are raised here
         advance(1, "done")
     return analysis
@@ -106,12 +116,28 @@ def measure(
     return analysis
 
 
-def _perturbed(analysis: Analysis, corpus: CorpusLike, reviews: int | None, step: Callable[[str], None]) -> Analysis:
+def one_logit(network: Network, class_: str | None) -> Network:
+    """The network, or its view of one of several classes."""
+    if class_ is not None or network.ordered:
+        return network.of_class(class_)
+    if network.several_classes:
+        names = ", ".join(quoted(name, 40) for name in network.classes[:6]) + (", …" * (len(network.classes) > 6))
+        raise RnnlensError(
+            f"the network has {len(network.classes)} classes ({names}), and an analysis is of one: choose it with "
+            f"class_=… / --class …, such as {quoted(network.classes[0], 40)}"
+        )
+    return network
+
+
+def _perturbed(
+    analysis: Analysis, whole: Network, corpus: CorpusLike, reviews: int | None, step: Callable[[str], None]
+) -> Analysis:
+    """The analysis with experiments on reviews. whole: the network with all its classes."""
     network, line, seed = analysis.network, analysis.line, analysis.seed
     others = other_words(network, line, analysis.modifiers, analysis.subspace, seed)
     longest = None if analysis.run is None else analysis.run.config.max_words
     experiments = perturb_reviews(
-        network,
+        whole,
         line,
         analysis.all_components,
         others,
@@ -123,6 +149,8 @@ def _perturbed(analysis: Analysis, corpus: CorpusLike, reviews: int | None, step
         seed=seed,
         step=step,
     )
+    if whole.several_classes:  # examples are of positive and negative reviews
+        return analysis.with_experiments(experiments)
     examples = corpus_examples(network, analysis.modifiers, dict([evaluated(corpus)])[experiments.split])
     return analysis.with_experiments(replace(experiments, examples=examples))
 
@@ -136,7 +164,6 @@ def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: in
     network.check_measurable()
     if len(common_words(network, top)) < LEAST:
         raise RnnlensError(f"there are {len(common_words(network, top))} words to measure: expected at least {LEAST}")
-    check_words(network, corpus)
     if corpus is not None and run is not None:
         run.check_corpus(corpus)
 
@@ -155,19 +182,27 @@ class _Steps:
 
 
 def analyze_command(
-    run: Path | str, corpus: str | None, *, reviews: int | None = None, overwrite: bool = False, **options: Any
+    run: Path | str,
+    corpus: str | None,
+    *,
+    reviews: int | None = None,
+    overwrite: bool = False,
+    class_: str | None = None,
+    **options: Any,
 ) -> Analysis:
     """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
     check_options("analyze", options, reviews=reviews)
     opened = load(run)
+    one_logit(opened.network, class_)
     _, data = _opened(opened, corpus)
     # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):
         pass
     if data is not None and not overwrite:
-        check_as_many(opened.results, reviews_to_read(data, reviews), opened.path)
-    analysis = analyze(opened, data, reviews=reviews, progress=True, **options)
+        known = kept_results(opened.results, one_logit(opened.network, class_).target)
+        check_as_many(known, reviews_to_read(data, reviews), opened.path)
+    analysis = analyze(opened, data, reviews=reviews, class_=class_, progress=True, **options)
     analysis.save(overwrite=overwrite)
     return analysis
 

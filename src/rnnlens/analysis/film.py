@@ -48,6 +48,8 @@ class Film:
                 "this corpus has a target at every word, as the toy language has: snapshots need one label for each "
                 "review; leave snapshots out"
             )
+        if classes := getattr(corpus, "classes", ()):
+            raise RnnlensError(f"the corpus has {len(classes)} classes, and snapshots need two: leave snapshots out")
         if len(np.unique(labels > 0.5)) < 2:
             raise RnnlensError("all training reviews have the same label: snapshots need positive and negative ones")
 

@@ -241,15 +241,24 @@ def stored_line(run: Run) -> LineAttractor:
         )
     arrays = run.analysis_arrays()
     with parsing(path, "analysis of this network"):
-        states = arrays["slow_points"].to(run.network.h0).reshape(-1, run.network.size)
+        network = run.analyzed_network
+        states = arrays["slow_points"].to(network.h0).reshape(-1, network.size)
         converged = arrays.get("slow_points_converged", torch.ones(len(states)))  # earlier versions stored only these
-        return fit_line_attractor(run.network, states[converged.bool().to(states.device)])
+        return fit_line_attractor(network, states[converged.bool().to(states.device)])
 
 
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
-    """The stored probe words of an analyzed run, or the words with the largest effects in the network."""
-    stored = {} if run is None else run.results.get("probes", {})
+    """The stored probe words of an analyzed run, or the words with the largest effects in the network. Probe words of
+    another class are not used."""
+    same = run is not None and analyzed_class(run.results) == network.target
+    stored = run.results.get("probes", {}) if run is not None and same else {}
     if run is not None and "positive" in stored:
         with parsing(run.path / "results.json", "result of rnnlens"):
             return Probes.from_dict(stored)
     return Probes.from_network(network, line)
+
+
+def analyzed_class(results: Mapping[str, Any]) -> str:
+    """The class that the analysis in results.json is of; empty if the network has one logit."""
+    options = results.get("analysis")
+    return str(options.get("class", "")) if isinstance(options, Mapping) else ""

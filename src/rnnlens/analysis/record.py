@@ -25,7 +25,7 @@ from rnnlens.analysis.people import packaged
 from rnnlens.analysis.perturb import Experiments
 from rnnlens.analysis.scores import Correlation, correlate
 from rnnlens.analysis.state_space import state_space
-from rnnlens.analysis.storage import save_files
+from rnnlens.analysis.storage import kept_results, save_files
 from rnnlens.analysis.verdict import Sentence, example_readings, verdict
 from rnnlens.common.display import Facts, Shown, percents, table_html
 from rnnlens.common.errors import RnnlensError, quoted
@@ -179,7 +179,7 @@ class Analysis(Shown):
     @cached_property
     def results(self) -> dict[str, Any]:
         """`to_dict`, merged with the accuracies stored in the run."""
-        known = {} if self.run is None else self.run.results
+        known = {} if self.run is None else kept_results(self.run.results, self.network.target)
         return merge_results({name: known[name] for name in WITH_REVIEWS if name in known}, self.to_dict())
 
     @cached_property
@@ -217,7 +217,7 @@ class Analysis(Shown):
         network, line, probes, modifiers = self.network, self.line, self.probes, self.modifiers
         by_norm = modifiers.norm.argsort(descending=True)[:MOST]  # the paper's choice of modifiers
         content: dict[str, Any] = {
-            "analysis": {"rank": self.rank, "seed": self.seed},
+            "analysis": {"rank": self.rank, "seed": self.seed, **({"class": network.target} if network.target else {})},
             **self.location.to_dict(),
             "state_space": state_space(self.location, self.readings["reviews"]),
             "probes": {**self.readings, **probes.to_dict()},
@@ -295,7 +295,8 @@ class Analysis(Shown):
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: pass a folder, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
-        return save_files(path, self.run, self.to_dict(), self.results, self.arrays(), self.states, overwrite)
+        target = self.network.target
+        return save_files(path, self.run, self.to_dict(), self.results, self.arrays(), self.states, overwrite, target)
 
     @classmethod
     def load(cls, run: Run | Path | str) -> Analysis:
@@ -312,7 +313,7 @@ class Analysis(Shown):
             check_arrays(arrays, run.network.size)
         with parsing(run.path / "results.json", "analysis of this network"):
             check_stored_options(run.results["analysis"])
-            return cls.from_dict(run.network, run.results, arrays, states, run)
+            return cls.from_dict(run.analyzed_network, run.results, arrays, states, run)
 
     def _facts(self) -> Facts:
         shown, of = counted(self.claims)

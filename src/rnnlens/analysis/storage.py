@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from rnnlens.analysis.locate import analyzed_class
 from rnnlens.analysis.perturb import check_as_many, reviews_read
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive, write_json, write_tensors
@@ -15,6 +17,7 @@ from rnnlens.common.provenance import KEY
 from rnnlens.common.replacing import TENSORS, check_file, check_json
 from rnnlens.runs import Run, zoo
 
+EXPERIMENTS = ("_shuffled", "_removed")  # how the accuracies of perturbed reviews end
 WHAT = "slow points, the curve through them, the modifier subspace, the bilinear components, and measures of words"
 
 
@@ -26,10 +29,12 @@ def save_files(
     arrays: Mapping[str, Tensor],
     states: Tensor,
     overwrite: bool,
+    target: str = "",
 ) -> Path:
     """Write the three files of an analysis. In the run's own folder `measured` is merged into results.json; it replaces
     an analysis of more reviews only with `overwrite`. In other folders all `results` are written, and only an earlier
-    analysis is replaced."""
+    analysis is replaced. target: the class that was analyzed, if there are several; an analysis of another class is
+    replaced as a whole."""
     check_not_packaged(path)
     own = run is not None and path.resolve() == run.path.resolve()
     if not own:
@@ -37,16 +42,27 @@ def save_files(
     with exclusive(path, wait=True):  # if two processes save here, the second waits
         provenance = {} if run is None else run.current_provenance() if own else run.provenance
         if run is not None and own and not overwrite:
-            stored = Run(path, run.about).results  # as they are in the file now
+            stored = kept_results(Run(path, run.about).results, target)  # as they are in the file now
             check_as_many(stored, reviews_read(measured), path)
         mark = write_tensors(path / "analysis.safetensors", dict(arrays), {"what": WHAT, KEY: provenance})
         about = {"what": "visited states, a sample", KEY: provenance}
         write_tensors(path / "states.safetensors", {"states": states.half()}, about)
         if run is not None and own:
-            run.add_results(**measured, provenance={"analysis": mark})
+            run.add_results(partial(kept_results, target=target), **measured, provenance={"analysis": mark})
         else:
             write_json(path / "results.json", {**results, KEY: {**provenance, "analysis": mark}})
     return path
+
+
+def kept_results(results: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """What an analysis of the class `target` keeps of results.json: without the experiments of another class."""
+    kept = dict(results)
+    if "analysis" not in results or analyzed_class(results) == target:
+        return kept
+    for name in ("beginning", "ending", "examples", "steering"):
+        kept.pop(name, None)
+    accuracy = results.get("accuracy", {})
+    return kept | {"accuracy": {name: accuracy[name] for name in accuracy if not name.endswith(EXPERIMENTS)}}
 
 
 def check_not_packaged(folder: Path) -> None:

@@ -49,7 +49,7 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     if negator is None and intensifier is None:
         spread = results.get("blank_input", {}).get("spread", [ALIKE])[0]
         add(
-            say.untrained(spread) if spread < ALIKE else say.nothing(modifiers["unclear"], _perturbed(results)),
+            say.untrained(spread) if spread < ALIKE else say.nothing(modifiers["unclear"], perturbed(results)),
             "modifiers",
         )
     if negator is not None:
@@ -58,7 +58,7 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
         add(say.intensifier(intensifier), "modifiers")
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
-    add(say.perturbed(_perturbed(results), run), "perturbation")
+    add(say.perturbed(perturbed(results), run), "perturbation")
     add(say.people(results.get("people")), "modifiers")
     return sentences
 
@@ -94,7 +94,7 @@ def _readings(results: Results, negator: str) -> list[tuple[str, float]]:
     return [(text, logit) for text, logit in stored.items() if text.startswith(f"{negator} ")]
 
 
-def _perturbed(results: Results) -> dict[str, Any] | None:
+def perturbed(results: Results) -> dict[str, Any] | None:
     """Accuracies with words shuffled, without the subspace (rank 3), and without random directions; None if they were
     not measured."""
     accuracy = results.get("accuracy", {})

@@ -150,6 +150,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Sequence[str] | Corpus, y: Any, seed: int) -> tuple[Split, Vocab, np.ndarray]:
         if isinstance(X, Corpus):
+            X.check_two_classes("this model")
             return X.train, X.vocab, np.array([0, 1])
         if y is None:
             raise BadInput(

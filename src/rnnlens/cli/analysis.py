@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from rnnlens.cli.printing import Arch, Device, show_facts, show_report
 from rnnlens.common.display import percent, percents
@@ -106,6 +108,7 @@ def analyze(
     corpus: str | None = None,
     reviews: int | None = None,
     overwrite: bool = False,
+    class_: Annotated[str | None, Parameter(name="--class")] = None,
     top: int = 10_000,
     table: Path | None = None,
     seed: int = 0,
@@ -130,6 +133,9 @@ def analyze(
         existing analysis of more reviews is not replaced: the command stops with an error.
     overwrite
         Replace an analysis of more reviews.
+    class_
+        Of a network with several classes, the one to analyze: its logit minus the mean of the other classes' logits.
+        The accuracy experiments measure the whole network. An earlier analysis of another class is replaced.
     top
         How many of the most frequent words to measure.
     table
@@ -147,7 +153,8 @@ def analyze(
     check_device(device)
     if table is not None:
         check_output(table, "a table", *TABLES)
-    _analyze(run, corpus, table, top=top, seed=seed, device=device, reviews=reviews, overwrite=overwrite)
+    options = {"top": top, "seed": seed, "device": device, "reviews": reviews, "overwrite": overwrite}
+    _analyze(run, corpus, table, class_=class_, **options)
 
 
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
@@ -193,7 +200,7 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
         facts.append(("words shuffled", repr(analysis.perturbations.shuffled)))
         facts += [(f"subspace of rank {rank} removed", repr(d)) for rank, d in removed.items()]
     if analysis.steering is not None:
-        facts.append(("accuracy, modification at gain", str(analysis.steering)))
+        facts.append(("gain 0, 0.5, 1, 2", str(analysis.steering)))
     show_facts(facts)
     if table is not None:
         say(f"table: {words.write(table, **analysis.timescales.columns(words.words))}")

@@ -17,6 +17,9 @@ from rnnlens.corpora.options import PrepareConfig
 
 if TYPE_CHECKING:
     from rnnlens.networks import Network
+    from rnnlens.networks.reading import ClassReading
+
+CLASSES_SHOWN = 6
 
 
 def prepare(
@@ -30,7 +33,9 @@ def prepare(
 
     A source is a data set of the hub (`imdb`, `yelp`, `hf:owner/name`), a csv, tsv, jsonl or parquet file, a folder
     with train and test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1,
-    1/2, neg/pos, -1/0/1 (0 dropped) or 1 to 5 stars (3 dropped). Reviews without a word are dropped.
+    1/2, neg/pos, -1/0/1 (0 dropped) or 1 to 5 stars (3 dropped). Three or more names, such as anger, fear and joy, are
+    classes of their own; with `--classes`, so is every rating, and with `--ordered` they are on one scale. Reviews
+    without a word are dropped.
 
     Several sources become one corpus with one vocabulary. Each source's labels become negative and positive by their
     own scheme. Training reviews that overlap with a validation or test review of any source are dropped.
@@ -155,7 +160,7 @@ def train(
 
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
-    train_command(
+    run = train_command(
         corpus,
         out,
         given,
@@ -172,7 +177,9 @@ def train(
         watch=film_of(snapshots),
     )
     if corpus != "toy":
-        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
+        network = run.network
+        which = f" --class {quote(network.classes[0])}" if network.classes and not network.ordered else ""
+        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}{which}")
 
 
 def info(path: Path, /) -> None:
@@ -191,10 +198,18 @@ def info(path: Path, /) -> None:
     show_facts(facts, title)
 
 
-def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device | None = None) -> None:
+def probe(
+    run: Path,
+    /,
+    *texts: str,
+    figure: Path | None = None,
+    class_: Annotated[str | None, Parameter(name="--class")] = None,
+    device: Device | None = None,
+) -> None:
     """Read sentences with a trained network and show its logit after every word.
 
-    After `rnnlens analyze`, it also shows the logits with the modifier subspace removed.
+    After `rnnlens analyze`, it also shows the logits with the modifier subspace removed. A network with several classes
+    shows their probabilities or, with `--class`, the logit of one.
 
     Example: `rnnlens probe runs/mine "not bad at all" "bad" --figure reading.html`
 
@@ -206,6 +221,8 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
         One or more sentences, each in quotes. `<pad>` is the blank input.
     figure
         Also draw the logits, to an html, svg, pdf or png file.
+    class_
+        Of a network with several classes, the one whose logit, minus the mean of the others', is shown.
     device
         Where to compute.
     """
@@ -222,6 +239,13 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
         check_output(figure, "a figure", *PICTURES)
     loaded = load(run)
     network = loaded.network.to(device or "cpu")
+    network = network if class_ is None else network.of_class(class_)
+    if network.several_classes:
+        if figure is not None:
+            raise UsageError(f"--figure draws one logit: choose a class, such as --class {quote(network.classes[0])}")
+        for text in texts:
+            _show_classes(network.read(text))  # type: ignore[arg-type]
+        return
     without = loaded.without_subspace(network)
     sentences = {text: network.read(text) for text in texts}
     for text, words in sentences.items():
@@ -247,6 +271,18 @@ def probe(run: Path, /, *texts: str, figure: Path | None = None, device: Device 
         from rnnlens import figures
 
         say(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
+
+
+def _show_classes(words: ClassReading) -> None:
+    """Print the probabilities of the classes that are the most probable ones at the end."""
+    last = words[-1][1]
+    shown = sorted(last, key=lambda name: -last[name])[:CLASSES_SHOWN]
+    table = table_of("word", *shown)
+    for word, shares in words:
+        table.add_row(word, *(f"{100 * shares[name]:.0f} %" for name in shown))
+    show(table)
+    if len(last) > len(shown):
+        say(f"and {len(last) - len(shown)} less probable classes")
 
 
 def _logits(network: Network, words: list[tuple[str, float]]) -> list[float]:

@@ -6,26 +6,35 @@ from pathlib import Path
 from typing import Literal
 
 from rnnlens.cli.printing import show_report
+from rnnlens.common.errors import UsageError
 from rnnlens.common.terminal import say
 
 
-def report(run: Path, /, *, out: Path | None = None, words: int | None = None) -> None:
+def report(*runs: Path, out: Path | None = None, words: int | None = None) -> None:
     """Write the page of an analyzed run: one HTML file with the figures and the network, to run in the browser.
 
-    Example: `rnnlens report runs/mine --out mine.html`
+    Several runs become one page that shows them side by side: all networks read the sentence that you type, and their
+    strengths, claims and accuracies stand in columns. Packaged networks are analyzed first, about ten seconds each.
+
+    Examples: `rnnlens report runs/mine --out mine.html`; `rnnlens report runs/gru runs/lstm --out both.html`;
+    `rnnlens report zoo:reviews-gru zoo:reviews-lstm zoo:reviews-ugrnn zoo:reviews-vanilla`
 
     Parameters
     ----------
-    run
-        A run folder, after `rnnlens analyze` or `rnnlens toy`, or the folder of `rnnlens reproduce`.
+    runs
+        A run folder, after `rnnlens analyze` or `rnnlens toy`, or the folder of `rnnlens reproduce`; or two to six run
+        folders or packaged networks such as `zoo:reviews-gru`. The networks may have different vocabularies.
     out
-        The HTML file to write; by default `report.html` in that folder. Only a file that rnnlens wrote is replaced.
+        The HTML file to write; by default `report.html` in the run folder, and for several runs `comparison.html` in
+        the current folder. Only a file that rnnlens wrote is replaced.
     words
-        How many of the most frequent words the page's network knows; by default as many as fit in 12 MB.
+        How many of the most frequent words each network in the page knows; by default as many as fit in 12 MB.
     """
+    if not runs:
+        raise UsageError("no run is given: expected at least one, as in `rnnlens report runs/mine`")
     from rnnlens.page import report as write_report
 
-    show_report(write_report(run, out, words))
+    show_report(write_report(list(runs), out, words, progress=True))
 
 
 def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pdf", "png", "html"] = "svg") -> None:

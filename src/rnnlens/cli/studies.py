@@ -56,7 +56,9 @@ def baselines(
     from rnnlens.experiments.bags import fit_baselines
     from rnnlens.experiments.modifier_words import read_modifiers
 
-    data, words = load_corpus(corpus), read_modifiers(modifiers, most)
+    data = load_corpus(corpus)
+    data.check_two_classes("the baselines")
+    words = read_modifiers(modifiers, most)
     split = "test" if test else "validation"
     table = table_of("model", "parameters", f"{split} accuracy", "loss", title=repr(data))
     for row in fit_baselines(data, words, out, settings=settings, refit=refit, test=test, seed=seed, device=device):

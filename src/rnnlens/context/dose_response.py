@@ -102,10 +102,10 @@ class Steering(Shown):
         return [(f"gain {dose.gain:g}", f"{dose.accuracy!r}, {_times(dose)}") for dose in self.doses]
 
     def __str__(self) -> str:
-        """One line: accuracy and modification at the gains of the control."""
-        shown = [dose for dose in self.doses if dose.gain in CONTROL_GAINS]
-        parts = [f"{dose.gain:g}: {100 * dose.accuracy.accuracy:.1f} %, {_times(dose)}" for dose in shown]
-        return " · ".join(parts)
+        """One line: accuracy and modification at the gains 0, 0.5, 1 and 2."""
+        shown = [dose for dose in self.doses if dose.gain in (0, 0.5, 1, 2)]
+        accuracies = ", ".join(f"{100 * dose.accuracy.accuracy:.1f}" for dose in shown)
+        return f"{accuracies} % right, modification {', '.join(map(_times, shown))}"
 
 
 def _times(dose: Dose) -> str:
@@ -133,9 +133,10 @@ def dose_response(
     before: the network's own final logits, if they are known."""
     rows = modifiers.selected[:MOST]
     usual = final_logits(network, reviews) if before is None else before
+    one = modifiers.network if network.several_classes else network  # strengths are of one logit
 
     def doses(V: Tensor, at: Sequence[float], what: str) -> Doses:
-        measured = modifications(steered_strengths(network, modifiers, rows, V, at), at, seed)
+        measured = modifications(steered_strengths(one, modifiers, rows, V, at), at, seed)
         found = []
         for gain, (mean, interval) in zip(at, measured, strict=True):
             report(f"{what}, gain {gain:g}")

@@ -40,7 +40,7 @@ class Reviews:
     def to_read(cls, split: SplitLike, network: Network, max_words: int | None = None) -> Reviews:
         """The reviews in batches that fit in the memory of the network's device."""
         width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
-        return cls.of(split, network.h0.device, max_words, width)
+        return cls.of(split, network.h0.device, max_words, width, several=network.several_classes)
 
     @classmethod
     def of(
@@ -51,9 +51,11 @@ class Reviews:
         width: int = 1024,
         held: int | None = None,
         at_once: int | None = None,
+        several: bool = False,
     ) -> Reviews:
         """width: floats that a network stores per word, for gates and state; held: most words to keep in memory;
-        at_once: most padded words in a batch, by default as many as suit the device."""
+        at_once: most padded words in a batch, by default as many as suit the device; several: whether labels are
+        numbers of several classes."""
         # On a GPU few large batches, because every step launches kernels, in at most a sixth of its memory; on a CPU
         # batches that fit its cache.
         tokens, most, room = 2**15, 256, HELD
@@ -64,7 +66,8 @@ class Reviews:
         lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
         batches = _LazyBatches(split, token_batches(lengths, at_once or tokens, most), max_words, device)
         fits = int(lengths.sum()) <= (room if held is None else held)
-        return cls(np.asarray(split.labels) > 0.5, list(batches) if fits else batches)
+        labels = np.asarray(split.labels)
+        return cls(labels if several else labels > 0.5, list(batches) if fits else batches)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -88,11 +91,11 @@ class _LazyBatches:
 
 @torch.no_grad()
 def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = None, pads: int = 0) -> np.ndarray:
-    """The final logit (n,) of every review.
+    """The final logit of every review, (n,), or (n, C) of C classes.
 
     shuffle: the seed for a random order of each review's words. pads: number of blank inputs appended to each review.
     """
-    logits = np.zeros(len(reviews), dtype=np.float32)
+    logits = np.zeros((len(reviews), *network.logit(network.h0).shape), dtype=np.float32)
     for rows, ids, n in reviews.batches:
         if shuffle is not None:
             # One generator per review, so that the order does not depend on the batches.
@@ -178,7 +181,10 @@ def compare(before: np.ndarray, after: np.ndarray, draws: int = 10_000, seed: in
 
 
 def compare_logits(before: np.ndarray, after: np.ndarray, labels: np.ndarray) -> Difference:
-    """Compare final logits (n,) of the same reviews, with labels (n,), before and after a perturbation."""
+    """Compare final logits, (n,) or (n, C), of the same reviews, with labels (n,), before and after a perturbation. Of
+    several classes, the most probable one is compared, and there is no recentred comparison."""
+    if before.ndim == 2:
+        return compare(before.argmax(1) == labels, after.argmax(1) == labels)
     # The threshold at which the predicted number of positive reviews is the true one.
     centred = compare(*((logits > np.quantile(logits, 1 - labels.mean())) == labels for logits in (before, after)))
     return replace(compare((before > 0) == labels, (after > 0) == labels), recentred=centred)

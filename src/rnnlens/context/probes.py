@@ -13,6 +13,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.effects import word_inputs
+from rnnlens.corpora.classes import find_class
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics import LineAttractor, word_effects
 from rnnlens.networks import Network
@@ -84,12 +85,22 @@ class Probes(Shown):
         return (positive.mean(-1) - negative.mean(-1)) / 2
 
     @classmethod
-    def from_corpus(cls, corpus: CorpusLike, n: int = 100, seed: int = 0, most: int = 100_000) -> Probes:
+    def from_corpus(
+        cls,
+        corpus: CorpusLike,
+        n: int = 100,
+        seed: int = 0,
+        most: int = 100_000,
+        class_: str | None = None,
+        ordered: bool = False,
+    ) -> Probes:
         """The n words with the largest and the n with the smallest weights in a logistic regression on the words of the
-        training reviews, at most `most` of them (the paper's choice), which does not depend on the network."""
+        training reviews, at most `most` of them (the paper's choice), which does not depend on the network. class_: of
+        several classes, the one that is predicted against the rest. ordered: the upper half of ordered classes is
+        predicted."""
         if np.ndim(corpus.train.labels) != 1:
             raise RnnlensError("this corpus has a target at every word: expected one label for each review")
-        weights = bag_of_words(corpus, seed, most=most)
+        weights = bag_of_words(corpus, seed, most=most, class_=class_, ordered=ordered)
         words = corpus.vocab.words
         order = np.argsort(weights, kind="stable")
         order = order[order != corpus.vocab.unk]
@@ -97,7 +108,8 @@ class Probes(Shown):
         return cls(
             tuple(words[i] for i in order[::-1][:n]),
             tuple(words[i] for i in order[:n]),
-            "logistic regression on the training reviews",
+            "logistic regression on the training reviews"
+            + ("" if class_ is None else f", class {quoted(class_, 40)} against the rest"),
         )
 
     @classmethod
@@ -144,9 +156,17 @@ def common_words(network: Network, top: int) -> Tensor:
     return torch.as_tensor(order.copy(), device=network.h0.device)
 
 
-def bag_of_words(corpus: CorpusLike, seed: int = 0, C: float = 0.05, most: int = 100_000) -> np.ndarray:
+def bag_of_words(
+    corpus: CorpusLike,
+    seed: int = 0,
+    C: float = 0.05,
+    most: int = 100_000,
+    class_: str | None = None,
+    ordered: bool = False,
+) -> np.ndarray:
     """Weights (W,) of a logistic regression of the label on the words that occur in a training review. If there are
-    more than `most` reviews, it uses `most` of them, drawn at random."""
+    more than `most` reviews, it uses `most` of them, drawn at random. class_: of several classes, the one that is
+    predicted against the rest. ordered: the upper half of ordered classes is predicted."""
     from scipy.sparse import csr_matrix
     from sklearn.linear_model import LogisticRegression
 
@@ -165,8 +185,22 @@ def bag_of_words(corpus: CorpusLike, seed: int = 0, C: float = 0.05, most: int =
     occurs.sum_duplicates()
     occurs.data[:] = 1
     model = LogisticRegression(C=C, solver="liblinear", random_state=seed)
-    model.fit(occurs, np.asarray(split.labels)[chosen] > 0.5)
+    model.fit(occurs, _positive(corpus, class_, ordered)[chosen])
     weights = model.coef_[0]
     if corpus.vocab.unk >= 0:
         weights[corpus.vocab.unk] = 0
     return weights
+
+
+def _positive(corpus: CorpusLike, class_: str | None, ordered: bool) -> np.ndarray:
+    """Which training reviews (n,) are positive, of a class, or of the upper half of ordered classes."""
+    labels, names = np.asarray(corpus.train.labels), getattr(corpus, "classes", ())
+    if ordered and names:
+        return labels > (len(names) - 1) / 2
+    if names and class_ is None:
+        raise RnnlensError(f"the corpus has {len(names)} classes: choose one, class_={quoted(names[0], 40)}")
+    if class_ is None:
+        return labels > 0.5
+    if not names:
+        raise RnnlensError(f"class is {quoted(class_)}, but the corpus has no names of classes: leave it out")
+    return labels == find_class(names, class_)

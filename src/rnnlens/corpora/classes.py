@@ -50,6 +50,18 @@ def in_order(names: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=place))
 
 
+def check_ordered(names: Sequence[str]) -> None:
+    """Refuse labels that have no order: fewer than three classes, or names that are not whole numbers."""
+    if len(names) < 3:
+        raise RnnlensError("there are two classes, which need no order: leave ordered (--ordered) out")
+    for name in names:
+        if not name.lstrip("-").isdigit():
+            raise RnnlensError(
+                f"the class {quoted(name)} is not a whole number, so that the order of the classes is unknown: leave "
+                "ordered (--ordered) out, or write numbers as labels"
+            )
+
+
 def label_dtype(n: int) -> np.dtype[Any]:
     """The type in which labels of n classes are stored."""
     return np.dtype(np.uint8 if n <= 256 else np.uint16)

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import BadInput, RnnlensError, quoted
 from rnnlens.common.terminal import printable
+from rnnlens.corpora.classes import check_ordered, checked_names, named_labels
 from rnnlens.corpora.recoded import Recoded
 from rnnlens.corpora.splits import PARTS, Split, content_fingerprint, split_of
 from rnnlens.corpora.vocab import Vocab
@@ -36,18 +37,28 @@ class Corpus:
     def from_texts(
         cls,
         texts: Sequence[str],
-        labels: Sequence[int] | np.ndarray,
-        test: tuple[Sequence[str], Sequence[int] | np.ndarray] | None = None,
+        labels: Sequence[int] | Sequence[str] | np.ndarray,
+        test: tuple[Sequence[str], Sequence[int] | Sequence[str] | np.ndarray] | None = None,
         validation: float = 0.1,
         vocab_size: int = 50_000,
         min_count: int = 1,
         seed: int = 0,
+        classes: Sequence[str] | None = None,
+        ordered: bool = False,
     ) -> Corpus:
         """A corpus in memory, from texts and labels (0 negative, 1 positive). Texts without a word are left out;
-        `about["dropped"]` is their number."""
+        `about["dropped"]` is their number.
+
+        Labels may be names of three or more classes. classes: the names in their order; labels are then their numbers
+        or the names themselves. ordered: the classes are in this order, such as bad, fair and good."""
         from rnnlens.corpora.in_memory import parts_from_texts
 
-        return cls(**parts_from_texts(texts, labels, test, validation, vocab_size, min_count, seed))
+        parts = parts_from_texts(texts, labels, test, validation, vocab_size, min_count, seed, classes)
+        if ordered:
+            parts["about"] |= {"ordered": True}
+            if classes is None:
+                check_ordered(classes_of(parts["about"]))
+        return cls(**parts)
 
     @classmethod
     def from_ids(
@@ -56,14 +67,22 @@ class Corpus:
         train: tuple[Sequence[Any], Any],
         test: tuple[Sequence[Any], Any] | None = None,
         validation: tuple[Sequence[Any], Any] | None = None,
+        classes: Sequence[str] | None = None,
     ) -> Corpus:
         """A corpus from the ids of your own tokenizer: pairs (documents, labels). A document is a list of ids below
-        len(vocab), a label is 0 (negative) or 1 (positive)."""
+        len(vocab), a label is 0 (negative) or 1 (positive), or the number or name of one of three or more `classes`."""
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         given = {"train": train, "validation": validation, "test": test}
-        splits = {part: split_of(*pair, len(vocab)) for part, pair in given.items() if pair is not None}
-        mark = content_fingerprint(vocab, splits)
-        return cls(vocab, **splits, about={"source": "ids"}, fingerprint=mark)  # type: ignore[arg-type]
+        names = () if classes is None else checked_names(classes)
+        splits = {
+            part: split_of(pair[0], named_labels(pair[1], names)[0] if names else pair[1], len(vocab), len(names) or 2)
+            for part, pair in given.items()
+            if pair is not None
+        }
+        names = names if len(names) > 2 else ()
+        mark = content_fingerprint(vocab, splits, names)
+        about = {"source": "ids", **({"classes": list(names)} if names else {})}
+        return cls(vocab, **splits, about=about, fingerprint=mark)  # type: ignore[arg-type]
 
     def refit(self) -> Corpus:
         """The corpus with its validation reviews moved to the training reviews: for a final fit, once all settings are
@@ -76,7 +95,9 @@ class Corpus:
         train = self.train.join(validation)
         splits = {"train": train} if self.test is None else {"train": train, "test": self.test}
         about = {**self.about, "refit": self.fingerprint}
-        return Corpus(self.vocab, train, None, self.test, about, None, content_fingerprint(self.vocab, splits))
+        return Corpus(
+            self.vocab, train, None, self.test, about, None, content_fingerprint(self.vocab, splits, self.classes)
+        )
 
     def with_vocab(self, vocab: Vocab) -> Corpus:
         """The same reviews in the ids of another vocabulary, for a network that has other words (`rnnlens.extend`).
@@ -92,8 +113,23 @@ class Corpus:
             for name, split in self.splits.items()
         }
         about = {**self.about, "recoded": self.fingerprint}
-        mark = content_fingerprint(vocab, splits)
+        mark = content_fingerprint(vocab, splits, self.classes)
         return Corpus(vocab, splits["train"], splits.get("validation"), splits.get("test"), about, self.path, mark)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of three or more classes, which `Split.labels` are numbers of; empty for negative and positive."""
+        return classes_of(self.about)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the classes are in order, such as stars."""
+        return bool(self.classes) and self.about.get("ordered") is True
+
+    def check_two_classes(self, what: str) -> None:
+        """Refuse a corpus of three or more classes. what: what needs two classes, for the message."""
+        if self.classes:
+            raise BadInput(f"the corpus has {len(self.classes)} classes: {what} needs two; prepare one with two labels")
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -111,7 +147,7 @@ class Corpus:
             raise RnnlensError(f"the corpus has no source {quoted(unknown[0])}: expected some of {known}")
         names = [name for name in self.sources if name in names]
         train = self.train.take(self._of_sources(self.train, names))
-        mark = content_fingerprint(self.vocab, {**self.splits, "train": train})
+        mark = content_fingerprint(self.vocab, {**self.splits, "train": train}, self.classes)
         about = {**self.about, "source": " + ".join(names), "only": names, "whole": self.fingerprint}
         return Corpus(self.vocab, train, self.validation, self.test, about, None, mark)
 
@@ -130,3 +166,9 @@ class Corpus:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
         return printable(f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})")
+
+
+def classes_of(about: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of three or more classes in a corpus's `about`. (Of two classes, `about` has their raw labels.)"""
+    names = about.get("classes")
+    return checked_names(names) if isinstance(names, list) else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from rnnlens.corpora.splits import Split, blocks_of
 
 
 def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
-    """For each split: reviews, share of positive ones, words, quantiles of words per review, share of `<unk>`."""
+    """For each split: reviews, share of positive ones or of each class, words, quantiles of words per review, share of
+    `<unk>`."""
     return {
-        name: _statistics(split.lengths, split.labels, _unknown(split, corpus.vocab.unk))
+        name: _statistics(split.lengths, split.labels, _unknown(split, corpus.vocab.unk), corpus.classes)
         for name, split in corpus.splits.items()
     }
 
@@ -27,17 +29,23 @@ def source_statistics(corpus: Corpus) -> dict[str, dict[str, dict[str, Any]]]:
         for name, of_splits in by_source.items():
             chosen = corpus._of_sources(split, [name])
             if len(chosen):
-                of_splits[part] = _statistics(split.lengths[chosen], split.labels[chosen], unknown[chosen])
+                of_splits[part] = _statistics(
+                    split.lengths[chosen], split.labels[chosen], unknown[chosen], corpus.classes
+                )
     return by_source
 
 
-def _statistics(lengths: np.ndarray, labels: np.ndarray, unknown: np.ndarray) -> dict[str, Any]:
+def _statistics(lengths: np.ndarray, labels: np.ndarray, unknown: np.ndarray, classes: Sequence[str]) -> dict[str, Any]:
     """Statistics of documents from their lengths, labels and numbers of unknown words, (n,) each."""
     names = ("min", "5%", "25%", "median", "75%", "95%", "max")
     quantiles = np.quantile(lengths, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1], method="nearest") if len(lengths) else []
+    share = {"positive": float(labels.mean()) if len(labels) else 0.0}
+    if classes:
+        counts = np.bincount(labels, minlength=len(classes)) / max(1, len(labels))
+        share = {"classes": dict(zip(classes, counts.tolist(), strict=True))}  # type: ignore[dict-item]
     return {
         "reviews": len(labels),
-        "positive": float(labels.mean()) if len(labels) else 0.0,
+        **share,
         "words": int(lengths.sum()),
         "words per review": dict(zip(names, map(int, quantiles), strict=False)),
         "unknown": int(unknown.sum()) / max(1, int(lengths.sum())),

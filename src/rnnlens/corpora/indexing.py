@@ -46,9 +46,11 @@ def index_texts(
     config: PrepareConfig,
     rng: np.random.Generator,
     names: Sequence[str] = (),
+    classes: Sequence[str] = (),
 ) -> Indexed:
     """Split chunks of texts into words, in the spools of each source; divide the documents into the final splits; count
-    the words of train. With several sources, which have `names`, overlapping documents are left out."""
+    the words of train. With several sources, which have `names`, overlapping documents are left out. classes: their
+    names, if there are three or more."""
     dictionary, dropped = Dictionary(), [{"no words": 0} for _ in sources]
 
     def spool(place: Place, chunk: Codes) -> None:
@@ -62,7 +64,8 @@ def index_texts(
     shares = {"test": config.test, "validation": config.validation}
     of_source = [f" of {quoted(name, 200)}" for name in names] or [""]
     by_source = [
-        final_splits(spools, shares, rng, config.neighbours, of) for spools, of in zip(sources, of_source, strict=True)
+        final_splits(spools, shares, rng, config.neighbours, of, classes)
+        for spools, of in zip(sources, of_source, strict=True)
     ]
     parts = {
         part: [(number, *splits[part]) for number, splits in enumerate(by_source) if part in splits]
@@ -72,9 +75,12 @@ def index_texts(
     if len(sources) > 1:
         drop_overlaps(parts, dropped)
         for (_, spool_, chosen), of, reasons in zip(parts["train"], of_source, dropped, strict=True):
-            _check_both_classes(
-                spool_.labels[chosen], of, f"{reasons[OVERLAP]:,} overlap with validation or test reviews"
-            )
+            why = f"{reasons[OVERLAP]:,} overlap with validation or test reviews"
+            if not classes:
+                _check_all_classes(spool_.labels[chosen], of, why, ())
+        if classes:
+            left = np.concatenate([spool_.labels[chosen] for _, spool_, chosen in parts["train"]])
+            _check_all_classes(left, "", "the others overlap with validation or test texts", classes)
     counts = np.sum([count_words(*place[1:], dictionary.size) for place in parts["train"]], axis=0)
     vocab, table = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
     return Indexed(vocab, table, parts, dropped)
@@ -103,11 +109,13 @@ def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tup
     return codes[left <= most], np.minimum(lengths, most)
 
 
-def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator, run: int = 1) -> np.ndarray:
+def stratified(
+    labels: np.ndarray, fraction: float, rng: np.random.Generator, run: int = 1, classes: int = 2
+) -> np.ndarray:
     """A mask (n,) of `fraction` of the documents, chosen by `rng` in runs of neighboring documents, the same
     fraction of each class."""
     chosen = np.zeros(len(labels), dtype=bool)
-    for label in (0, 1):
+    for label in range(classes):
         members = np.flatnonzero(labels == label)
         run = max(1, min(run, len(members)))  # a longer run is the whole class
         first = run * rng.permutation(-(-len(members) // run))  # of each run, in random order
@@ -143,18 +151,23 @@ def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_co
 
 
 def final_splits(
-    spools: Mapping[str, Spool], shares: Mapping[str, float], rng: np.random.Generator, run: int = 1, of: str = ""
+    spools: Mapping[str, Spool],
+    shares: Mapping[str, float],
+    rng: np.random.Generator,
+    run: int = 1,
+    of: str = "",
+    classes: Sequence[str] = (),
 ) -> dict[str, tuple[Spool, np.ndarray]]:
     """The final splits, each as a spool and a mask (n,) of its documents.
 
     shares: for each split that the source lacks, the share of train that becomes it, the same of each class, in runs of
-    `run` neighboring documents. of: the source, for errors.
+    `run` neighboring documents. of: the source, for errors. classes: their names, if there are three or more.
     """
     parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
     spool, train = parts["train"]
     for part in [part for part, share in shares.items() if part not in parts and share > 0]:
         members = np.flatnonzero(train)
-        held_out = members[stratified(spool.labels[members], shares[part], rng, run)]
+        held_out = members[stratified(spool.labels[members], shares[part], rng, run, len(classes) or 2)]
         if len(held_out):
             mask = np.zeros_like(train)
             mask[held_out] = True
@@ -165,11 +178,14 @@ def final_splits(
             raise RnnlensError(
                 f"no review of the {split} split{of} has words: expected reviews with words, or no such split"
             )
-    _check_both_classes(spool.labels[train], of, "expected reviews of both classes, with words")
+    wanted = "expected some of each class, with words" if classes else "expected reviews of both classes, with words"
+    if not (classes and of):  # of several sources, each may lack some of the classes
+        _check_all_classes(spool.labels[train], of, wanted, classes)
     return {part: parts[part] for part in PARTS if part in parts}
 
 
-def _check_both_classes(labels: np.ndarray, of: str, why: str) -> None:
-    for code, name in enumerate(("negative", "positive")):
+def _check_all_classes(labels: np.ndarray, of: str, why: str, classes: Sequence[str]) -> None:
+    for code, name in enumerate(classes or ("negative", "positive")):
         if not np.any(labels == code):
-            raise RnnlensError(f"no {name} review{of} is left to train on: {why}")
+            what = f"text of class {quoted(name)}" if classes else f"{name} review{of}"
+            raise RnnlensError(f"no {what} is left to train on: {why}")

@@ -1,4 +1,5 @@
-"""Labels as people write them → 0 negative, 1 positive, or dropped. The scheme is chosen from all distinct values."""
+"""Labels as people write them → 0 negative, 1 positive, or dropped; or numbers of classes. The scheme is chosen from
+all distinct values."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order
 
 DROPPED = 2  # the code of a row without a class: no label, or a neutral rating
+NO_CLASS = 65_535  # the same where there are more than two classes
 
 _WORDS = {"neg": 0, "negative": 0, "false": 0, "pos": 1, "positive": 1, "true": 1}
 _NEITHER = ("neutral", "neu")
@@ -21,14 +24,21 @@ _EXPECTED = "expected 0/1, 1/2, -1/1, -1/0/1, neg/pos, false/true, stars 1 to 5 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How raw labels become codes: `name` is for messages, `codes` maps each raw value to 0, 1 or DROPPED."""
+    """How raw labels become codes: `name` is for messages, `codes` maps each raw value to 0, 1 or DROPPED. With three
+    or more classes it maps them to numbers of `classes`, their names, or NO_CLASS."""
 
     name: str
     codes: Mapping[object, int]
+    classes: tuple[str, ...] = ()
 
 
-def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme:
-    """The scheme that fits all distinct raw values (None: no label) of the label column of `where`."""
+def decide_scheme(values: Collection[object], column: str, where: str, classes: bool = False) -> Scheme:
+    """The scheme that fits all distinct raw values (None: no label) of the label column of `where`.
+
+    classes: every value is a class. Three or more names, none of them a number or a word for positive or negative, are
+    classes in any case."""
+    if classes or _are_names(values):
+        return _class_scheme(values, column, where)
     numbers: dict[object, float] = {}
     words: dict[object, int] = {}
     for value in values:
@@ -53,6 +63,37 @@ def decide_scheme(values: Collection[object], column: str, where: str) -> Scheme
         raise RnnlensError(f"column {quoted(column)} of {where} holds no label: {_EXPECTED}")
     name, code = _numeric_scheme(set(numbers.values()), column, where)
     return Scheme(name, {value: code(numbers[value]) if value in numbers else DROPPED for value in values})
+
+
+def _are_names(values: Collection[object]) -> bool:
+    texts = {_shown(value) for value in values} - {""}
+    return len(texts) > 2 and not any(_NUMBER.fullmatch(text) or text.lower() in _WORDS for text in texts)
+
+
+def _class_scheme(values: Collection[object], column: str, where: str) -> Scheme:
+    """Every value as a class, whole numbers by size, then names alphabetically. Two classes are 0 and 1."""
+    shown = {value: _shown(value) for value in values}
+    for text in shown.values():
+        if _NUMBER.fullmatch(text) and not text.lstrip("+-").isdigit():
+            raise RnnlensError(
+                f"column {quoted(column)} of {where} holds the label {quoted(text)}: expected names or whole numbers "
+                "as classes"
+            )
+    names = in_order(set(shown.values()) - {""})
+    if not 2 <= len(names) <= MOST_CLASSES:
+        held = f"one class, {quoted(names[0])}" if len(names) == 1 else f"{len(names):,} classes"
+        raise RnnlensError(f"column {quoted(column)} of {where} holds {held}: expected 2 to {MOST_CLASSES:,}")
+    checked_names(names)
+    no_class = DROPPED if len(names) == 2 else NO_CLASS
+    codes = {value: names.index(text) if text else no_class for value, text in shown.items()}
+    return Scheme(f"{len(names)} classes", codes, names if len(names) > 2 else ())
+
+
+def _shown(value: object) -> str:
+    """A raw value as text: empty for none, whole numbers without a decimal point."""
+    text = "" if value is None else str(value).strip()
+    number = float(text) if _NUMBER.fullmatch(text) else 0.5
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else text
 
 
 def class_names(codes: Mapping[object, int]) -> dict[str, str]:
@@ -105,7 +146,10 @@ def _numeric_scheme(seen: set[float], column: str, where: str) -> tuple[str, Cal
     if min(seen) >= 1 and max(seen) <= 10:
         return "ratings 1 to 10", _from_ratings
     wrong = min(seen) if min(seen) < 0 else max(seen)
-    raise RnnlensError(f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}")
+    raise RnnlensError(
+        f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}; or "
+        "take every value as a class with --classes"
+    )
 
 
 def _from_stars(number: float) -> int:

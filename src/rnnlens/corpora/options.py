@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
@@ -38,13 +38,29 @@ class PrepareConfig:
     limit: int | None = None
     """Use only about this many reviews of each split, with the same share of each class."""
 
+    classes: bool = False
+    """Take every label as a class of its own, ratings and stars too. Three or more names, such as anger, fear and joy,
+    are classes in any case."""
+
+    ordered: bool = False
+    """The classes are numbers in order, such as stars: every label is a class, and networks read them on one scale."""
+
     def check(self) -> None:
         """Refuse values that are out of range."""
         check_options("prepare", vars(self))
+        for name in ("classes", "ordered"):
+            if not isinstance(getattr(self, name), bool):
+                raise RnnlensError(f"{name} is {shown(getattr(self, name))}: expected True or False")
         for name in ("text", "label"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise RnnlensError(f"{name} is {shown(value)}: expected the name of a column")
+
+
+def recorded(config: PrepareConfig) -> dict[str, Any]:
+    """The options as a corpus records them. Two classes are recorded as they were before there could be more, so that
+    corpora keep their keys."""
+    return {name: value for name, value in asdict(config).items() if name not in ("classes", "ordered") or value}
 
 
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:

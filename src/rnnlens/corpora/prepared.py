@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,9 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.locks import take_lock
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.asked import Request, Sources
+from rnnlens.corpora.classes import check_ordered
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
+from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config, recorded
 from rnnlens.corpora.reading import ARRAYS, is_prepared, read_corpus
 from rnnlens.corpora.splits import PARTS
 from rnnlens.corpora.vocab import PAD_WORD, UNK
@@ -51,9 +51,9 @@ def prepare(
     source      imdb, yelp or another data set of the hub, hf:owner/name, or an hf:// path; a csv, tsv, jsonl or
                 parquet file; a folder with train (and test, validation) files; the aclImdb folder or tar. A list of
                 sources becomes one corpus with one vocabulary, in which every document keeps its source and each
-                source's labels become negative and positive by their own scheme. Training texts that overlap with a
-                validation or test text of any source are dropped, and so are validation texts that overlap with a test
-                text (see `rnnlens.corpora.overlap`)
+                source's labels become negative and positive by their own scheme, or classes by their names. Training
+                texts that overlap with a validation or test text of any source are dropped, and so are validation texts
+                that overlap with a test text (see `rnnlens.corpora.overlap`)
     out         the folder to write. If it was prepared from the same source with the same options, it is returned as it
                 is, or prepared again if damaged; another corpus is replaced only with `overwrite`. A folder that holds
                 anything else, such as a run, is never replaced. If several processes prepare it at once, one does the
@@ -115,11 +115,15 @@ def _prepared(
     if (corpus := find()) is not None:
         return corpus
 
-    from rnnlens.corpora.sources import open_source
+    from rnnlens.corpora.sources import open_source, with_same_classes
     from rnnlens.corpora.writing import write_corpus
 
-    opened = [open_source(source, config.text, config.label) for source in request.sources]
-    about = {"key": key, "about": {**request.about, "options": asdict(config)}}
+    classes = config.classes or config.ordered
+    opened = [open_source(source, config.text, config.label, classes) for source in request.sources]
+    opened = with_same_classes(opened)
+    if config.ordered:
+        check_ordered(opened[0].names)
+    about = {"key": key, "about": {**request.about, "options": recorded(config)}}
     with _locked(out):
         if (corpus := find()) is not None:
             return corpus
@@ -168,7 +172,7 @@ def _key(request: Request, config: PrepareConfig) -> str:
     content = {
         "schema": files.SCHEMA,
         **request.content,
-        "options": asdict(config),
+        "options": recorded(config),
         "words": [WORD, RULES, UNK, PAD_WORD],
     }
     return files.fingerprint(content)

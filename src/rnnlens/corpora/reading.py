@@ -9,7 +9,7 @@ import numpy as np
 
 from rnnlens.common import files
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.corpus import Corpus, classes_of
 from rnnlens.corpora.splits import PARTS, Split, blocks_of
 from rnnlens.corpora.vocab import PAD, Vocab
 
@@ -38,13 +38,13 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
                 f"this one reads up to {files.SCHEMA}): prepare it again"
             )
         parts = [part for part in PARTS if part in about["sizes"]]
-        n_sources = len(about["about"].get("sources", ()))
+        n_sources, classes = len(about["about"].get("sources", ())), classes_of(about["about"])
         for name in corpus_files(parts, bool(n_sources)) if verify else ():
             if _file_fingerprint(path / name) != about["files"][name]:
                 raise _damaged(path / name, "its bytes do not match their fingerprint")
         words = files.read_json(path / "vocab.json")
         vocab = Vocab(words["words"], words["counts"])
-        splits = {part: read_split(path, part, len(vocab), n_sources) for part in parts}
+        splits = {part: read_split(path, part, len(vocab), n_sources, len(classes)) for part in parts}
         return Corpus(
             vocab,
             splits["train"],
@@ -62,9 +62,9 @@ def corpus_files(parts: Iterable[str], several: bool) -> list[str]:
     return ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in arrays)]
 
 
-def read_split(path: Path, part: str, n_words: int, n_sources: int = 0) -> Split:
-    """Map one split of a folder; its arrays must fit each other, the vocabulary and the number of sources (0 for a
-    corpus of one source)."""
+def read_split(path: Path, part: str, n_words: int, n_sources: int = 0, n_classes: int = 0) -> Split:
+    """Map one split of a folder; its arrays must fit each other, the vocabulary, the number of sources (0 for a corpus
+    of one source) and of classes (0 for negative and positive)."""
     arrays = {}
     for name in (*ARRAYS, "sources") if n_sources else ARRAYS:
         file = path / f"{part}.{name}.npy"
@@ -81,8 +81,9 @@ def read_split(path: Path, part: str, n_words: int, n_sources: int = 0) -> Split
         raise _damaged(path / f"{part}.offsets.npy", "it does not rise from 0, with one step per review")
     if offsets[-1] != len(split.ids):
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
-    if not np.isin(split.labels, (0, 1)).all():
-        raise _damaged(path / f"{part}.labels.npy", "a label is neither 0 nor 1")
+    if not np.all((split.labels >= 0) & (split.labels < (n_classes or 2))):
+        wrong = f"a label is not that of one of the {n_classes} classes" if n_classes else "a label is neither 0 nor 1"
+        raise _damaged(path / f"{part}.labels.npy", wrong)
     if split.sources is not None and split.sources.shape != split.labels.shape:
         raise _damaged(path / f"{part}.sources.npy", f"it holds {len(split.sources)} numbers, expected {len(split)}")
     if split.sources is not None and not np.all((split.sources >= 0) & (split.sources < n_sources)):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rnnlens.common import files
-from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.corpus import Corpus, classes_of
 from rnnlens.corpora.reading import ARRAYS, corpus_files, read_split
 from rnnlens.corpora.splits import content_fingerprint
 from rnnlens.corpora.vocab import Vocab
@@ -36,13 +36,13 @@ def write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarra
 
 def write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:
     """Write corpus.json, which has the fingerprints of the other files."""
-    n_sources = len(about["about"].get("sources", ()))
-    splits = {part: read_split(folder, part, len(vocab), n_sources) for part in parts}
+    n_sources, classes = len(about["about"].get("sources", ())), classes_of(about["about"])
+    splits = {part: read_split(folder, part, len(vocab), n_sources, len(classes)) for part in parts}
     content = {
         "kind": "corpus",
         "schema": files.SCHEMA,
         **about,
-        "corpus": content_fingerprint(vocab, splits),
+        "corpus": content_fingerprint(vocab, splits, classes),
         "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
         "files": {name: files.file_fingerprint(folder / name) for name in corpus_files(parts, bool(n_sources))},
     }

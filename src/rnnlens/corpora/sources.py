@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,8 @@ import polars as pl
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
-from rnnlens.corpora.labels import DROPPED, class_names, decide_scheme, looks_like_label
+from rnnlens.corpora.classes import checked_names, in_order
+from rnnlens.corpora.labels import DROPPED, NO_CLASS, class_names, decide_scheme, looks_like_label
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
     LABEL_NAMES,
@@ -45,7 +46,8 @@ _SAMPLE = 1000  # rows read to recognize the text and label columns
 class Source:
     """Labeled reviews whose texts are not read yet.
 
-    labels  split name → (rows,) uint8: 0 negative, 1 positive, DROPPED
+    labels  split name → (rows,) uint8: 0 negative, 1 positive, DROPPED; of three or more classes, whose names are
+            `names`, uint16: the number of the class, NO_CLASS
     read    yields (split name, texts), the rows of each split in order
     """
 
@@ -56,22 +58,29 @@ class Source:
     columns: Mapping[str, str]
     classes: Mapping[str, str]
     """Which raw labels are negative, positive or dropped, in words."""
+    names: tuple[str, ...] = ()
+
+    @property
+    def dropped(self) -> int:
+        """The code of rows without a class."""
+        return NO_CLASS if self.names else DROPPED
 
 
-def open_source(source: str | Path, text: str | None = None, label: str | None = None) -> Source:
-    """Recognize the kind of `source`, and read its labels. `text` and `label` name its columns; None to guess them."""
+def open_source(source: str | Path, text: str | None = None, label: str | None = None, classes: bool = False) -> Source:
+    """Recognize the kind of `source`, and read its labels. `text` and `label` name its columns; None to guess them.
+    classes: every label is a class."""
     where, path = quoted(str(source), 200), Path(source).expanduser()
     if (name := hub_name(source)) is not None:
-        return _from_tables(where, str(source), _hub_tables(name, str(source)), text, label)
+        return _from_tables(where, str(source), _hub_tables(name, str(source)), text, label, classes)
     _check_exists(path, where)
     if path.is_file() and path.name.lower().endswith((".tar", ".tar.gz", ".tgz")):
         labels, read = read_aclimdb_tar(path)
     elif (folder := find_aclimdb(path)) is not None:
         labels, read = read_aclimdb_folder(folder)
     elif path.is_dir():
-        return _from_tables(where, str(source), _folder_tables(path, where), text, label)
+        return _from_tables(where, str(source), _folder_tables(path, where), text, label, classes)
     else:
-        return _from_tables(where, str(source), {"train": open_files([path], where)}, text, label)
+        return _from_tables(where, str(source), {"train": open_files([path], where)}, text, label, classes)
     if "train" not in labels:
         raise RnnlensError(f"{where} holds no train/pos and train/neg: expected the aclImdb folder or its tar")
     _check_classes(labels, where)
@@ -184,15 +193,38 @@ def _hub_tables(name: str, source: str) -> dict[str, Table]:
 # --- which columns ----------------------------------------------------------------------------------------------------
 
 
-def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | None, label: str | None) -> Source:
+def with_same_classes(sources: Sequence[Source]) -> list[Source]:
+    """Sources with the same names of classes, those of all of them; two classes stay negative and positive."""
+    if not any(source.names for source in sources) or len(sources) == 1:
+        return list(sources)
+    for source in sources:
+        if not source.names:
+            many = next(other for other in sources if other.names)
+            raise RnnlensError(
+                f"{quoted(source.name, 200)} has two classes and {quoted(many.name, 200)} has {len(many.names)}: "
+                "expected the same classes; prepare them apart, or take every label as a class with --classes"
+            )
+    names = checked_names(in_order({name for source in sources for name in source.names}))
+    renamed = []
+    for source in sources:
+        table = np.full(NO_CLASS + 1, NO_CLASS, np.uint16)
+        table[: len(source.names)] = [names.index(name) for name in source.names]
+        labels = {split: table[codes] for split, codes in source.labels.items()}
+        renamed.append(replace(source, labels=labels, names=names))
+    return renamed
+
+
+def _from_tables(
+    where: str, name: str, tables: dict[str, Table], text: str | None, label: str | None, classes: bool
+) -> Source:
     text, label = _columns(tables["train"], where, text, label)
     raw = {split: _raw_labels(table, text, label) for split, table in tables.items()}
     for split, column in raw.items():
         if not len(column):
             raise RnnlensError(f"{tables[split].where} is empty: expected rows with a text and a label")
-    scheme = decide_scheme(_distinct(raw, label, where), label, where)
-    labels = {split: _codes(column, scheme.codes) for split, column in raw.items()}
-    _check_classes(labels, where)
+    scheme = decide_scheme(_distinct(raw, label, where), label, where, classes)
+    labels = {split: _codes(column, scheme.codes, bool(scheme.classes)) for split, column in raw.items()}
+    _check_classes(labels, where, scheme.classes)
 
     def texts() -> Iterator[tuple[str, pl.Series]]:
         for split, table in tables.items():
@@ -208,7 +240,8 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], text: str | No
                     "could be read; is the file complete?"
                 )
 
-    return Source(name, labels, texts, scheme.name, {"text": text, "label": label}, class_names(scheme.codes))
+    sides = {} if scheme.classes else class_names(scheme.codes)
+    return Source(name, labels, texts, scheme.name, {"text": text, "label": label}, sides, scheme.classes)
 
 
 def _columns(table: Table, where: str, text: str | None, label: str | None) -> tuple[str, str]:
@@ -279,12 +312,15 @@ def _distinct(raw: Mapping[str, pl.Series], label: str, where: str) -> list[obje
     return sorted(values, key=str)
 
 
-def _codes(column: pl.Series, codes: Mapping[object, int]) -> np.ndarray:
+def _codes(column: pl.Series, codes: Mapping[object, int], several: bool) -> np.ndarray:
     known = {value: code for value, code in codes.items() if value is not None}
-    return column.replace_strict(list(known), list(known.values()), default=DROPPED, return_dtype=pl.UInt8).to_numpy()
+    absent, dtype = (NO_CLASS, pl.UInt16) if several else (DROPPED, pl.UInt8)
+    return column.replace_strict(list(known), list(known.values()), default=absent, return_dtype=dtype).to_numpy()
 
 
-def _check_classes(labels: Mapping[str, np.ndarray], where: str) -> None:
-    for code, name in enumerate(("negative", "positive")):
+def _check_classes(labels: Mapping[str, np.ndarray], where: str, names: Sequence[str] = ()) -> None:
+    for code, name in enumerate(names or ("negative", "positive")):
         if not np.any(labels["train"] == code):
+            if names:
+                raise RnnlensError(f"{where} has no text of class {quoted(name)} to train on: expected some of each")
             raise RnnlensError(f"{where} has no {name} review to train on: expected reviews of both classes")

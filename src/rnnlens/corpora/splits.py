@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.corpora.classes import label_dtype
 from rnnlens.corpora.vocab import PAD, Vocab
 
 PARTS = ("train", "validation", "test")
@@ -26,7 +27,7 @@ class Split:
 
     ids      (words,)  uint16 or uint32, the documents one after the other; may be mapped from disk
     offsets  (n + 1,)  int64, document i is ids[offsets[i]:offsets[i + 1]]
-    labels   (n,)      uint8, 1 positive, 0 negative
+    labels   (n,)      uint8, 1 positive, 0 negative; of several classes the number of the class in `Corpus.classes`
     sources  (n,)      uint8, the number of each document's source in `Corpus.sources`; None in a corpus of one source
     """
 
@@ -102,24 +103,30 @@ class Split:
 
     def __repr__(self) -> str:
         positive = self.labels.mean() if len(self) else 0.0
-        return f"Split({len(self):,} reviews, {positive:.0%} positive, {len(self.ids):,} words)"
+        several = len(self) and self.labels.max() > 1
+        what = f"{len(np.unique(self.labels))} classes" if several else f"{positive:.0%} positive"
+        return f"Split({len(self):,} reviews, {what}, {len(self.ids):,} words)"
 
 
-def split_of(documents: Sequence[Any], labels: Any, n_words: int) -> Split:
-    """Lists of ids and their labels as a split, checked."""
+def split_of(documents: Sequence[Any], labels: Any, n_words: int, n_classes: int = 2) -> Split:
+    """Lists of ids and their labels, numbers of classes, as a split, checked."""
     rows = [np.asarray(document, dtype=np.int64).reshape(-1) for document in documents]
     classes = np.asarray(labels).reshape(-1)
     if len(rows) != len(classes):
         raise RnnlensError(f"got {len(rows)} documents and {len(classes)} labels: expected one label per document")
-    if not np.isin(classes, (0, 1)).all():
-        raise RnnlensError(f"labels hold {classes[~np.isin(classes, (0, 1))][0]!r:.40}: expected 0 and 1")
+    known = np.isin(classes, range(n_classes))
+    if not known.all():
+        expected = "0 and 1" if n_classes == 2 else f"0 … {n_classes - 1}"
+        raise RnnlensError(f"labels hold {classes[~known][0]!r:.40}: expected {expected}")
     ids = np.concatenate([np.zeros(0, np.int64), *rows])
     if len(ids) and not 0 <= ids.min() <= ids.max() < n_words:
         raise RnnlensError(
             f"ids range from {ids.min()} to {ids.max()}: expected 0 … {n_words - 1}, the ids of the words"
         )
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-    return Split(ids.astype(np.uint16 if n_words <= 1 << 16 else np.uint32), offsets, classes.astype(np.uint8))
+    return Split(
+        ids.astype(np.uint16 if n_words <= 1 << 16 else np.uint32), offsets, classes.astype(label_dtype(n_classes))
+    )
 
 
 def _positions(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -143,9 +150,11 @@ def blocks_of(array: np.ndarray) -> Iterator[np.ndarray]:
         release_pages(array)
 
 
-def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split]) -> str:
-    """A hash of ids, labels and words, however they are stored."""
+def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split], classes: Sequence[str] = ()) -> str:
+    """A hash of ids, labels, words and names of classes, however they are stored."""
     digest = hashlib.sha256("\n".join(vocab.words).encode())
+    if classes:
+        digest.update("\n".join(["classes", *classes]).encode())
     for name, split in splits.items():
         digest.update(f"{name} {len(split)} {len(split.ids)}".encode())
         for array in (split.offsets, split.labels, split.ids, split.sources):

@@ -11,9 +11,9 @@ import polars as pl
 
 from rnnlens.common import files
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.corpora.classes import label_dtype
 from rnnlens.corpora.encoding import byte_chunks
 from rnnlens.corpora.indexing import Place, index_texts, stratified
-from rnnlens.corpora.labels import DROPPED
 from rnnlens.corpora.options import PrepareConfig, Progress
 from rnnlens.corpora.saving import write_about, write_npy
 from rnnlens.corpora.sources import Source
@@ -33,7 +33,8 @@ def write_corpus(
     wanted = [_wanted(source, config.limit, rng, config.neighbours) for source in sources]
     texts = _kept_texts(sources, wanted, dropped, progress)
     named = about["about"].get("sources", [])
-    indexed = index_texts(spools, texts, config, rng, [part["name"] for part in named])
+    names = sources[0].names
+    indexed = index_texts(spools, texts, config, rng, [part["name"] for part in named], names)
     for part, places in indexed.parts.items():
         _write_split(folder, part, places, indexed.table, several=len(sources) > 1)
     for spool in (spool for of_source in spools for spool in of_source.values()):
@@ -42,7 +43,7 @@ def write_corpus(
     read = [
         {
             "labels": source.scheme,
-            "classes": dict(source.classes),
+            **({} if names else {"classes": dict(source.classes)}),
             "columns": dict(source.columns),
             "rows": {split: len(codes) for split, codes in source.labels.items()},
             "dropped": {**unread, **unused},
@@ -53,16 +54,18 @@ def write_corpus(
         facts = {**about["about"], **read[0]}
     else:
         facts = {**about["about"], "sources": [{**n, **r} for n, r in zip(named, read, strict=True)]}
+    facts |= {"classes": list(names)} if names else {}
+    facts |= {"ordered": True} if names and config.ordered else {}
     write_about(folder, indexed.vocab, list(indexed.parts), {**about, "about": facts})
 
 
 def _wanted(source: Source, limit: int | None, rng: np.random.Generator, run: int) -> dict[str, np.ndarray]:
     """A mask (rows,) for each split: the rows with a class, or about `limit` of them if there are more, in runs of
     neighbors."""
-    wanted = {split: codes != DROPPED for split, codes in source.labels.items()}
+    wanted = {split: codes != source.dropped for split, codes in source.labels.items()}
     for split, rows in wanted.items():
         if limit is not None and (n := np.count_nonzero(rows)) > limit:
-            wanted[split] = stratified(source.labels[split], limit / n, rng, run)
+            wanted[split] = stratified(source.labels[split], limit / n, rng, run, len(source.names) or 2)
     return wanted
 
 
@@ -83,9 +86,10 @@ def _kept_texts(
             if len(kept) < len(texts):
                 break
             has_text = texts.is_not_null().to_numpy()
-            dropped[number]["no class"] += int(np.count_nonzero(labels == DROPPED))
+            dropped[number]["no class"] += int(np.count_nonzero(labels == source.dropped))
             dropped[number]["no text"] += int(np.count_nonzero(kept & ~has_text))
             texts, labels = texts.filter(pl.Series(kept & has_text)), labels[kept & has_text]
+            labels = labels.astype(label_dtype(len(source.names)), copy=False)
             for chunk in byte_chunks(texts):
                 yield (number, split, labels[chunk]), texts[chunk]
             if progress is not None:

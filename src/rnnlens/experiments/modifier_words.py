@@ -25,7 +25,7 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
 
     runs = [load(source) for source in sources]
     lines = [stored_line(run) for run in runs]
-    networks = [run.network.requires_grad_(False) for run in runs]
+    networks = [run.analyzed_network.requires_grad_(False) for run in runs]
     if any(network.vocab != networks[0].vocab for network in networks):
         raise RnnlensError("the runs have different vocabularies: a consensus needs networks of one corpus")
     probes = stored_probes(runs[0], networks[0], lines[0])

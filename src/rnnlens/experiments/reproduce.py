@@ -70,6 +70,7 @@ def reproduce(
     models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
     check_json(out / "results.json", "table", "a result of `rnnlens reproduce`")
     data = load_corpus(corpus)
+    data.check_two_classes("a reproduction")
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation and test reviews: prepare the corpus with both")
     start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs

@@ -53,6 +53,7 @@ def sweep(
     need_modifiers([check_model(model) for model in models], modifiers)
     out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
+    data.check_two_classes("a search for settings")
     about = mark(data, modifiers)
     earlier_models(out / "settings.json", data.fingerprint)  # raise an error before the first trial
     if storage is None:

@@ -21,6 +21,7 @@ from rnnlens.figures.perturbation import perturbation
 from rnnlens.figures.probes import probe_phrases, probe_reviews
 from rnnlens.figures.reading import reading
 from rnnlens.figures.state_space import state_space
+from rnnlens.figures.strengths import strengths
 from rnnlens.figures.style import write_figure
 from rnnlens.figures.subspace import subspace
 from rnnlens.figures.table import architectures, table
@@ -29,5 +30,6 @@ __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "dose_response", "beginning", "ending",
-    "ending_modes", "table", "architectures", "agreement", "write_figure", "catalogue", "write_figures",
+    "ending_modes", "table", "architectures", "agreement", "strengths", "write_figure", "catalogue",
+    "write_figures",
 ]  # fmt: skip

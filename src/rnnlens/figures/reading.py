@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.figures.style import COLOURS, DASHES, SYMBOLS, shown, styled
 
@@ -21,6 +22,11 @@ def reading(sentences: Mapping[str, Sequence[tuple[str, float]]], title: str = "
 
     figure = go.Figure()
     for i, (name, words) in enumerate(sentences.items()):
+        if words and isinstance(words[0][1], dict):
+            raise RnnlensError(
+                f"{quoted(name)} was read with {len(words[0][1])} classes: expected one logit after each word; read it "
+                "with network.of_class(…)"
+            )
         look = i % len(COLOURS)
         # Words are escaped, since Plotly interprets <b> and the like as markup.
         labels = [shown(word) if word != PAD_WORD else "" for word, _ in words]

@@ -4,8 +4,9 @@ from rnnlens.networks.adapters import adapt, from_torch
 from rnnlens.networks.both_ways import BothWays, Sides
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
 from rnnlens.networks.extending import extend
+from rnnlens.networks.matching import check_words
 from rnnlens.networks.modules import from_module
-from rnnlens.networks.network import Network, check_words
+from rnnlens.networks.network import Network
 from rnnlens.networks.pooling import unpooled
 from rnnlens.networks.scan import scan, step_by_step
 

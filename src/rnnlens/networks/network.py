@@ -13,12 +13,11 @@ from torch import Tensor, nn
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
 from rnnlens.corpora.classes import checked_names
-from rnnlens.corpora.protocol import CorpusLike, SplitLike
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
-from rnnlens.networks.readouts import at_lengths, class_readout
+from rnnlens.networks.readouts import at_lengths, class_readout, first_thresholds, scale_readout
 from rnnlens.networks.starting import set_time_constants
 
 
@@ -30,6 +29,8 @@ class Network(ReadsTexts, nn.Module):
     are log-uniform from 1 to `memory` words; 0 keeps the usual initial weights. A vanilla network needs both, such as
     0.05 and 1000. classes: names of the classes; with three or more, the network has one logit for each, `logit` and
     `network(ids)` have a last dimension C, and `of_class(name)` is the network with one logit that analyses need.
+    ordered: the classes are in order, such as stars: they are read from one direction, with a threshold between each
+    two (the proportional-odds model), and `of_class()` is the network that reads this direction.
 
     The rest of rnnlens uses `step`, `embed`, `h0`, `logit`, and the whole-sequence passes `network(ids, lengths)` and
     `states(ids)` that follow from them. `read`, `predict` and `predict_proba` take texts, and so does
@@ -53,6 +54,7 @@ class Network(ReadsTexts, nn.Module):
         scale: float = 1.0,
         memory: float = 0.0,
         classes: Iterable[str] | None = None,
+        ordered: bool = False,
     ):
         super().__init__()
         if arch not in CELLS:
@@ -64,9 +66,14 @@ class Network(ReadsTexts, nn.Module):
         E = scale * torch.randn(len(vocab), embedding, generator=generator)
         none = classes is None or (isinstance(classes, tuple | list) and not classes)
         self.classes = () if none else checked_names(classes)  # type: ignore[arg-type]
-        rows = (len(self.classes),) if len(self.classes) > 2 else ()
+        n = len(self.classes)
+        if ordered and n < 3:
+            raise RnnlensError(f"ordered is given with {n} classes: expected at least 3, as in classes=['1', '2', '3']")
+        self.ordered = bool(ordered)
+        rows = (n,) if n > 2 and not ordered else ()
         w = torch.empty(*rows, hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
-        self._assemble(cell, E, w, torch.zeros(rows), torch.zeros(cell.size), vocab, arch)
+        b = first_thresholds(n) if ordered else torch.zeros(rows)
+        self._assemble(cell, E, w, b, torch.zeros(cell.size), vocab, arch)
         self.scale, self.memory = scale, memory
         if memory:
             set_time_constants(cell, arch, memory, generator)
@@ -98,18 +105,23 @@ class Network(ReadsTexts, nn.Module):
         w, b = self.readout_w.detach(), self.readout_b.detach()
         network = Network.assemble(cell, E, w, b, h0, self.vocab, arch)
         network.reads, network.classes, network.target = self.reads, self.classes, self.target
+        network.ordered = self.ordered
         network.features, network.backward = copy.deepcopy(self.features), self.backward
         return network
 
-    def of_class(self, name: str) -> Network:
+    def of_class(self, name: str | None = None) -> Network:
         """The network with one logit: that of a class minus the mean of the others'. All analyses take it.
 
         The logit is linear in the state, with the readout w_k − mean of the other w_j. The view shares cell, embedding
-        and initial state with this network, and its `target` is the name of the class."""
-        w, b, reads = class_readout(self.readout_w, self.readout_b, self.classes, name)
+        and initial state with this network, and its `target` is the name of the class. Of ordered classes, no class is
+        named: the logit is that of their scale, w·h minus the middle threshold."""
+        if self.ordered:
+            w, b, reads, name = scale_readout(self.readout_w, self.readout_b, self.classes, name)
+        else:
+            w, b, reads = class_readout(self.readout_w, self.readout_b, self.classes, name)
         view = Network.assemble(self.cell, self.E, w, b, self.h0, self.vocab, self.arch)
         view.E, view.h0, view.features = self.E, self.h0, self.features  # the same parameters, not copies
-        view.scale, view.memory, view.target, view.reads = self.scale, self.memory, name, reads
+        view.scale, view.memory, view.target, view.reads = self.scale, self.memory, str(name), reads
         view.backward = self.backward
         return view.train(self.training)
 
@@ -188,6 +200,8 @@ class Network(ReadsTexts, nn.Module):
         them."""
         if is_text(ids):
             return self._logits_of_texts(ids, lengths)
+        if self.several_classes:
+            return self.last_logits_of(self._sequences(cast(Tensor, ids)), lengths)
         return self._gather(self.logits(cast(Tensor, ids)), lengths)
 
     def logits(self, ids: Tensor) -> Tensor:
@@ -199,6 +213,13 @@ class Network(ReadsTexts, nn.Module):
         h0 = self._initial(e, None)
         outputs = self.cell.outputs(e, h0)
         return torch.cat([self.logit(h0).unsqueeze(1), self._read_out(outputs)], dim=1)
+
+    def last_logits_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
+        """The logits after the last word of embedded inputs e (B, T, D). Only the last outputs are read, since reading
+        all of them would need the memory of B × T × C logits."""
+        h0 = self._initial(e, None)
+        outputs = torch.cat([h0[:, self.cell.output].unsqueeze(1), self.cell.outputs(e, h0)], dim=1)
+        return self._read_out(self._gather(outputs, lengths))
 
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
@@ -256,8 +277,9 @@ class Network(ReadsTexts, nn.Module):
 
     @torch.no_grad()
     def check_measurable(self) -> None:
-        """Refuse a network that cannot be analyzed: its weights are NaN, infinite or overflow, or its state is the same
-        after every word or counts the words."""
+        """Refuse a network that cannot be analyzed: it has several classes, its weights are NaN, infinite or overflow,
+        or its state is the same after every word or counts the words."""
+        self.check_one_logit("this measurement")
         self.check_rests()
         self.check_finite()
         if self.h0.dtype not in (torch.float32, torch.float64):
@@ -288,32 +310,18 @@ class Network(ReadsTexts, nn.Module):
             raise RnnlensError("a network whose head is not linear has no config: it cannot be trained or saved here")
         shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
         initial = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
-        named = {"classes": list(self.classes)} if self.classes else {}
+        named: dict[str, Any] = {"classes": list(self.classes)} if self.classes else {}
+        named |= {"ordered": True} if self.ordered else {}
         return shape | {name: value for name, (value, default) in initial.items() if value != default} | named
 
     def __repr__(self) -> str:
         words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
         reads = f", reads {self.reads}" if self.reads else ""
-        classes = f", {len(self.classes)} classes" if self.several_classes else ""
+        order = " in order" if self.ordered else ""
+        classes = f", {len(self.classes)} classes{order}" if self.several_classes else ""
         classes += "" if self.features is None else ", nonlinear head"
         classes += ", reads backward" if self.backward else ""
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads}{classes})"
-
-
-def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
-    """Refuse a corpus whose words are not the network's: its ids would mean other words. A network or corpus
-    without a vocabulary is not checked. A network that reads backward needs a reversed corpus."""
-    if network.backward and "reversed" not in getattr(corpus, "about", {"reversed": True}):
-        raise RnnlensError(
-            "this network reads texts from their last word to their first, and the corpus is in the usual order: pass "
-            "rnnlens.reversed_corpus(corpus)"
-        )
-    words = getattr(corpus, "vocab", None)
-    if words is not None and network.vocab is not None and words != network.vocab:
-        raise RnnlensError(
-            f"network and corpus have different words ({len(network.vocab)} and {len(words)}): make the network with "
-            "Network(corpus.vocab, …), or pass corpus.with_vocab(network.vocab)"
-        )
 
 
 def _check_tensor(value: Any, name: str) -> None:

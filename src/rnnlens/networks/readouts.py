@@ -1,10 +1,14 @@
-"""Readouts: one logit, or one for each of C classes; and the view of a class as a network with one logit."""
+"""Readouts: one logit, one for each of C classes, or one scale of ordered classes; and views with one logit.
+
+Ordered classes, such as stars, have one direction w and C − 1 thresholds θ: P(class > k) = σ(w·h − θ_k), the
+proportional-odds model. Their logits are the logarithms of the classes' probabilities."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
@@ -18,6 +22,8 @@ class HasClasses:
     """The names of the classes, in the order of the logits; empty if they have no names."""
     target: str = ""
     """Of a view of one class (`of_class`): its name."""
+    ordered: bool = False
+    """Whether the classes are ordered, such as stars: they are read from one direction of the state."""
     readout_w: Any
     readout_b: Any
     features: Any
@@ -27,10 +33,12 @@ class HasClasses:
     @property
     def several_classes(self) -> bool:
         """Whether the network has a logit for each of three or more classes."""
-        return self.readout_w.ndim == 2
+        return self.readout_w.ndim == 2 or self.ordered
 
     def _read_out(self, outputs: Tensor) -> Tensor:
         """Logits (...) or (..., C) of the cell's outputs (..., n)."""
+        if self.ordered:
+            return ordered_logits(outputs @ self.readout_w, self.readout_b)
         w = self.readout_w.t() if self.readout_w.ndim == 2 else self.readout_w
         read = outputs if self.features is None else self.features(outputs)
         return read @ w + self.readout_b
@@ -53,13 +61,43 @@ class HasClasses:
         """Refuse a network with several classes. what: what needs one logit, for the message."""
         if self.several_classes:
             names = ", ".join(quoted(name, 40) for name in self.classes[:6]) + (", …" if len(self.classes) > 6 else "")
+            fix = f"choose a class, network.of_class({quoted(self.classes[0], 40)})"
+            fix = "take their scale, network.of_class()" if self.ordered else fix
             raise RnnlensError(
-                f"this network has {len(self.classes)} classes ({names}), and {what} needs one logit: choose a class, "
-                f"network.of_class({quoted(self.classes[0], 40)})"
+                f"this network has {len(self.classes)} classes ({names}), and {what} needs one logit: {fix}"
             )
 
 
-def class_readout(w: Tensor, b: Tensor, classes: tuple[str, ...], name: str) -> tuple[Tensor, Tensor, str]:
+CLOSEST = 1e-6  # of two thresholds: the class between them would have no probability
+
+
+def ordered_logits(score: Tensor, thresholds: Tensor) -> Tensor:
+    """The logarithms (..., C) of the classes' probabilities, from scores (...) and C − 1 thresholds in any order."""
+    theta = thresholds.sort().values
+    x = score.unsqueeze(-1) - theta  # σ(x_k) is the probability of a class above k
+    above, below = F.logsigmoid(x), F.logsigmoid(-x)
+    # σ(a) − σ(b) = σ(a) σ(−b) (1 − exp(b − a)), which keeps its digits where both are near 0 or 1.
+    between = above[..., :-1] + below[..., 1:] + torch.log(-torch.expm1(-theta.diff().clamp(min=CLOSEST)))
+    return torch.cat([below[..., :1], between, above[..., -1:]], -1)
+
+
+def first_thresholds(n: int) -> Tensor:
+    """The thresholds (n − 1,) at which n classes are equally probable if scores are 0 on average."""
+    k = torch.arange(1, n)
+    return torch.log(k / (n - k))
+
+
+def scale_readout(w: Tensor, b: Tensor, classes: tuple[str, ...], name: str | None) -> tuple[Tensor, Tensor, str, str]:
+    """The readout (n,) and bias () of ordered classes, from the middle threshold on; what they read, and its name."""
+    scale = f"{classes[0]} to {classes[-1]}"
+    if name not in (None, scale):
+        raise RnnlensError(
+            f"class is {quoted(name)}, but the {len(classes)} classes are ordered and read on one scale: leave it out"
+        )
+    return w.detach().clone(), -b.detach().quantile(0.5), f"the scale {quoted(scale, 40)}", scale
+
+
+def class_readout(w: Tensor, b: Tensor, classes: tuple[str, ...], name: str | None) -> tuple[Tensor, Tensor, str]:
     """The readout (n,) and bias () of one class minus the mean of the others, and what they read, in words."""
     if not classes:
         raise RnnlensError(f"class is {quoted(name)}, but this network has one logit without classes: leave it out")

@@ -10,6 +10,7 @@ from typing import Any
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.analysis.verdict import verdict
+from rnnlens.common.errors import quoted
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.findings import finding
@@ -35,10 +36,16 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         f"{size}, {len(network.vocab or ()):,} words",
         accuracy,
     ]
+    which, above = "", "the network reads it as positive"
+    if network.target:
+        scale, name = network.reads.startswith("the scale"), quoted(network.target, 40)
+        which = f": the {'scale' if scale else 'class'} {name}"
+        above = f"it is more evidence of the class {name} than of the mean other class"
+        above = "the network reads it as above the middle of the scale" if scale else above
     return Story(
-        f"How {name} uses context",
+        f"How {name} uses context" + which,
         [part for part in byline if part],
-        "Type a sentence. The line is the logit after each word: above 0, the network reads it as positive. Hover over "
+        f"Type a sentence. The line is the logit after each word: above 0, {above}. Hover over "
         "a word to see how it changes the words after it. Switch the modifier subspace off to see what it does.",
         "logit",
         examples(network, results),

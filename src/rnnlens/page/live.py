@@ -51,12 +51,13 @@ def live(
     results: Mapping[str, Any],
     probes: Mapping[str, Any],
     words: int | None = None,
+    limit: int = LIMIT,
 ) -> Live:
     """Pack a network for the page.
 
     arrays: from `Analysis.arrays()`; parts of the page whose arrays are missing are left out. probes: positive and
     negative words.
-    words: how many of the most frequent words to carry; by default as many as fit in `LIMIT` bytes of embedding.
+    words: how many of the most frequent words to carry; by default as many as fit in `limit` bytes of embedding.
     """
     vocab = network.vocab
     assert vocab is not None
@@ -81,7 +82,7 @@ def live(
     if why_not:
         data["stored"] = {name: results.get(name, {}) for name in ("barcodes", "impulse")}
         return Live(data, why_not, 0, len(vocab))
-    kept = _kept(network, words, {*probes["positive"], *probes["negative"]})
+    kept = _kept(network, words, {*probes["positive"], *probes["negative"]}, limit)
     assert network.E is not None
     E = network.E.detach().cpu()
     cell = network.cell
@@ -127,6 +128,11 @@ def packed(array: Tensor) -> dict[str, str]:
     return {"type": name, "data": b64encode(zlib.compress(planes.tobytes(), 9)).decode()}
 
 
+def packed_width(array: Tensor) -> int:
+    """Bytes per number of a packed tensor, before compression."""
+    return 2 if bool((array.half().to(array) == array).all()) else array.element_size()
+
+
 def _some(probes: Mapping[str, Any], n: int) -> dict[str, list[int]]:
     """The places of `Probes.some(n)` on each side: with these, strengths are measured."""
     some = Probes(tuple(probes["positive"]), tuple(probes["negative"])).some(n)
@@ -163,12 +169,11 @@ def _arch(cell: Cell) -> str:
     return next(name for name, kind in CELLS.items() if type(cell) is kind)
 
 
-def _kept(network: Network, words: int | None, also: set[str]) -> np.ndarray | None:
+def _kept(network: Network, words: int | None, also: set[str], limit: int) -> np.ndarray | None:
     """Ids of the words whose embedding the page carries, or None for all: the most frequent, `<unk>` and the probes."""
     vocab, E = network.vocab, network.E
     assert vocab is not None and E is not None
-    size = 2 if bool((E.half().to(E) == E).all()) else E.element_size()
-    most = LIMIT // (size * E.shape[1]) if words is None else words
+    most = limit // (packed_width(E) * E.shape[1]) if words is None else words
     if most >= len(vocab):
         return None
     counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from rnnlens.common.provenance import KEY
 from rnnlens.common.version import __version__
-from rnnlens.page.drawing import template
+from rnnlens.page.drawing import Drawing, template
 from rnnlens.page.findings import tally
 from rnnlens.page.live import Live
 from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked
@@ -31,38 +31,20 @@ SCRIPTS = (
 
 
 def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: Mapping[str, str] | None = None) -> str:
-    """Fill the template. Text is escaped; data are JSON that cannot close their script element.
-
-    provenance: fingerprints of the weights, vocabulary, corpus and analysis that the page shows."""
-    from jinja2 import Environment, FileSystemLoader
-    from plotly.offline import get_plotlyjs
-
-    early, script, plotly = _script("early"), joined(), get_plotlyjs()
-    drawings = [drawing for section in story.sections for drawing in section.drawings]
-    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {
-        "marked": marked,
-        "explained": explained,
-        "badge": badge,
-        "tally": tally,
-        "json": data_block,
-    }
-    return environment.get_template("template.html").render(
+    """The page of one network. provenance: fingerprints of the weights, vocabulary, corpus and analysis shown."""
+    return filled(
+        "template.html",
+        SCRIPTS,
+        ("style", "film"),
+        [drawing for section in story.sections for drawing in section.drawings],
+        title=story.title,
         story=story,
         sections=story.sections,
         live=live,
         warnings=warnings,
         overview=_overview(story.sections),
         short=any(section.folded for section in story.sections),
-        glossary=glossary(),
-        version=__version__,
         provenance=provenance or {},
-        policy=_policy([early, script, plotly]),
-        style=Markup("".join((HERE / f"{name}.css").read_text("utf-8") for name in ("style", "film"))),
-        early=Markup(early),
-        script=Markup(script),
-        plotly=Markup(_compressed(plotly)),
-        figures=Markup(_compressed(data_block({part.name: part.data for part in drawings}))),
         data={
             "live": live.data,
             "template": template(),
@@ -74,10 +56,42 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
     )
 
 
-def joined() -> str:
-    """The page's script: its files one after another, as one module. (From `file://` modules cannot import others.)"""
+def filled(
+    name: str, scripts: Sequence[str], styles: Sequence[str], drawings: Sequence[Drawing], **content: Any
+) -> str:
+    """Fill a template. Text is escaped; data are JSON that cannot close their script element.
+
+    scripts, styles: names of the page's files. content: what the template shows; its `data` are for the scripts."""
+    from jinja2 import Environment, FileSystemLoader
+    from plotly.offline import get_plotlyjs
+
+    early, script, plotly = _script("early"), joined(scripts), get_plotlyjs()
+    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {
+        "marked": marked,
+        "explained": explained,
+        "badge": badge,
+        "tally": tally,
+        "json": data_block,
+    }
+    return environment.get_template(name).render(
+        **content,
+        drawings=drawings,
+        glossary=glossary(),
+        version=__version__,
+        policy=_policy([early, script, plotly]),
+        style=Markup("".join((HERE / f"{style}.css").read_text("utf-8") for style in styles)),
+        early=Markup(early),
+        script=Markup(script),
+        plotly=Markup(_compressed(plotly)),
+        figures=Markup(_compressed(data_block({part.name: part.data for part in drawings}))),
+    )
+
+
+def joined(scripts: Sequence[str] = SCRIPTS) -> str:
+    """A page's script: its files one after another, as one module. (From `file://` modules cannot import others.)"""
     parts = []
-    for name in SCRIPTS:
+    for name in scripts:
         text = re.sub(r"^import [^\n]*\n", "", _script(name), flags=re.MULTILINE)
         parts.append(re.sub(r"^export ", "", text, flags=re.MULTILINE))
     whole = "\n".join(parts)

@@ -1,19 +1,23 @@
-"""`report`: a run as one HTML file with its results, the paper's numbers beside them, and the live network."""
+"""`report`: a run as one HTML file with its results, the paper's numbers beside them, and the live network; or several
+networks side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.analysis.storage import kept_results
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import atomic_file, parsing
 from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_output
 from rnnlens.page.analysis import analysis_sections, analysis_story
+from rnnlens.page.compared import not_analyzed
+from rnnlens.page.comparison import comparison
 from rnnlens.page.film import film_data, film_section
 from rnnlens.page.live import live, no_network
 from rnnlens.page.render import render
@@ -26,14 +30,33 @@ if TYPE_CHECKING:
     from rnnlens.analysis.record import Analysis
 
 
-def report(run: Run | Analysis | Path | str, out: Path | str | None = None, words: int | None = None) -> Path:
-    """Write the page of a run, an analysis or a reproduction, by default to `report.html` in its folder. Returns its
-    path.
+COMPARISON = "comparison.html"  # the default file of several networks, in the current folder
 
+
+def report(
+    run: Run | Analysis | Path | str | Sequence[Run | Analysis | Path | str],
+    out: Path | str | None = None,
+    words: int | None = None,
+    *,
+    progress: bool = False,
+) -> Path:
+    """Write the page of a run, an analysis or a reproduction, by default to `report.html` in its folder; or of several
+    networks side by side, by default to `comparison.html` in the current folder. Returns its path.
+
+    run: one, or a list of two to six runs and analyses. In a list, packaged networks (`zoo:NAME`) are analyzed first.
     out: a path ending in html. An existing file is replaced only if rnnlens wrote it.
-    words: how many of the most frequent words the live network in the page knows; by default as many as fit in 12 MB.
+    words: how many of the most frequent words the live network in the page knows; by default as many as fit in 12 MB,
+    and for several networks in 13 MB together.
+    progress: show a bar while packaged networks are analyzed.
     """
     check_options("report", words=words)
+    if isinstance(run, list | tuple) and len(run) != 1:
+        path = check_output(COMPARISON if out is None else out, "a page", "html", "htm")
+        return _written(path, comparison(run, words, progress))
+    return _report_one(run[0] if isinstance(run, list | tuple) else run, out, words)  # type: ignore[arg-type]
+
+
+def _report_one(run: Run | Analysis | Path | str, out: Path | str | None, words: int | None) -> Path:
     folder, more = None, {}
     if isinstance(run, Path | str):
         folder = None if zoo.find(run) else Path(run)
@@ -53,6 +76,10 @@ def report(run: Run | Analysis | Path | str, out: Path | str | None = None, word
     path = check_output(out if out is not None else folder / "report.html", "a page", "html", "htm")  # type: ignore[operator]
     with nullcontext() if folder is None else parsing(folder / "results.json", "result of rnnlens"):
         text = page(opened, words, more)
+    return _written(path, text)
+
+
+def _written(path: Path, text: str) -> Path:
     with atomic_file(path) as temporary:
         temporary.write_bytes(text.encode("utf-8", "replace"))  # lone surrogates cannot be encoded
     return path
@@ -64,8 +91,10 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     if run is None:
         return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
-    stored, own = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.to_dict()
-    network, results = run.network, {**merge_results(stored, own), **(more or {})}
+    network = run.analyzed_network if isinstance(run, Run) else run.network
+    stored = {} if opened is None else kept_results(opened.results, network.target)
+    own = run.results if isinstance(run, Run) else run.to_dict()
+    results = {**merge_results(stored, own), **(more or {})}
     if opened is not None and "claims" in results.get("toy", {}):
         story = toy_story(network, results, opened)
         if "subspace" in results:  # it was analyzed as well
@@ -75,13 +104,7 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     elif more:
         story = table_story(network, results, opened)
     else:
-        where = "RUN" if opened is None else str(opened.path)
-        if opened is not None and opened.name.startswith("zoo:"):
-            name = opened.name.removeprefix("zoo:")
-            raise RnnlensError(
-                f"{opened.name} is part of the package: run `rnnlens demo --network {name}` for its page"
-            )
-        raise RnnlensError(f"the run {quoted(where)} is not analyzed yet: run `rnnlens analyze {where}` first")
+        raise not_analyzed(opened)
     if opened is not None and (opened.path / SNAPSHOTS).exists():
         film = opened.snapshots
         story = replace(story, sections=[*story.sections, film_section(film)], film=film_data(film))

@@ -96,12 +96,15 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
         **_context(run),
     }
     rows = "\n".join(f"| {fact} | {value} |" for fact, value in facts.items())
+    names = run.network.classes
+    reads = "If its logit is above 0, it reads the text as positive."
+    reads = f"It gives a probability for each of {len(names)} classes: {plain(', '.join(names))}." if names else reads
     return f"""---
 {metadata}---
 
 # {plain(name)}
 
-A recurrent network that reads a text word by word. If its logit is above 0, it reads the text as positive.
+A recurrent network that reads a text word by word. {reads}
 
 | | |
 |---|---|
@@ -113,8 +116,8 @@ A recurrent network that reads a text word by word. If its logit is above 0, it 
 import rnnlens
 
 run = rnnlens.load("FOLDER")  # this folder, downloaded
-print(run.network.read("not bad at all"))  # the logit after each word
-rnnlens.report(rnnlens.analyze(run), "report.html")  # how it uses context
+print(run.network.read("not bad at all"))  # the {"probabilities" if names else "logit"} after each word
+rnnlens.report(rnnlens.analyze({'run, class_="NAME"' if names else "run"}), "report.html")  # how it uses context
 ```
 
 No other package than `rnnlens` is needed. The method is that of [Maheswaranathan & Sussillo, ICML 2020]({PAPER}).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +40,7 @@ from rnnlens.runs.snapshots import Snapshots, read_snapshots
 from rnnlens.runs.weights import load_weights, misfit
 
 C = TypeVar("C", bound=CorpusLike | None)
+Results = dict[str, Any]
 SHARED = ("accuracy", "loss", KEY, "beginning", "ending")  # parts of results.json that several commands write
 CONFIG, MODEL = "config.json", "model.safetensors"  # the names of run.json and weights.safetensors in an export
 
@@ -73,6 +74,13 @@ class Run:
         """The trained network, on the CPU."""
         return self._network[0]
 
+    @property
+    def analyzed_network(self) -> Network:
+        """The network that the stored analysis is of: of several classes, the view of one (`Network.of_class`)."""
+        options = self.results.get("analysis")
+        name = options.get("class") if isinstance(options, dict) else None
+        return self.network if name is None else self.network.of_class(name)
+
     @overload
     def read(self, text: str) -> Reading: ...
     @overload
@@ -80,15 +88,15 @@ class Run:
     @overload
     def read(self, text: None = None, *, words: Sequence[str]) -> Reading: ...
     def read(self, text: Any = None, *, words: Any = None) -> Reading | list[Reading]:
-        """`network.read`: the words of a text, each with the logit after it."""
+        """`network.read`: the words of a text, each with the logit after it, or the probabilities of the classes."""
         return self.network.read(text, words=words)
 
     def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
-        """`network.predict_proba`: probabilities (n, 2) of negative and positive."""
+        """`network.predict_proba`: probabilities (n, 2) of negative and positive, or (n, C) of C classes."""
         return self.network.predict_proba(texts)
 
     def predict(self, texts: Iterable[str]) -> np.ndarray:
-        """`network.predict`: labels (n,), 0 or 1."""
+        """`network.predict`: labels (n,), 0 or 1, or names of classes."""
         return self.network.predict(texts)
 
     @cached_property
@@ -233,15 +241,17 @@ class Run:
         with parsing(path, f"sample of states of {self.network.size} units"):
             return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, self.network.size))
 
-    def add_results(self, **results: Any) -> None:
+    def add_results(self, keep: Callable[[Results], Results] = dict, /, **results: Any) -> None:
         """Merge results into results.json, key by key, and the parts that several commands write (accuracy, loss,
         provenance, beginning, ending) by their own keys. Pass only new results: the rest of the file stays as it is,
-        whichever process or thread wrote it."""
+        whichever process or thread wrote it. keep: what to keep of the content before; by default all of it."""
         path = self.path / "results.json"
         with exclusive(self.path, wait=True):
-            known = merge_results({KEY: self.current_provenance()}, read_json(path) if path.exists() else {})
+            stored = keep(read_json(path)) if path.exists() else {}
+            known = merge_results({KEY: self.current_provenance()}, stored)
             merged = merge_results(known, results)
             write_json(path, merged)
+            self.results.clear()
             self.results.update(merged)
 
     def current_provenance(self) -> dict[str, str]:

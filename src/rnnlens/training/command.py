@@ -103,6 +103,7 @@ def train_command(
     if start_run is None:
         from rnnlens.networks import Network
 
+        shape |= {"classes": data.classes, "ordered": data.ordered} if getattr(data, "classes", ()) else {}
         network = Network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
     else:
         from rnnlens.training.fine_tuning import start_config
@@ -157,8 +158,7 @@ def _hint(run: Run, corpus: CorpusLike) -> str | None:
     accuracy, split = run.accuracy.get("validation"), corpus.validation
     if accuracy is None or split is None or np.ndim(split.labels) != 1:
         return None
-    positive = float(np.mean(split.labels))
-    constant = max(positive, 1 - positive)  # accuracy of always answering the larger class
+    constant = np.bincount(np.asarray(split.labels, int)).max() / len(split)  # of always answering the largest class
     if accuracy > constant + 0.1 * (1 - constant):
         return None
     hint = f"hint: {100 * accuracy:.1f} % is hardly better than a constant answer ({100 * constant:.1f} %). Try "

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """accuracy: share of reviews on the right side (toy: of words within 0.5 of the target); loss: the mean training
-    loss; logits: the final logit of each review (n,), in the split's order (toy: after every word, (n, T))."""
+    """accuracy: share of reviews on the right side, or whose most probable class is theirs (toy: of words within 0.5 of
+    the target); loss: the mean training loss; logits: the final logit of each review (n,), or (n, C) of C classes, in
+    the split's order (toy: after every word, (n, T))."""
 
     accuracy: float
     loss: float
@@ -32,8 +33,11 @@ class Evaluation:
 
 
 def losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Loss and correctness of each review (B,): cross-entropy of the final logit (B,) with labels (B,), or the mean
-    squared error of logits (B, T) after every word with targets (B, T)."""
+    """Loss and correctness of each review (B,): cross-entropy of the final logit (B,) or of those of C classes (B, C)
+    with labels (B,), or the mean squared error of logits (B, T) after every word with targets (B, T)."""
+    if labels.ndim == 1 and logits.ndim == 2:
+        numbers = labels.long()
+        return F.cross_entropy(logits, numbers, reduction="none"), (logits.argmax(1) == numbers).to(logits.dtype)
     if labels.ndim == 1:
         loss = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         return loss, ((logits > 0) == (labels > 0.5)).to(logits.dtype)
@@ -42,7 +46,10 @@ def losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def read_out(network: Network, e: Tensor, lengths: Tensor, per_word: bool) -> Tensor:
-    """The logits that enter the loss, for embedded reviews e (B, T, D): after every word (B, T), or the last (B,)."""
+    """The logits that enter the loss, for embedded reviews e (B, T, D): after every word (B, T), or the last, (B,) or
+    (B, C)."""
+    if network.several_classes:
+        return network.last_logits_of(e, lengths)
     logits = network.logits_of(e)
     return logits[:, 1:] if per_word else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
 
@@ -84,7 +91,7 @@ def _read(
     """Correctness (n,), loss (n,) and logits of the chosen reviews; 0 for the others."""
     device, labels = network.h0.device, np.asarray(split.labels)
     lengths = split.lengths[chosen] if max_words is None else np.minimum(split.lengths[chosen], max_words)
-    logits = np.zeros(labels.shape, dtype=np.float32)
+    logits = np.zeros((*labels.shape, *network.logit(network.h0).shape), dtype=np.float32)
     loss, correct = np.zeros(len(split)), np.zeros(len(split))
     for batch in token_batches(lengths, tokens, most):
         rows = chosen[batch]

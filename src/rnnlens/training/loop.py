@@ -38,7 +38,7 @@ from rnnlens.training.optimiser import make_optimiser, shrink_words
 from rnnlens.training.processes import accelerator_for
 from rnnlens.training.resuming import about_run, check_writable, provenance_of
 from rnnlens.training.watching import Watch, Watching
-from rnnlens.training.weighting import document_weights, sources_of
+from rnnlens.training.weighting import check_labels, document_weights, sources_of
 
 BLANKS_EVERY = 5  # steps: often enough to learn to keep a reading; the other steps see reviews without added blanks
 
@@ -63,9 +63,9 @@ def train(
     on its original device. To keep an untrained copy, pass `copy.deepcopy(network)`. The returned run has its own
     network with the same weights, read back from the folder.
 
-    The loss is the cross-entropy of the final logit for labels (n,), and the squared error for targets at every word
-    (n, T), as in the toy language. With `resume`, an interrupted run continues from its last checkpoint, and a finished
-    run is only opened. With `test`, the finished network is evaluated, once, on the test split.
+    The loss is the cross-entropy of the final logit, or of those of C classes, for labels (n,), and the squared error
+    for targets at every word (n, T), as in the toy language. With `resume`, an interrupted run continues from its last
+    checkpoint, a finished one is only opened. With `test`, the finished network is evaluated on the test split.
     start: the run whose network was extended by new words (`rnnlens.extend`) to make this one; run.json names it.
     watch: looks at the network at a few moments, such as `rnnlens.analysis.film.Film(40)`, and changes nothing.
     """
@@ -77,6 +77,7 @@ def train(
     check_words(network, corpus)
     if not len(corpus.train.ids):
         raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
+    check_labels(network, corpus.train)
     if watch is not None:
         watch.check(corpus)
     about = about_run(network, corpus, config, start, None if watch is None else watch.count)

@@ -1,4 +1,4 @@
-"""The source and the weight of each training document."""
+"""The labels, the source and the weight of each training document."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
+from rnnlens.networks import Network
 from rnnlens.runs.config import TrainConfig
 
 
@@ -20,17 +22,34 @@ def source_numbers(split: SplitLike, names: Sequence[str]) -> np.ndarray:
     return np.zeros(len(split), np.int64) if not names else np.asarray(getattr(split, "sources", None), np.int64)
 
 
+def check_labels(network: Network, split: SplitLike) -> None:
+    """Refuse training documents whose labels are not the network's classes, or lack one of them."""
+    if not network.several_classes:
+        return
+    labels, n = np.asarray(split.labels), len(network.classes)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= n:
+        raise RnnlensError(
+            f"labels are {labels.dtype} of shape {labels.shape}: expected numbers of the {n} classes, 0 … {n - 1}"
+        )
+    absent = np.flatnonzero(np.bincount(labels, minlength=n) == 0)
+    if len(absent):
+        raise RnnlensError(
+            f"no training document has the class {quoted(network.classes[absent[0]])}: expected some of each class"
+        )
+
+
 def document_weights(corpus: CorpusLike, config: TrainConfig) -> np.ndarray | None:
     """The weight of each training document (n,), 1 on average, if `config.balance` is set or there are several sources:
-    both classes of a source weigh the same, and the mean over a source is proportional to its given weight. None if all
+    all classes of a source weigh the same, and the mean over a source is proportional to its given weight. None if all
     weigh the same."""
     labels, names = np.asarray(corpus.train.labels), sources_of(corpus)
     if labels.ndim == 2 or not (config.balance or names):
         return None
     numbers = source_numbers(corpus.train, names)
-    groups = 2 * numbers + labels
-    n_class = np.bincount(groups, minlength=2 * max(1, len(names)))
+    n_classes = len(getattr(corpus, "classes", ())) or 2
+    groups = n_classes * numbers + labels
+    n_class = np.bincount(groups, minlength=n_classes * max(1, len(names)))
     n_source = np.bincount(numbers, minlength=max(1, len(names)))
     source_weights = np.array([part["weight"] for part in corpus.about["sources"]] if names else [1.0])
-    weights = source_weights[numbers] * n_source[numbers] / (2 * n_class[groups])
+    weights = source_weights[numbers] * n_source[numbers] / (n_classes * n_class[groups])
     return (weights / weights.mean()).astype(np.float32)

@@ -31,7 +31,8 @@ function wide(word) {
 
 /**
  * The reading after every word.
- * series: [{ name, logits, words, look }], logits[0] before the first word; look: a, b, or before (a control).
+ * series: [{ name, logits, words, look }], logits[0] before the first word; look: a, b, before (a control), or one of
+ * several networks, n0, n1, …
  */
 export function readingChart({ width, gap, x }, series, unit, onPoint) {
   const named = series.filter(one => one.look !== 'before')
@@ -142,9 +143,28 @@ function connected(chart, x, gap, [y1, y2], onPoint) {
   return { chart, point }
 }
 
-/** A square or a circle around a point, as part of a path. */
+/** The look of a line as a small picture, for a legend. */
+export function swatch(look) {
+  const size = { width: 34, height: 14, viewBox: '0 0 34 14' }
+  const picture = svg('svg', { ...size, class: 'own swatch', 'aria-hidden': 'true' })
+  picture.append(svg('path', { class: `line ${look}`, d: 'M1 7H33' }))
+  picture.append(svg('path', { class: `mark ${look}`, d: mark(look, 17, 7, 4) }))
+  return picture
+}
+
+const SHAPES = { b: 'square', n1: 'square', n2: 'up', n3: 'diamond', n4: 'down', n5: 'cross' }
+const OUTLINES = {
+  square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+  up: [[0, -1.2], [1.2, 0.9], [-1.2, 0.9]],
+  down: [[0, 1.2], [1.2, -0.9], [-1.2, -0.9]],
+  diamond: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]],
+  cross: [[-1, -1], [0, -0.4], [1, -1], [0.4, 0], [1, 1], [0, 0.4], [-1, 1], [-0.4, 0]],
+}
+
+/** A mark around a point, as part of a path: a circle unless its look has corners. */
 function mark(look, x, y, size) {
-  const start = `M${(x - size).toFixed(1)} ${(look === 'b' ? y - size : y).toFixed(1)}`
-  if (look === 'b') return `${start}h${2 * size}v${2 * size}h${-2 * size}z`
-  return `${start}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0`
+  const at = ([right, down]) => `${(x + size * right).toFixed(1)} ${(y + size * down).toFixed(1)}`
+  const corners = OUTLINES[SHAPES[look]]
+  if (corners) return `M${corners.map(at).join('L')}z`
+  return `M${at([-1, 0])}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0`
 }

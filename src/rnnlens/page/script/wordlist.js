@@ -10,6 +10,8 @@ export const SAID = {
   'left out': 'known to the network, not carried by this page',
 }
 
+const LABELS = { a: 'Words of the sentence', b: 'Words of the other sentence' }
+
 /** Keeps its nodes from one key press to the next and updates only what changed. */
 export class WordList {
   constructor(place, reader) {
@@ -22,7 +24,7 @@ export class WordList {
     place.append(this.list, this.padded)
   }
 
-  show(shown, name, { aligned, gap, x, size }) {
+  show(shown, name, { aligned, gap, x, size }, label = LABELS[name]) {
     this.name = name
     this.list.classList.toggle('aligned', aligned)
     this.list.style.setProperty('--gap', `${gap}px`)
@@ -33,7 +35,7 @@ export class WordList {
     const tokens = read.slice(0, read.length - (shown?.padded ?? 0))
     this.padded.hidden = tokens.length === read.length
     if (shown) this.padded.textContent = `+ ${PADS} blank inputs: ${signed(shown.reading.logits.at(-1), 1)}`
-    this.list.setAttribute('aria-label', name === 'a' ? 'Words of the sentence' : 'Words of the other sentence')
+    this.list.setAttribute('aria-label', label)
     while (this.items.length > tokens.length) this.items.pop().button.remove()
     let reach = 0.5
     tokens.forEach((token, t) => {

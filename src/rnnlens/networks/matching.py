@@ -1,0 +1,39 @@
+"""Whether a network and a corpus belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.corpora.protocol import CorpusLike, SplitLike
+from rnnlens.networks.network import Network
+
+
+def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
+    """Refuse a corpus whose words or classes are not the network's: its ids and labels would mean others. A network or
+    corpus without a vocabulary, or a corpus without names of classes, is not checked. A network that reads backward
+    needs a reversed corpus."""
+    if network.backward and "reversed" not in getattr(corpus, "about", {"reversed": True}):
+        raise RnnlensError(
+            "this network reads texts from their last word to their first, and the corpus is in the usual order: pass "
+            "rnnlens.reversed_corpus(corpus)"
+        )
+    words = getattr(corpus, "vocab", None)
+    if words is not None and network.vocab is not None and words != network.vocab:
+        raise RnnlensError(
+            f"network and corpus have different words ({len(network.vocab)} and {len(words)}): make the network with "
+            "Network(corpus.vocab, …), or pass corpus.with_vocab(network.vocab)"
+        )
+    classes = getattr(corpus, "classes", None)
+    own = network.classes if network.several_classes else ()
+    if classes is not None and classes != own and not network.target:
+        has, needs = (f"{len(names)} classes" if names else "two classes" for names in (classes, own))
+        raise RnnlensError(
+            f"the corpus has {has}{_listed(classes)} and the network {needs}{_listed(own)}: make the network with "
+            "Network(corpus.vocab, classes=corpus.classes)"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > 6 else ""
+    return f" ({', '.join(quoted(name, 40) for name in names[:6])}{more})" if names else ""

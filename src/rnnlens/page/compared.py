@@ -1,0 +1,162 @@
+"""The networks of a comparison: opened, checked and named before anything is computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from rnnlens.analysis.analyze import analyze
+from rnnlens.analysis.record import Analysis
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import parsing
+from rnnlens.networks import Network
+from rnnlens.networks.cells import CELLS
+from rnnlens.runs import Run, load, merge_results
+
+MOST = 6  # networks of a page: more would make it too large to send, and its charts too full to read
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A network and its analysis. name: unique in the page. provenance: fingerprints of weights and vocabulary."""
+
+    name: str
+    network: Network
+    results: Mapping[str, Any]
+    arrays: Mapping[str, Tensor]
+    provenance: Mapping[str, str]
+    folder: Path | None
+    is_toy: bool
+
+    def parsing(self) -> AbstractContextManager[None]:
+        """Where its results are used: damaged ones are reported with the name of their file."""
+        return nullcontext() if self.folder is None else parsing(self.folder / "results.json", "result of rnnlens")
+
+
+def compared(runs: Sequence[Run | Analysis | Path | str], progress: bool = False) -> list[Compared]:
+    """Open networks to compare. Packaged ones are analyzed, after all are checked: about ten seconds each."""
+    if not runs:
+        raise RnnlensError("no network is given: expected one or several, as in report(['runs/a', 'runs/b'])")
+    if len(runs) > MOST:
+        raise RnnlensError(f"{len(runs)} networks are too many for one page: expected at most {MOST}")
+    opened = [load(run) if isinstance(run, Path | str) else run for run in runs]
+    for run in opened:
+        if not isinstance(run, Run | Analysis):
+            raise RnnlensError(
+                f"report got {quoted(type(run).__name__)}: expected runs or analyses, as in "
+                "report([rnnlens.analyze(network), 'runs/mine'], 'comparison.html')"
+            )
+    names = _names(opened)
+    _check_different(opened, names)
+    _check_one_kind(opened, names)
+    for run in opened:
+        if isinstance(run, Run) and not _is_packaged(run) and "subspace" not in run.results:
+            raise not_analyzed(run)
+    _check_shared(opened, names)
+    done = [analyze(run, progress=progress) if isinstance(run, Run) and _is_packaged(run) else run for run in opened]
+    return [_compared(run, name) for run, name in zip(done, names, strict=True)]
+
+
+def not_analyzed(run: Run | None) -> RnnlensError:
+    """The error for a run without an analysis."""
+    where = "RUN" if run is None else str(run.path)
+    if run is not None and _is_packaged(run):
+        name = run.name.removeprefix("zoo:")
+        return RnnlensError(f"{run.name} is part of the package: run `rnnlens demo --network {name}` for its page")
+    return RnnlensError(f"the run {quoted(where)} is not analyzed yet: run `rnnlens analyze {where}` first")
+
+
+def _compared(run: Run | Analysis, name: str) -> Compared:
+    opened = _run_of(run)
+    stored, own = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.to_dict()
+    arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
+    provenance = {} if opened is None else opened.provenance
+    folder = None if opened is None else opened.path
+    return Compared(name, run.network, merge_results(stored, own), arrays, provenance, folder, _is_toy(opened))
+
+
+def _run_of(one: Run | Analysis) -> Run | None:
+    return one if isinstance(one, Run) else one.run
+
+
+def _is_packaged(run: Run) -> bool:
+    return run.name.startswith("zoo:")
+
+
+def _is_toy(run: Run | None) -> bool:
+    return run is not None and "valences" in run.about["corpus"]
+
+
+def _names(opened: Sequence[Run | Analysis]) -> list[str]:
+    """Names of runs, with the folder above where several have one name; of other networks the architecture."""
+    runs = [_run_of(one) for one in opened]
+    short = [
+        _arch(one.network) if run is None else run.name.removeprefix("zoo:")
+        for one, run in zip(opened, runs, strict=True)
+    ]
+    counts = Counter(short)
+    longer = [
+        f"{run.path.resolve().parent.name}/{name}" if run is not None and counts[name] > 1 else name
+        for run, name in zip(runs, short, strict=True)
+    ]
+    seen: Counter[str] = Counter()
+    for k, name in enumerate(longer):
+        seen[name] += 1
+        longer[k] = name if seen[name] == 1 else f"{name} ({seen[name]})"
+    return longer
+
+
+def _arch(network: Network) -> str:
+    return network.arch.upper() if network.arch in CELLS and network.arch != "vanilla" else network.arch
+
+
+def _check_different(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
+    """Refuse one network twice, by the same or by another path."""
+    runs = [_run_of(one) for one in opened]
+    marks = [
+        id(one.network) if run is None else run.provenance["weights"] for one, run in zip(opened, runs, strict=True)
+    ]
+    for i, j in combinations(range(len(marks)), 2):
+        if marks[i] == marks[j]:
+            raise RnnlensError(
+                f"{quoted(names[i])} and {quoted(names[j])} are the same network, with the same weights: give each "
+                "network once"
+            )
+
+
+def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
+    """Refuse a toy run beside others: its output is a sum of valences, not a logit."""
+    toys = [_is_toy(_run_of(one)) for one in opened]
+    if any(toys) and not all(toys):
+        toy, other = names[toys.index(True)], names[toys.index(False)]
+        raise RnnlensError(
+            f"{quoted(toy)} was trained on the toy language and {quoted(other)} was not: their readings have different "
+            "meanings; compare toy runs with each other"
+        )
+
+
+def _check_shared(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
+    """Refuse networks that share no word with the first one."""
+    words = [own_words(one.network) for one in opened]
+    for name, own in zip(names[1:], words[1:], strict=True):
+        if not own & words[0]:
+            mine, first = (", ".join(sorted(some)[:3]) for some in (own, words[0]))
+            raise RnnlensError(
+                f"{quoted(names[0])} and {quoted(name)} share no word: one knows {quoted(first)} …, the other "
+                f"{quoted(mine)} …; compare networks that read the same language"
+            )
+
+
+def own_words(network: Network) -> set[str]:
+    """The words of a network, without the one for unknown words."""
+    vocab = network.vocab
+    if vocab is None:
+        raise RnnlensError("a network without words cannot be compared here: `rnnlens.dynamics` works without words")
+    return {word for i, word in enumerate(vocab.words) if i != vocab.unk}

@@ -1,0 +1,391 @@
+"""Several networks in one page: each reads what torch reads, tables and figure show what was measured, words and names
+stay text, and networks that cannot be compared are refused in one line."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from browser import axe, draw_all, opened, unfold
+from handmade import handmade
+from pages import write_reviews
+from test_page import HOSTILE, sentences
+
+import rnnlens
+from rnnlens.analysis.analyze import analyze
+from rnnlens.analysis.claims import counted
+from rnnlens.analysis.verdict import plain
+from rnnlens.cli import main
+from rnnlens.common.display import percent, signed
+from rnnlens.common.files import write_json
+from rnnlens.context import Probes
+from rnnlens.context.shared_strengths import correlation_interval, pair, strengths_of
+from rnnlens.page.compared import compared
+from rnnlens.page.comparison import SCRIPTS, comparison
+from rnnlens.page.render import HERE as PAGE
+from rnnlens.page.render import joined
+
+TOY = Path(__file__).parent / "data" / "toy-gru"
+COMMON = ["<unk>", "not", "never", "very", "good", "great", "bad", "awful", "the", "film", "was", "don't", ".", "été"]
+PROBES = Probes(("good", "great"), ("bad", "awful"))
+
+
+def network_of(arch, words, seed=0):
+    """An untrained network, made livelier."""
+    network = rnnlens.Network(words, arch=arch, hidden=14, embedding=8, seed=seed)
+    generator = torch.Generator().manual_seed(seed + 1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(parameter + 0.15 * torch.randn(parameter.shape, generator=generator))
+    return network.requires_grad_(False)
+
+
+def analyzed(arch, words, seed=0, probes=PROBES):
+    return rnnlens.analyze(network_of(arch, words, seed), probes=probes, rank=2, top=200, starts=60)
+
+
+@pytest.fixture(scope="module")
+def four():
+    """Four architectures whose vocabularies overlap."""
+    archs = ("gru", "lstm", "ugrnn", "vanilla")
+    return [
+        analyzed(arch, [*COMMON, *(f"w{i}" for i in range(10 * k, 10 * k + 30))], k) for k, arch in enumerate(archs)
+    ]
+
+
+@pytest.fixture(scope="module")
+def page_of_four(four, tmp_path_factory):
+    return rnnlens.report(four, tmp_path_factory.mktemp("four") / "comparison.html")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs on the same reviews, analyzed, with hostile names and sources, and one that is not analyzed."""
+    folder = tmp_path_factory.mktemp("runs")
+    write_reviews(folder / "reviews.csv", 200)
+    corpus = rnnlens.load_corpus(folder / "reviews.csv", min_count=1)
+    names = ("<img src=x onerror=window.hacked=1>", 'b" onload="window.hacked=2')
+    for seed, name in enumerate((*names, "plain")):
+        network = rnnlens.Network(corpus.vocab, hidden=6, embedding=4, seed=seed)
+        run = rnnlens.train(network, corpus, rnnlens.TrainConfig(epochs=1, seed=seed), folder / name)
+        if name != "plain":
+            rnnlens.analyze(run, probes=Probes(("good", "fine"), ("bad", "awful")), rank=2, starts=60).save()
+            accuracy = {"test": 0.9, "test_sources": {"<b>yelp</b>": {"accuracy": 0.5 + seed / 8, "n": 1_234}}}
+            run.add_results(accuracy=accuracy)
+    return [folder / name for name in names], folder / "plain"
+
+
+# --- the live networks ------------------------------------------------------------------------------------------------
+
+
+def test_every_network_reads_what_torch_reads(browser, four, page_of_four):
+    texts = sentences([*COMMON[1:], "w5", "w25", "w55"], n=60)
+    with opened(browser, page_of_four) as page:
+        for text, theirs in zip(texts, page.evaluate("texts => texts.map(rnnlens.read)", texts), strict=True):
+            assert [one["name"] for one in theirs] == ["GRU", "LSTM", "UGRNN", "vanilla"]
+            for analysis, found in zip(four, theirs, strict=True):
+                ours = analysis.network.read(text)
+                assert [one["word"] for one in found["words"]] == [word for word, _ in ours]
+                assert max(abs(a["logit"] - b) for a, (_, b) in zip(found["words"], ours, strict=True)) < 1e-4
+        assert page.wrong == []
+
+
+def test_one_sentence_is_read_by_all_and_unknown_words_are_marked_for_each(browser, four, page_of_four):
+    text = "The film was not good w5 w55"
+    with opened(browser, page_of_four) as page:
+        page.fill("#text", text)
+        rows = page.locator(".reads-row")
+        assert rows.count() == 4 and page.locator("#reading .line").count() == 4
+        looks = page.evaluate(
+            "[...document.querySelectorAll('#reading .line')].map(line => getComputedStyle(line)).map(style => "
+            "style.stroke + style.strokeDasharray)"
+        )
+        assert len(set(looks)) == 4
+        for k, analysis in enumerate(four):
+            last = analysis.network.read(text)[-1][1]
+            assert signed(last) in rows.nth(k).locator(".row-said").inner_text()
+            assert signed(last) in page.locator("#verdict .total").nth(k).inner_text()
+            words = rows.nth(k).locator(".word")
+            assert words.count() == 7
+            for word, place in (("w5", 5), ("w55", 6)):
+                known = word in analysis.network.vocab
+                assert ("unknown to the network" in words.nth(place).text_content()) != known
+        rows.nth(1).locator(".word").nth(3).hover()
+        focus = page.locator("#focus")
+        assert focus.locator(".focus-word").inner_text() == "not"
+        for k, analysis in enumerate(four):
+            row = analysis.modifiers["not"]
+            assert f"{signed(row['strength'])} ± {row['error']:.2f}" in focus.locator("tbody tr").nth(k).inner_text()
+        rows.nth(0).locator(".word").nth(3).focus()
+        page.keyboard.press("End")
+        assert "unknown to the network" in focus.inner_text()
+        page.wait_for_function("() => location.hash.startsWith('#read=')")
+        fragment = "#" + page.url.split("#", 1)[1]
+        page.fill("#text", "")
+        assert page.locator(".word").count() == 0
+        assert page.wrong == []
+    with opened(browser, page_of_four, fragment) as page:
+        assert page.input_value("#text") == text and page.locator(".word").count() == 28
+
+
+# --- tables and figure ------------------------------------------------------------------------------------------------
+
+
+def test_tables_show_what_was_measured(browser, four, page_of_four):
+    with opened(browser, page_of_four) as page:
+        unfold(page)
+        cards = page.locator(".in-short")
+        for k, analysis in enumerate(four):
+            text = cards.nth(k).inner_text()
+            assert all(plain(sentence.text).replace("`", "") in text for sentence in analysis.verdict)
+            assert all(warning in text for warning in analysis.warnings)
+        table = {
+            row.locator("th").inner_text(): row.locator("td").all_inner_texts()
+            for row in page.locator("#known tbody tr").all()
+        }
+        for word in ("not", "very", "the"):
+            rows = [analysis.modifiers[word] for analysis in four]
+            assert table[word][:4] == [f"{signed(row['strength'])} ± {row['error']:.2f}" for row in rows]
+        assert table["not"][4] == "−1.10"  # what people say
+        assert f"know {len(COMMON) - 1} words in common" in page.locator("#strengths .lead").inner_text()
+        facts = page.locator("#facts tbody").inner_text()
+        assert "a GRU, 14 units" in facts and "{} of {}".format(*counted(four[0].claims)) in facts
+        claims = page.locator("#claims-table tbody tr")
+        assert claims.count() == len(four[0].claims)
+        for k, row in enumerate(claims.all()):
+            for analysis, cell in zip(four, row.locator("td").all(), strict=True):
+                claim, said = analysis.claims[k], cell.inner_text()
+                words = {None: "not measured", True: "✓ shown", False: "✗ not shown"}
+                assert (words[claim.shown] if claim.shown is None or not claim.unspecific else "unspecific") in said
+        detail = page.locator("#claims-table .detail").first
+        assert not detail.is_visible()
+        page.check("#numbers")
+        assert detail.is_visible() and page.wrong == []
+
+
+def test_pairs_are_of_the_words_measured_in_both(four):
+    tables = [strengths_of(one.network.vocab, one.arrays(), one.results) for one in four]
+    for one, table in zip(four, tables, strict=True):
+        assert list(table) == list(one.modifiers.words)
+        assert [row.kind for row in table.values()] == one.modifiers.kinds
+    found = pair(("a", "b"), tables[0], tables[1])
+    shared = [word for word in tables[0] if word in tables[1]]
+    assert found.n == len(shared) and {word for word, _, _ in found.words} <= set(shared)
+    x, y = ([table[word].strength for word in shared] for table in tables[:2])
+    assert found.r == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert all(first.is_clear or second.is_clear for _, first, second in found.words)
+
+
+def test_the_interval_of_a_correlation_is_that_of_a_bootstrap():
+    generator = np.random.default_rng(0)
+    x = generator.standard_t(5, 800)  # heavier tails than normal
+    y = 0.6 * x + generator.standard_t(5, 800)
+    r, low, high = correlation_interval(x, y)
+    drawn = generator.integers(800, size=(2_000, 800))
+    again = [np.corrcoef(x[rows], y[rows])[0, 1] for rows in drawn]
+    assert r == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert (low, high) == pytest.approx(np.quantile(again, [0.025, 0.975]), abs=0.015)
+    assert correlation_interval(x[:4], y[:4]) == (None, None, None)
+    assert correlation_interval(np.ones(9), y[:9]) == (None, None, None)
+
+
+def test_the_figure_has_a_panel_for_each_pair_and_errors_on_hover():
+    rows = {"not": (-1.0, 0.1, "negator"), "<b>": (0.5, 0.2, "intensifier"), "the": (0.0, 0.1, "none")}
+    from rnnlens.context.shared_strengths import StrengthRow
+
+    first = {word: StrengthRow(*row) for word, row in rows.items()}
+    second = {word: StrengthRow(row[0] / 2, *row[1:]) for word, row in rows.items()}
+    figure = rnnlens.figures.strengths([pair(("a", f"<i>{k}"), first, second) for k in range(4)])
+    dots = [trace for trace in figure.data if trace.customdata is not None]
+    assert len(dots) == 4 and all(set(trace.customdata) == {"not", "<b>"} for trace in dots)
+    assert "“not”<br>a: −1.00 ± 0.10<br>&lt;i&gt;2: −0.50 ± 0.10" in dots[2].hovertext
+    assert "3 shared words" in json.dumps(figure.to_dict()["layout"]["annotations"][0]["text"])
+    nothing = {"the": StrengthRow(0.0, 0.1, "none")}
+    with pytest.raises(rnnlens.RnnlensError, match="no word is clearly a modifier"):
+        rnnlens.figures.strengths([pair(("a", "b"), nothing, nothing)])
+
+
+def test_accuracies_stand_by_source_where_they_are_known(browser, runs, tmp_path):
+    with opened(browser, rnnlens.report(list(runs[0]), tmp_path / "page.html")) as page:
+        facts = page.locator("#facts tbody").inner_text()
+        assert "test accuracy" in facts and percent(0.9, 2) in facts
+        assert re.search(r"on <b>yelp</b>, 1,234 texts\s+50\.00 %\s+62\.50 %", facts)
+
+
+# --- names and words --------------------------------------------------------------------------------------------------
+
+
+def test_hostile_names_and_words_stay_text(browser, runs, tmp_path):
+    words = [*(word for word in HOSTILE if word != "\ud800"), *COMMON]
+    some = [analyzed("gru", words, seed, Probes((*HOSTILE[:3], "good"), (*HOSTILE[7:9], "bad"))) for seed in (0, 1)]
+    for given in (list(runs[0]), some):
+        path = rnnlens.report(given, tmp_path / f"{len(list(tmp_path.iterdir()))}.html")
+        with opened(browser, path) as page:
+            unfold(page)
+            draw_all(page)
+            page.fill("#text", " ".join(words))
+            for t in range(page.locator(".reads-row").first.locator(".word").count()):
+                page.locator(".reads-row").first.locator(".word").nth(t).focus()
+            if given is not some:
+                assert runs[0][0].name in page.locator(".byline").inner_text()
+                assert runs[0][1].name in page.locator("#reader").inner_text()
+            assert page.evaluate("window.hacked") is None and page.wrong == []
+            assert page.locator("script[src], img").count() == 0 and page.locator("[onload], [onerror]").count() == 0
+
+
+def test_a_strict_policy_holds(browser, page_of_four):
+    with opened(browser, page_of_four) as page:
+        page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 1\">')")
+        page.wait_for_timeout(200)
+        assert page.evaluate("window.hacked") is None
+        assert page.wrong and all("Content Security Policy" in line for line in page.wrong), page.wrong
+
+
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1440, "light")])
+def test_nothing_overflows_and_axe_finds_nothing_serious(browser, page_of_four, width, theme):
+    with opened(browser, page_of_four, width=width, color_scheme=theme, bypass_csp=True) as page:
+        draw_all(page)
+        page.fill("#text", "the film was not very good . " * 12)
+        page.check("#numbers")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        outside = page.evaluate(
+            "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, .examples, svg, .words') && "
+            "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 90))"
+        )
+        assert outside == []
+        page.fill("#text", "The film was not good")
+        page.click("#theme")
+        page.click("#theme")
+        page.evaluate(axe())
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        assert [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in serious] == []
+        twice = "[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) < i)"
+        assert page.evaluate(twice) == [] and page.wrong == []
+
+
+# --- which networks ---------------------------------------------------------------------------------------------------
+
+
+def test_a_network_that_cannot_run_here_stands_in_tables_and_figure(browser, four, tmp_path):
+    network, _ = handmade()
+    other = rnnlens.analyze(network, probes=Probes(("great", "good"), ("awful", "bad")), rank=2, starts=200)
+    with opened(browser, rnnlens.report([four[0], other], tmp_path / "page.html")) as page:
+        assert "this page cannot run" in page.locator("#live .note").inner_text()
+        assert page.locator(".reads-row").count() == 1 and page.locator(".in-short").count() == 2
+        unfold(page)
+        draw_all(page)
+        assert page.locator("#known thead .network .swatch").count() == 2
+        words = page.evaluate("document.querySelector('.plot').data.flatMap(trace => trace.customdata ?? [])")
+        assert {"not", "very"} <= set(words)
+        page.evaluate("document.querySelector('.plot').emit('plotly_click', {points: [{customdata: 'very'}]})")
+        assert page.input_value("#text") == "It was very good." and page.wrong == []
+
+
+def test_a_page_may_carry_fewer_words(browser, tmp_path):
+    words = [*COMMON, *(f"w{i}" for i in range(100))]
+    vocab = rnnlens.Vocab(words, list(range(len(words), 0, -1)))
+    some = [rnnlens.analyze(network_of("gru", vocab, seed), probes=PROBES, rank=2, starts=60) for seed in (0, 1)]
+    with opened(browser, rnnlens.report(some, tmp_path / "page.html", words=20)) as page:
+        assert "GRU (20 of 114), GRU (2) (20 of 114)" in page.locator("#reader").inner_text()
+        page.fill("#text", "not w90")
+        assert "not carried by this page" in page.locator(".word").nth(1).text_content()
+        found = page.evaluate("rnnlens.read('not w90')")[1]["words"][-1]["logit"]
+        assert found == pytest.approx(some[1].network.read(words=["not", "<unk>"])[-1][1], abs=1e-5)
+
+
+def test_runs_of_one_name_are_told_apart(runs, tmp_path):
+    for k, path in enumerate(runs[0]):
+        shutil.copytree(path, tmp_path / f"seed{k}" / "run")
+    assert [one.name for one in compared([tmp_path / "seed0" / "run", tmp_path / "seed1" / "run"])] == [
+        "seed0/run",
+        "seed1/run",
+    ]
+
+
+def toy(folder, name="toy"):
+    shutil.copytree(TOY, folder / name)
+    return folder / name
+
+
+def refusals(runs, folder):
+    """What cannot be compared, and what is said about it."""
+    (first, second), plain_run = runs
+    shutil.copytree(first, folder / "copy")
+    foreign = analyzed("gru", ["<unk>", "gut", "fein", "übel", "mies", *(f"v{i}" for i in range(20))], 5,
+                       Probes(("gut", "fein"), ("übel", "mies")))  # fmt: skip
+    return {
+        "none": ([], "no network is given"),
+        "seven": ([first] * 7, "7 networks are too many for one page: expected at most 6"),
+        "twice": ([first, first], "are the same network"),
+        "copied": ([first, second, folder / "copy"], "are the same network"),
+        "not analyzed": ([first, plain_run], f"not analyzed yet: run `rnnlens analyze {plain_run}` first"),
+        "missing": ([first, folder / "nothing"], "no run folder"),
+        "toy": ([first, toy(folder)], "'toy' was trained on the toy language and"),
+        "no word": ([first, foreign], "'GRU' share no word"),
+        "number": ([first, 3], "report got 'int'"),
+        "name": (["zoo:reviews-gru", "zoo:reviews-nothing"], "no packaged network 'reviews-nothing'"),
+    }
+
+
+def test_networks_that_cannot_be_compared_are_refused_in_one_line(runs, tmp_path):
+    for name, (given, said) in refusals(runs, tmp_path).items():
+        with pytest.raises(rnnlens.RnnlensError) as error:
+            rnnlens.report(given, tmp_path / "page.html")
+        assert said in str(error.value) and "\n" not in str(error.value), name
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_damaged_results_are_named(runs, tmp_path):
+    shutil.copytree(runs[0][0], tmp_path / "damaged")
+    results = json.loads((tmp_path / "damaged" / "results.json").read_text(encoding="utf-8"))
+    results.pop("fingerprint", None)
+    del results["modifiers"]["n"]
+    write_json(tmp_path / "damaged" / "results.json", results)
+    with pytest.raises(rnnlens.RnnlensError, match=r"damaged/results\.json"):
+        rnnlens.report([tmp_path / "damaged", runs[0][1]], tmp_path / "page.html")
+
+
+def test_one_in_a_list_is_its_own_page(runs):
+    assert rnnlens.report([runs[0][1]]) == runs[0][1] / "report.html"
+
+
+def test_the_command_writes_to_the_current_folder(runs, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for arguments, code in ((["report"], 2), (["report", *map(str, runs[0])], 0)):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == code
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: no run is given") and captured.err.count("\n") == 1
+    assert "report: comparison.html" in captured.out and (tmp_path / "comparison.html").stat().st_size > 1e6
+
+
+def test_the_packaged_four_fit_in_a_page(browser, monkeypatch, tmp_path, capsys):
+    """They are analyzed on the way; with fewer words measured here. Size decides, times are told."""
+    monkeypatch.setitem(analyze.__wrapped__.__kwdefaults__, "top", 200)
+    monkeypatch.setitem(analyze.__wrapped__.__kwdefaults__, "starts", 100)
+    names = [f"zoo:reviews-{arch}" for arch in ("gru", "lstm", "ugrnn", "vanilla")]
+    (tmp_path / "page.html").write_text(comparison(names), encoding="utf-8")
+    assert (tmp_path / "page.html").stat().st_size < 20e6
+    with opened(browser, tmp_path / "page.html") as page:
+        ready, tall = page.evaluate("[document.documentElement.dataset.ready, document.documentElement.scrollHeight]")
+        found = page.evaluate("rnnlens.read('not a good film')")
+        for name, one in zip(names, found, strict=True):
+            assert one["words"][-1]["logit"] == pytest.approx(
+                rnnlens.load(name).read("not a good film")[-1][1], abs=1e-4
+            )
+        assert tall <= 6_000 and page.wrong == []
+    with capsys.disabled():
+        size = (tmp_path / "page.html").stat().st_size / 1e6
+        print(f"\n  the packaged four: {size:.1f} MB, {tall} px, interactive after {ready} ms")
+
+
+def test_the_scripts_need_only_those_before_them():
+    for k, name in enumerate(SCRIPTS):
+        needed = re.findall(r"from './(\w+)\.js'", (PAGE / "script" / f"{name}.js").read_text("utf-8"))
+        assert set(needed) <= set(SCRIPTS[:k]), name
+    assert not re.search(r"^(import|export)\b", joined(SCRIPTS), re.MULTILINE)
