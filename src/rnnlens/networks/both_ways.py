@@ -48,6 +48,10 @@ class Sides:
         return len(self.words)
 
 
+class NoSuchPart(RnnlensError, AttributeError):
+    """A part of an ordinary network was asked of one that reads both ways."""
+
+
 class BothWays(ReadsTexts, nn.Module):
     """A bidirectional network: logit = forwards(text) + backwards(text reversed) + b.
 
@@ -139,6 +143,17 @@ class BothWays(ReadsTexts, nn.Module):
         """Refuse weights that are NaN or infinite."""
         self.forwards.check_finite(where)
         self.backwards.check_finite(where)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)  # torch keeps parameters and modules there
+        except AttributeError as error:
+            if not hasattr(Network, name) and name not in ("E", "cell"):
+                raise
+            raise NoSuchPart(
+                f"a network that reads both ways has no {name!r} of its own: pass one of its two readers, "
+                "network.forwards or network.backwards"
+            ) from error
 
     def __repr__(self) -> str:
         return f"BothWays(forwards={self.forwards!r}, backwards={self.backwards!r})"
