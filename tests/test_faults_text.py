@@ -25,7 +25,7 @@ from rnnlens.corpora import Corpus, Vocab, prepare
 from rnnlens.figures.pictures import offline_page, picture
 from rnnlens.page.live import live
 from rnnlens.page.render import render
-from rnnlens.page.sections import Story
+from rnnlens.page.sections import Example, Story
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", "＝1"]
@@ -366,7 +366,7 @@ def test_the_page_of_a_cased_network_reads_what_torch_reads(browser, tmp_path):
     network = Network(["<unk>", "Not", "not", "Bad", "good", "don't", "bad", "I"], hidden=8, embedding=4, seed=1)
     arrays = {"h_star": torch.zeros(8), "line": torch.linspace(-1, 1, 16).reshape(2, 8)}
     probes = {"positive": ["good"], "negative": ["bad"]}
-    story = Story("A test", [], "", "logit", ["Not Bad"], probes, [], [])
+    story = Story("A test", [], "", "logit", [Example("Not Bad")], probes, [], [])
     (tmp_path / "page.html").write_bytes(render(story, live(network, arrays, {}, probes)).encode())
     with opened(browser, tmp_path / "page.html") as page:
         for text in ("Not Bad", "NOT bad GOOD", "I DO N'T <BR /> Know", "<PAD> Not <UNK>"):
