@@ -12,7 +12,7 @@ export function placesOf(width, series) {
   const steps = Math.max(1, ...series.map(one => one.logits.length - 1))
   const gap = Math.min(WIDEST, (width - LEFT - RIGHT) / (steps + 0.75))
   const widest = Math.max(1, ...series.flatMap(one => one.words.map(wide)))
-  const size = Math.min(LARGE, (LARGE * (gap - 14)) / widest)
+  const size = Math.min(LARGE, (LARGE * (gap - 24)) / widest)
   return { width, gap, x: t => LEFT + gap * (t + 0.25), aligned: gap >= 30 && size >= SMALL, size }
 }
 
