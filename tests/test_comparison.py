@@ -6,7 +6,6 @@ import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from browser import axe, draw_all, opened, unfold
@@ -22,7 +21,6 @@ from rnnlens.cli import main
 from rnnlens.common.display import percent, signed
 from rnnlens.common.files import write_json
 from rnnlens.context import Probes
-from rnnlens.context.shared_strengths import correlation_interval, pair, strengths_of
 from rnnlens.page.compared import compared
 from rnnlens.page.comparison import SCRIPTS, comparison
 from rnnlens.page.render import HERE as PAGE
@@ -33,9 +31,9 @@ COMMON = ["<unk>", "not", "never", "very", "good", "great", "bad", "awful", "the
 PROBES = Probes(("good", "great"), ("bad", "awful"))
 
 
-def network_of(arch, words, seed=0):
+def network_of(arch, words, seed=0, **more):
     """An untrained network, made livelier."""
-    network = rnnlens.Network(words, arch=arch, hidden=14, embedding=8, seed=seed)
+    network = rnnlens.Network(words, arch=arch, hidden=14, embedding=8, seed=seed, **more)
     generator = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():
         for parameter in network.parameters():
@@ -166,48 +164,6 @@ def test_tables_show_what_was_measured(browser, four, page_of_four):
         assert detail.is_visible() and page.wrong == []
 
 
-def test_pairs_are_of_the_words_measured_in_both(four):
-    tables = [strengths_of(one.network.vocab, one.arrays(), one.results) for one in four]
-    for one, table in zip(four, tables, strict=True):
-        assert list(table) == list(one.modifiers.words)
-        assert [row.kind for row in table.values()] == one.modifiers.kinds
-    found = pair(("a", "b"), tables[0], tables[1])
-    shared = [word for word in tables[0] if word in tables[1]]
-    assert found.n == len(shared) and {word for word, _, _ in found.words} <= set(shared)
-    x, y = ([table[word].strength for word in shared] for table in tables[:2])
-    assert found.r == pytest.approx(np.corrcoef(x, y)[0, 1])
-    assert all(first.is_clear or second.is_clear for _, first, second in found.words)
-
-
-def test_the_interval_of_a_correlation_is_that_of_a_bootstrap():
-    generator = np.random.default_rng(0)
-    x = generator.standard_t(5, 800)  # heavier tails than normal
-    y = 0.6 * x + generator.standard_t(5, 800)
-    r, low, high = correlation_interval(x, y)
-    drawn = generator.integers(800, size=(2_000, 800))
-    again = [np.corrcoef(x[rows], y[rows])[0, 1] for rows in drawn]
-    assert r == pytest.approx(np.corrcoef(x, y)[0, 1])
-    assert (low, high) == pytest.approx(np.quantile(again, [0.025, 0.975]), abs=0.015)
-    assert correlation_interval(x[:4], y[:4]) == (None, None, None)
-    assert correlation_interval(np.ones(9), y[:9]) == (None, None, None)
-
-
-def test_the_figure_has_a_panel_for_each_pair_and_errors_on_hover():
-    rows = {"not": (-1.0, 0.1, "negator"), "<b>": (0.5, 0.2, "intensifier"), "the": (0.0, 0.1, "none")}
-    from rnnlens.context.shared_strengths import StrengthRow
-
-    first = {word: StrengthRow(*row) for word, row in rows.items()}
-    second = {word: StrengthRow(row[0] / 2, *row[1:]) for word, row in rows.items()}
-    figure = rnnlens.figures.strengths([pair(("a", f"<i>{k}"), first, second) for k in range(4)])
-    dots = [trace for trace in figure.data if trace.customdata is not None]
-    assert len(dots) == 4 and all(set(trace.customdata) == {"not", "<b>"} for trace in dots)
-    assert "“not”<br>a: −1.00 ± 0.10<br>&lt;i&gt;2: −0.50 ± 0.10" in dots[2].hovertext
-    assert "3 shared words" in json.dumps(figure.to_dict()["layout"]["annotations"][0]["text"])
-    nothing = {"the": StrengthRow(0.0, 0.1, "none")}
-    with pytest.raises(rnnlens.RnnlensError, match="no word is clearly a modifier"):
-        rnnlens.figures.strengths([pair(("a", "b"), nothing, nothing)])
-
-
 def test_accuracies_stand_by_source_where_they_are_known(browser, runs, tmp_path):
     with opened(browser, rnnlens.report(list(runs[0]), tmp_path / "page.html")) as page:
         facts = page.locator("#facts tbody").inner_text()
@@ -306,6 +262,23 @@ def test_runs_of_one_name_are_told_apart(runs, tmp_path):
     ]
 
 
+def of_classes(*names):
+    """Analyses of different networks, each for one class."""
+    classes = ["joy", "anger", "<b>fear"]
+    networks = [network_of("gru", COMMON, seed, classes=classes).of_class(name) for seed, name in enumerate(names)]
+    return [rnnlens.analyze(network, probes=PROBES, rank=2, starts=60) for network in networks]
+
+
+def test_networks_of_several_classes_are_compared_on_one(browser, tmp_path):
+    some = of_classes("<b>fear", "<b>fear")
+    with opened(browser, rnnlens.report(some, tmp_path / "page.html")) as page:
+        assert page.locator("h1").inner_text() == "Two networks side by side: the class '<b>fear'"
+        assert "more evidence of the class '<b>fear'" in page.locator("#live .lead").inner_text()
+        for analysis, found in zip(some, page.evaluate("rnnlens.read('not good')"), strict=True):
+            assert found["words"][-1]["logit"] == pytest.approx(analysis.network.read("not good")[-1][1], abs=1e-4)
+        assert page.wrong == []
+
+
 def toy(folder, name="toy"):
     shutil.copytree(TOY, folder / name)
     return folder / name
@@ -325,6 +298,8 @@ def refusals(runs, folder):
         "not analyzed": ([first, plain_run], f"not analyzed yet: run `rnnlens analyze {plain_run}` first"),
         "missing": ([first, folder / "nothing"], "no run folder"),
         "toy": ([first, toy(folder)], "'toy' was trained on the toy language and"),
+        "other classes": (of_classes("joy", "anger"), "is analyzed for the class 'joy' and"),
+        "a class": ([*of_classes("joy"), first], "for positive against negative: analyze both for the same class"),
         "no word": ([first, foreign], "'GRU' share no word"),
         "number": ([first, 3], "report got 'int'"),
         "name": (["zoo:reviews-gru", "zoo:reviews-nothing"], "no packaged network 'reviews-nothing'"),

@@ -36,12 +36,7 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         f"{size}, {len(network.vocab or ()):,} words",
         accuracy,
     ]
-    which, above = "", "the network reads it as positive"
-    if network.target:
-        scale, name = network.reads.startswith("the scale"), quoted(network.target, 40)
-        which = f": the {'scale' if scale else 'class'} {name}"
-        above = f"it is more evidence of the class {name} than of the mean other class"
-        above = "the network reads it as above the middle of the scale" if scale else above
+    which, above = target_said(network)
     return Story(
         f"How {name} uses context" + which,
         [part for part in byline if part],
@@ -57,6 +52,16 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         else "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
         verdict(results, run is not None),
     )
+
+
+def target_said(network: Network) -> tuple[str, str]:
+    """What the logit is of, for a title, if there are several classes; and what it means if it is above 0."""
+    if not network.target:
+        return "", "the network reads it as positive"
+    scale, name = network.reads.startswith("the scale"), quoted(network.target, 40)
+    if scale:
+        return f": the scale {name}", "the network reads it as above the middle of the scale"
+    return f": the class {name}", f"it is more evidence of the class {name} than of the mean other class"
 
 
 def examples(network: Network, results: Mapping[str, Any]) -> list[Example]:

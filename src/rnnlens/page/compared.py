@@ -14,6 +14,7 @@ from torch import Tensor
 
 from rnnlens.analysis.analyze import analyze
 from rnnlens.analysis.record import Analysis
+from rnnlens.analysis.storage import kept_results
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
 from rnnlens.networks import Network
@@ -74,16 +75,22 @@ def not_analyzed(run: Run | None) -> RnnlensError:
 
 
 def _compared(run: Run | Analysis, name: str) -> Compared:
-    opened = _run_of(run)
-    stored, own = {} if opened is None else opened.results, run.results if isinstance(run, Run) else run.to_dict()
+    opened, network = _run_of(run), _network_of(run)
+    stored = {} if opened is None else kept_results(opened.results, network.target)
+    own = run.results if isinstance(run, Run) else run.to_dict()
     arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else opened.provenance
     folder = None if opened is None else opened.path
-    return Compared(name, run.network, merge_results(stored, own), arrays, provenance, folder, _is_toy(opened))
+    return Compared(name, network, merge_results(stored, own), arrays, provenance, folder, _is_toy(opened))
 
 
 def _run_of(one: Run | Analysis) -> Run | None:
     return one if isinstance(one, Run) else one.run
+
+
+def _network_of(one: Run | Analysis) -> Network:
+    """The network that the analysis is of."""
+    return one.analyzed_network if isinstance(one, Run) else one.network
 
 
 def _is_packaged(run: Run) -> bool:
@@ -132,7 +139,8 @@ def _check_different(opened: Sequence[Run | Analysis], names: Sequence[str]) -> 
 
 
 def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
-    """Refuse a toy run beside others: its output is a sum of valences, not a logit."""
+    """Refuse networks whose readings mean different things: a toy run's is a sum of valences, others' a logit of one
+    class or another."""
     toys = [_is_toy(_run_of(one)) for one in opened]
     if any(toys) and not all(toys):
         toy, other = names[toys.index(True)], names[toys.index(False)]
@@ -140,6 +148,17 @@ def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> N
             f"{quoted(toy)} was trained on the toy language and {quoted(other)} was not: their readings have different "
             "meanings; compare toy runs with each other"
         )
+    targets = [_network_of(one).target for one in opened]
+    for name, target in zip(names, targets, strict=True):
+        if target != targets[0]:
+            raise RnnlensError(
+                f"{quoted(names[0])} is analyzed for {_target(targets[0])} and {quoted(name)} for {_target(target)}: "
+                "analyze both for the same class"
+            )
+
+
+def _target(name: str) -> str:
+    return f"the class {quoted(name)}" if name else "positive against negative"
 
 
 def _check_shared(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:

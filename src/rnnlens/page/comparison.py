@@ -15,7 +15,7 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.shared_strengths import pair
 from rnnlens.context.strength import KINDS
 from rnnlens.figures import strengths as draw_strengths
-from rnnlens.page.analysis import examples
+from rnnlens.page.analysis import examples, target_said
 from rnnlens.page.columns import Column, claim_rows, column_of, fact_rows, word_rows
 from rnnlens.page.compared import Compared, compared, own_words
 from rnnlens.page.drawing import template
@@ -57,6 +57,7 @@ def comparison(runs: Sequence[Run | Analysis | Path | str], words: int | None = 
         title=f"{', '.join(column.name for column in columns)}: side by side",
         contains="the networks",
         networks=columns,
+        target=target_said(networks[0].network),
         runs=any(column.live.runs for column in columns),
         facts=fact_rows(columns),
         shared=_shared(networks, columns),

@@ -66,7 +66,7 @@ export class SideBySide {
     const arcs = html('div', { class: 'chart' })
     const words = html('div')
     const head = html('h3', { class: 'row-head' }, swatch(network.look), html('bdi', {}, network.name), said)
-    byId('rows').append(html('div', { class: 'reads-row' }, head, arcs, words))
+    byId('reads').append(html('div', { class: 'reads-row' }, head, arcs, words))
     const list = new WordList(words, {
       point: (_, t) => this.point(t),
       open: () => {},
