@@ -11,6 +11,7 @@ import rnnlens
 from rnnlens.analysis.verdict import plain, verdict
 from rnnlens.page.sections import marked
 
+COSTS = ("subspace", "random")
 NUMBER = re.compile(r"[+−]?\d[\d,]*(?:\.\d+)?")
 
 
@@ -143,7 +144,15 @@ def test_other_networks_get_true_verdicts_of_their_own(tmp_path, which):
     else:
         analysis = rnnlens.analyze(rnnlens.load(f"zoo:{which}"), top=500, starts=200)
     text, results = " ".join(sentence.text for sentence in analysis.verdict), analysis.results
-    known = numbers_of(results) | {"95"}
+    modifiers, accuracy = results["modifiers"], results.get("accuracy", {})
+    named = [one for one in modifiers["words"] if f"*{one['word']}*" in text]
+    told = {
+        "words": [{name: one[name] for name in ("strength", "error", "tau")} for one in named],
+        "counts": [modifiers[name] for name in ("n", "of", "unclear")],
+        "costs": [accuracy.get("test_shuffled"), *(accuracy.get(f"test_{of}_removed", {}).get("3") for of in COSTS)],
+        "more": [results["people"], results["phrases"], results["blank_input"]["spread"], 3],
+    }
+    known = numbers_of(told) | {"95"}
     for number in NUMBER.findall(re.sub(r"`[^`]*`|\*[^*]*\*|\"[^\"]*\"", "", text)):
         assert number.lstrip("+−") in known, (number, text)
     untrained = "it has learned little, or nothing" in text

@@ -166,9 +166,10 @@ def train(
     on its original device. To keep an untrained copy, pass `copy.deepcopy(network)`. The returned run has its own
     network with the same weights, read back from the folder.
 
-    The loss is the cross-entropy of the final logit for labels (n,), and the squared error for targets at every word
-    (n, T), as in the toy language. With `resume`, an interrupted run continues from its last checkpoint, and a finished
-    run is only opened. With `test`, the finished network is evaluated, once, on the test split.
+    The loss is the cross-entropy of the final logit, or of those of C classes, for labels (n,), and the squared error
+    for targets at every word (n, T), as in the toy language. With `resume`, an interrupted run continues from its last
+    checkpoint, and a finished run is only opened. With `test`, the finished network is evaluated, once, on the test
+    split.
     snapshots: the number of small records to keep along the training, from before the first step to the last, more of
     them at the beginning; `run.snapshots` reads them, and the page plays them. They do not change the training.
     start: the run whose network was extended by new words (`rnnlens.extend`) to make this one; run.json names it.

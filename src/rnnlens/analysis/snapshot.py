@@ -13,12 +13,12 @@ from torch import Tensor
 
 from rnnlens.analysis.locate import find_line
 from rnnlens.common.errors import RnnlensError
+from rnnlens.context.finding import measured_words
 from rnnlens.context.known import KNOWN
-from rnnlens.context.modifiers import Modifiers, table_of
+from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.probe_reviews import REVIEWS
 from rnnlens.context.probes import Probes, common_words
-from rnnlens.context.strength import strengths, training_error
 from rnnlens.context.subspace import fit_subspace
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD, PAD_WORD
@@ -149,33 +149,12 @@ def _line_facts(network: Network, line: LineAttractor, states: Tensor) -> dict[s
 
 
 def _measured(network: Network, line: LineAttractor, probes: Probes) -> Modifiers:
-    """The table of `find_modifiers` for the most frequent words and the well-known ones, without norms and τ. An error
-    if a strength is not finite."""
+    """Strengths of the most frequent words and of the well-known ones."""
     vocab = network.vocab
     assert vocab is not None
     known = torch.tensor([vocab.index[word] for word in KNOWN if word in vocab], dtype=torch.long)
     ids = torch.unique(torch.cat([common_words(network, COMMON), known.to(network.h0.device)]))
-    measured = strengths(network, line, ids, probes)
-    training = training_error(measured.moves, None if vocab.counts is None else float(sum(vocab.counts)))
-    errors = torch.stack([measured.from_probes, measured.from_places, training])
-    if not bool(torch.isfinite(errors).all() and torch.isfinite(measured.strength).all()):
-        raise RnnlensError("the probe words have no effect at h*: expected a network that reads words")
-    none = torch.full_like(measured.strength, torch.nan)
-    return table_of(
-        network,
-        line,
-        probes,
-        ids,
-        strength=measured.strength,
-        errors=errors,
-        valence=measured.valence,
-        own=measured.own,
-        moves=measured.moves,
-        norm=none,
-        on_positive=none,
-        on_negative=none,
-        tau=none,
-    )
+    return measured_words(network, line, ids, probes)
 
 
 def _words(modifiers: Modifiers) -> dict[str, list[float]]:

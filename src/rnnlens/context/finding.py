@@ -45,16 +45,25 @@ def find_modifiers(
     assert network.vocab is not None and network.E is not None
     h_star = line.h_star
     h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
-    measured = strengths(network, line, ids, probes)
     e = probes.inputs(network)
     barcode = linear_effects(network, h_mod, e) - linear_effects(network, h_star, e)
     positive, negative = (part.mean(-1) for part in probes.split(barcode))
-    counts = network.vocab.counts
     norm = input_change(network, h_mod, h_star)
+    check_measured(norm=norm)
+    modifiers = measured_words(network, line, ids, probes)
+    modifiers = replace(modifiers, norm=norm, on_positive=positive, on_negative=negative)
+    return replace(modifiers, tau=_taus(modifiers))
+
+
+def measured_words(network: Network, line: LineAttractor, ids: Tensor, probes: Probes) -> Modifiers:
+    """The table of words, given by their ids (M,), with strengths and their errors; norms, barcodes and τ are NaN."""
+    assert network.vocab is not None
+    measured, counts = strengths(network, line, ids, probes), network.vocab.counts
     training = training_error(measured.moves, None if counts is None else float(sum(counts)))
     errors = torch.stack([measured.from_probes, measured.from_places, training])
-    check_measured(strength=measured.strength, error=errors, valence=measured.valence, norm=norm)
-    modifiers = table_of(
+    check_measured(strength=measured.strength, error=errors, valence=measured.valence)
+    later = dict.fromkeys(("norm", "on_positive", "on_negative", "tau"), torch.full_like(measured.strength, torch.nan))
+    return table_of(
         network,
         line,
         probes,
@@ -64,12 +73,8 @@ def find_modifiers(
         valence=measured.valence,
         own=measured.own,
         moves=measured.moves,
-        norm=norm,
-        on_positive=positive,
-        on_negative=negative,
-        tau=torch.full_like(norm, torch.nan),
+        **later,
     )
-    return replace(modifiers, tau=_taus(modifiers))
 
 
 def _taus(modifiers: Modifiers) -> Tensor:

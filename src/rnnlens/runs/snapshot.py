@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rnnlens.common.errors import quoted
 
-MOST = 10_000  # slow points, words or sentences of a snapshot: no film has so many
+MOST = 10_000  # slow points, words or sentences of a snapshot; a file with more is damaged
 
 
 class WordStrength(NamedTuple):

@@ -57,16 +57,9 @@ def train(
     start: Run | None = None,
     watch: Watch | None = None,
 ) -> Run:
-    """Train a network in place on a corpus and write its run folder.
+    """Train a network in place on a corpus and write its run folder: `rnnlens.train`, which has the whole description,
+    with a watch in place of snapshots.
 
-    The network that you pass is trained itself: afterwards it has the weights of the run, is in evaluation mode, and is
-    on its original device. To keep an untrained copy, pass `copy.deepcopy(network)`. The returned run has its own
-    network with the same weights, read back from the folder.
-
-    The loss is the cross-entropy of the final logit, or of those of C classes, for labels (n,), and the squared error
-    for targets at every word (n, T), as in the toy language. With `resume`, an interrupted run continues from its last
-    checkpoint, a finished one is only opened. With `test`, the finished network is evaluated on the test split.
-    start: the run whose network was extended by new words (`rnnlens.extend`) to make this one; run.json names it.
     watch: looks at the network at a few moments, such as `rnnlens.analysis.film.Film(40)`, and changes nothing.
     """
     check_options("train", threads=threads)
