@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.figures.axes import padded
-from rnnlens.figures.labels import Pixel, pixel, spread
+from rnnlens.figures.labels import Pixel
+from rnnlens.figures.names import write_names
 from rnnlens.figures.stored import part
-from rnnlens.figures.style import BLUE, FAINT, INK, shown, styled
+from rnnlens.figures.style import BLUE, FAINT, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -47,24 +48,7 @@ def agreement(results: Any, network: str | None = None) -> Figure:
         customdata=[row["word"] for row in rows],
     )
     view = [padded([point[i] for point in at] or [-1.0, 1.0], 0.06) for i in (0, 1)]
-    pixels = [pixel(point, view, PANEL) for point in at]
-    order = _order(rows, at)
-    sizes = [(6.0 + 7 * len(rows[i]["word"]), 15.0) for i in order]
-    for k, shift in spread([pixels[i] for i in order], sizes, pixels, PANEL, most=NAMED).items():
-        i = order[k]
-        figure.add_annotation(
-            x=at[i][0],
-            y=at[i][1],
-            text=shown(rows[i]["word"]),
-            ax=shift[0],
-            ay=-shift[1],
-            arrowhead=0,
-            arrowwidth=0.6,
-            arrowcolor=FAINT,
-            standoff=4,
-            font={"size": 11, "color": INK},
-            name=rows[i]["word"],
-        )
+    write_names(figure, [row["word"] for row in rows], at, _order(rows, at), view, PANEL, NAMED)
     least = next(iter(correlations))
     figure = styled(
         figure,

@@ -10,8 +10,8 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.context.known import FEW
 from rnnlens.context.shared_strengths import Pair, StrengthRow
 from rnnlens.figures.axes import padded
-from rnnlens.figures.labels import pixel, spread
-from rnnlens.figures.style import FAINT, GREY, INK, Look, guide, panels, shown, styled
+from rnnlens.figures.names import write_names
+from rnnlens.figures.style import FAINT, GREY, Look, guide, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -100,27 +100,8 @@ def _words(figure: Figure, pair: Pair, look: Look, row: int, column: int) -> Non
 
 def _names(figure: Figure, pair: Pair, view: Sequence[float], wide: float, row: int, column: int) -> None:
     """Names of well-known words, and of the strongest, where they fit."""
-    panel = (wide - 60, HIGH)
-    at = [(first.strength, second.strength) for _, first, second in pair.words]
-    pixels = [pixel(point, (view, view), panel) for point in at]
     words = [word for word, _, _ in pair.words]
+    at = [(first.strength, second.strength) for _, first, second in pair.words]
     known = [words.index(word) for word in FEW if word in words]
     order = list(dict.fromkeys([*known, *range(len(words))]))[: 3 * NAMED]
-    sizes = [(6.0 + 6.5 * len(words[i]), 14.0) for i in order]
-    for k, shift in spread([pixels[i] for i in order], sizes, pixels, panel, most=NAMED).items():
-        i = order[k]
-        figure.add_annotation(
-            x=at[i][0],
-            y=at[i][1],
-            text=shown(words[i]),
-            ax=shift[0],
-            ay=-shift[1],
-            arrowhead=0,
-            arrowwidth=0.6,
-            arrowcolor=FAINT,
-            standoff=4,
-            font={"size": 11, "color": INK},
-            name=words[i],
-            row=row,
-            col=column,
-        )
+    write_names(figure, words, at, order, (view, view), (wide - 60, HIGH), NAMED, letter=6.5, row=row, col=column)

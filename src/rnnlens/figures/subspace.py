@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
-from rnnlens.figures.labels import pixel, spread
+from rnnlens.figures.names import write_names
 from rnnlens.figures.stored import part, two_coordinates
 from rnnlens.figures.style import FAINT, INK, MODIFIERS, legend_below, look_of_kind, shown, styled
 
@@ -83,28 +83,15 @@ def _name(
     at: Sequence[tuple[float, float]],
     view: Sequence[Sequence[float]],
 ) -> None:
-    pixels = [pixel(point, view, PANEL) for point in at]
-    order = _order(words, kinds)
-    sizes = [(6.0 + 7 * len(words[i]), 15.0) for i in order]
-    for k, shift in spread([pixels[i] for i in order], sizes, pixels, PANEL, most=NAMED).items():
-        i = order[k]
+    look_of_names: dict[str, Any] = {
+        "arrowwidth": 0.8,
+        "arrowcolor": INK,
+        "standoff": 6,
+        "font": {"size": 12, "color": INK},
+    }
+    look_of_names |= {"bgcolor": "rgba(255,255,255,0.65)", "borderpad": 0, "captureevents": True}
+    for i in write_names(figure, words, at, _order(words, kinds), view, PANEL, NAMED, **look_of_names):
         look = look_of_kind(kinds[i])
-        figure.add_annotation(
-            x=at[i][0],
-            y=at[i][1],
-            text=shown(words[i]),
-            ax=shift[0],
-            ay=-shift[1],
-            arrowhead=0,
-            arrowwidth=0.8,
-            arrowcolor=INK,
-            standoff=6,
-            font={"size": 12, "color": INK},
-            bgcolor="rgba(255,255,255,0.65)",
-            borderpad=0,
-            name=words[i],
-            captureevents=True,
-        )
         figure.add_scatter(
             x=[at[i][0]],
             y=[at[i][1]],
