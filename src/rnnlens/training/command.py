@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rnnlens.training.watching import Watch
 
 
-SHAPE = ("hidden", "embedding", "scale", "memory")  # options of Network; all others are TrainConfig's
+SHAPE = ("hidden", "embedding", "scale", "memory", "layers", "convolution")  # of Network; all others are TrainConfig's
 NAMES = tuple(field.name for field in fields(TrainConfig))
 
 

@@ -35,7 +35,7 @@ def open_start(start: str, arch: str | None, shape: Mapping[str, Any]) -> Run:
 
     run = load(start)
     network = run.network
-    own = {"scale": network.scale, "memory": network.memory, **network.config}
+    own = {"scale": network.scale, "memory": network.memory, "layers": 1, "convolution": None, **network.config}
     for name, value in {**({} if arch is None else {"arch": arch}), **shape}.items():
         if value != own[name]:
             raise RnnlensError(
