@@ -195,7 +195,7 @@ def test_mamba_is_the_selective_scan_word_by_word():
     h, ys = h0[:, 3 * H : -H].unflatten(1, (H, S)), []
     for t in range(T):
         c = conv[:, t]
-        low, input_map, output_map = (c @ layer.V.T).split([1, S, S], 1)
+        low, input_map, output_map = (c @ layer.V.T + F.pad(layer.v, (1, 0))).split([1, S, S], 1)
         delta = F.softplus(low @ layer.W_delta.T + layer.b_delta)
         h = torch.exp(torch.einsum("bh,hs->bhs", delta, -torch.exp(layer.A))) * h
         h = h + torch.einsum("bh,bs,bh->bhs", delta, input_map, c)

@@ -1,8 +1,9 @@
 """The recurrences of today, one equation each: minGRU, minLSTM, RG-LRU and Mamba's S6.
 
-Each is h' = a(c)∘h + b(c), with c what the words, through the layer's convolution, say at this step. Differences from
-the papers, all for the sake of blank inputs, at which analyses expand: the layers that open a gate by the word itself
-(RG-LRU, Mamba) have a bias in that gate, so that a blank input can be read; nothing else.
+Each is h' = a(c)∘h + b(c), with c what the layer's convolution gives at this step. RG-LRU and Mamba gate their output
+by the word alone, and Mamba reads its state through a matrix that the word gives; without biases they would read
+nothing at a blank input, around which rnnlens expands. So both have a bias in that gate, and Mamba's B and C have
+biases too (as in Mamba-3; with them it also learns from fewer texts). All else is as in the papers.
 
 Shapes: as in `layers`; S states of each of Mamba's channels.
 """
@@ -93,7 +94,7 @@ class RGLRU(Layer):
 
 
 class Mamba(Layer):
-    """Δ = softplus(W_Δ V_Δ c + b_Δ), B = V_B c, C = V_C c; a = exp(−Δ exp(A)); h' = a∘h + (Δ∘c) Bᵀ;
+    """Δ = softplus(W_Δ V_Δ c + b_Δ), B, C = V_B c + v_B, V_C c + v_C; a = exp(−Δ exp(A)); h' = a∘h + (Δ∘c) Bᵀ;
     y = (h' C + d∘c)∘silu(W_y x + b_y), with c = silu(conv(W_u x + b_u)) (S6: Gu & Dao 2023). h is (H, S)."""
 
     default_kernel = 4
@@ -106,12 +107,13 @@ class Mamba(Layer):
         self.W = uniform(2 * hidden, inputs, fan_in=inputs, generator=generator)  # of u and y
         self.b = uniform(2 * hidden, fan_in=inputs, generator=generator)
         self.V = uniform(rank + 2 * S, hidden, fan_in=hidden, generator=generator)  # of Δ, B and C
+        self.v = nn.Parameter(torch.ones(2 * S))  # of B and C
         self.W_delta = uniform(hidden, rank, fan_in=rank, generator=generator)
         steps = torch.empty(hidden).uniform_(math.log(1e-3), math.log(1e-1), generator=generator).exp()
         self.b_delta = nn.Parameter(inverse_softplus(steps))
         self.A = nn.Parameter(torch.arange(1.0, S + 1).log().expand(hidden, S).clone())
         self.d = nn.Parameter(torch.ones(hidden))
-        self.parts = [rank, S, S]
+        self.parts = [rank, S]
         with torch.no_grad():
             self.b[hidden:] = OPEN
 
@@ -122,13 +124,14 @@ class Mamba(Layer):
         return F.silu(c)
 
     def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
-        low, B, _ = linear(c, self.V).split(self.parts, -1)
+        low, B = linear(c, self.V[: -self.expand]).split(self.parts, -1)
+        B = B + self.v[: self.expand]
         delta = F.softplus(linear(low, self.W_delta, self.b_delta))
         a = torch.exp(delta.unsqueeze(-1) * -self.A.exp())
         return a.flatten(-2), ((delta * c).unsqueeze(-1) * B.unsqueeze(-2)).flatten(-2)
 
     def read(self, h: Tensor, c: Tensor, x: Tensor) -> Tensor:
-        C = linear(c, self.V[-self.expand :])
+        C = linear(c, self.V[-self.expand :], self.v[-self.expand :])
         y = (h.unflatten(-1, (self.hidden, self.expand)) @ C.unsqueeze(-1)).squeeze(-1)
         return (y + self.d * c) * F.silu(linear(x, self.W[self.hidden :], self.b[self.hidden :]))
 
