@@ -40,7 +40,7 @@ def one_by_one(a, b, h0):
     states = [h0]
     for t in range(a.shape[1]):
         states.append(a[:, t] * states[-1] + b[:, t])
-    return torch.stack(states, 1)
+    return torch.stack(states[1:], 1) if len(states) > 1 else b
 
 
 @settings(max_examples=30, deadline=None)
@@ -52,7 +52,7 @@ def test_the_scan_in_chunks_equals_its_steps_with_its_derivatives(steps, chunks,
         for shape in ((2, steps, 3), (2, steps, 3), (2, 3))
     )
     ours, reference = linear_scan(a, b, h0, chunks), one_by_one(a, b, h0)
-    scale = float(reference.detach().abs().max().clamp(min=1))
+    scale = max([1.0, *reference.detach().abs().flatten().tolist()])
     close(ours / scale, reference / scale)
     weight = torch.randn(ours.shape, generator=generator, dtype=torch.float64)
     both = [

@@ -74,6 +74,11 @@ class Layer(nn.Module):
         """Set the initial time constants of the H units, at blank input, to T = exp(log_T) (H,), in place."""
         raise NotImplementedError
 
+    def linears(self, x: Tensor, W: Tensor, b: Tensor) -> list[Tensor]:
+        """W_g x + b_g (..., H) for each of the stacked gates. One product for each: parts of a joint product would
+        have to be joined again in the backward pass, which takes longer."""
+        return [linear(x, *gate) for gate in zip(W.split(self.hidden), b.split(self.hidden), strict=True)]
+
     # --- one word, all words ---
 
     def convolve(self, last: Sequence[Tensor]) -> Tensor:
@@ -108,7 +113,8 @@ class Layer(nn.Module):
     def scan(self, x: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
         """All states (B, T+1, size), h0 first, and all outputs (B, T, H), for inputs x (B, T, D) from h0 (B, size)."""
         u, c, h = self._convolved(x, h0)
-        states, y = self._advance(h, c, x)
+        new, y = self._advance(h, c, x)
+        states = torch.cat([h.unsqueeze(1), new], 1)
         if self.kernel > 1:  # the buffer after t words holds the values from t to t + K − 2
             buffers = u.unfold(1, self.kernel - 1, 1).transpose(-1, -2).flatten(-2)
             states = torch.cat([buffers, states], -1)
@@ -124,8 +130,8 @@ class Layer(nn.Module):
             return self._advance(h, c, x)[1]
 
         def advance(h: Tensor, c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-            states, y = self._advance(h, c, x)
-            return states[:, -1].clone(), y  # a copy: a view would keep all states in memory
+            new, y = self._advance(h, c, x)
+            return new[:, -1].clone(), y  # a copy: a view would keep all states in memory
 
         ys = []
         for c_few, x_few in zip(c.split(few, 1), x.split(few, 1), strict=True):
@@ -137,11 +143,11 @@ class Layer(nn.Module):
         return torch.cat(ys, 1)
 
     def _advance(self, h: Tensor, c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        """All recurrent states (B, T+1, M) and outputs (B, T, H), from h (B, M), c (B, T, C) and x (B, T, D)."""
+        """All new h (B, T, M) and outputs (B, T, H), from h (B, M), c (B, T, C) and x (B, T, D)."""
         a, b = self.coefficients(c)
         with no_autocast(x.device.type):  # as in `scan` of the other cells, since errors add up
-            states = linear_scan(a, b, h)
-            return states, self.read(states[:, 1:], c, x)
+            new = linear_scan(a, b, h)
+            return new, self.read(new, c, x)
 
     def _convolved(self, x: Tensor, h0: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """All values of u with the buffer before them (B, K−1+T, C), c (B, T, C), and the initial h (B, M)."""

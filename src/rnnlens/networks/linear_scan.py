@@ -18,15 +18,14 @@ from torch import Tensor
 
 
 def linear_scan(a: Tensor, b: Tensor, h0: Tensor, chunks: int | None = None) -> Tensor:
-    """States (B, T+1, M), h0 first, of h' = a∘h + b for a, b (B, T, M) from h0 (B, M). Derivatives of any order.
+    """States (B, T, M) after each step of h' = a∘h + b, for a, b (B, T, M) from h0 (B, M). Derivatives of any order.
 
     chunks: number of chunks; by default one on a CPU, where T steps of B × M numbers are as fast, and on a GPU the
     number that gives the fewest kernels.
     """
-    T = a.shape[1]
     if chunks is None:
-        chunks = best_chunks(T) if a.is_cuda else 1
-    return _LinearScan.apply(a, b.expand_as(a), h0, max(1, min(chunks, T)), False)
+        chunks = best_chunks(a.shape[1]) if a.is_cuda else 1
+    return _LinearScan.apply(a, b, h0, chunks, False)
 
 
 def best_chunks(T: int) -> int:
@@ -37,44 +36,57 @@ def best_chunks(T: int) -> int:
 
 
 class _LinearScan(torch.autograd.Function):
-    """The scan; `back` runs it from the last step to the first, as the backward pass does."""
+    """The scan: s_t = a_t s_{t−1} + b_t, s_{−1} = start; with `back`, s_t = a_t s_{t+1} + b_t, s_T = start."""
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor, start: Tensor, chunks: int, back: bool) -> Tensor:
-        states = _scan(a, b, start, chunks, back)
-        ctx.save_for_backward(a, states)
+        states = torch.empty_like(a)
+        _scan(a, b, start, chunks, back, states)
+        ctx.save_for_backward(a, states, start)
         ctx.chunks, ctx.back = chunks, back
         return states
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        # The gradient δ of the states obeys the same recurrence in the other direction: δ_t = grad_t + a_t δ_{t+1}.
-        (a, states), back, T = ctx.saved_tensors, ctx.back, grad.shape[1] - 1
-        before, after = (slice(1, None), slice(0, T)) if back else (slice(0, T), slice(1, None))
-        last = grad[:, 0 if back else T]
-        delta = _LinearScan.apply(a, grad[:, before], last, ctx.chunks, not back)
-        db = delta[:, after]
-        return db * states[:, before], db, delta[:, T if back else 0], None, None
+        # The gradient δ of the states obeys a recurrence in the other direction: δ_t = grad_t + a_{t+1} δ_{t+1}.
+        (a, states, start), back = ctx.saved_tensors, ctx.back
+        if not grad.shape[1]:
+            return a, grad, torch.zeros_like(start), None, None
+        first, last = (-1, 0) if back else (0, -1)
+        earlier, later = (slice(1, None), slice(None, -1)) if back else (slice(None, -1), slice(1, None))
+        if torch.is_grad_enabled():  # create_graph=True
+            rest = _LinearScan.apply(a[:, later], grad[:, earlier], grad[:, last], ctx.chunks, not back)
+            delta = _joined(rest, grad[:, last], back)
+            da = delta * _joined(states[:, earlier], start, not back)
+        else:
+            delta, da = torch.empty_like(a), torch.empty_like(a)
+            delta[:, last] = grad[:, last]
+            _scan(a[:, later], grad[:, earlier], grad[:, last], ctx.chunks, not back, delta[:, earlier])
+            torch.mul(delta[:, later], states[:, earlier], out=da[:, later])
+            torch.mul(delta[:, first], start, out=da[:, first])
+        return da, delta, a[:, first] * delta[:, first], None, None
 
 
-def _scan(a: Tensor, b: Tensor, start: Tensor, chunks: int, back: bool) -> Tensor:
-    """States (B, T+1, M): s_{t+1} = a_t s_t + b_t from s_0 = start; with `back`, s_t = a_t s_{t+1} + b_t from s_T."""
-    B, T, M = a.shape
-    states = a.new_empty(B, T + 1, M)
-    length = T // chunks
+def _joined(states: Tensor, end: Tensor, before: bool) -> Tensor:
+    """States (B, T, M) with one more, (B, M), before or after them."""
+    return torch.cat([end.unsqueeze(1), states] if before else [states, end.unsqueeze(1)], 1)
+
+
+def _scan(a: Tensor, b: Tensor, start: Tensor, chunks: int, back: bool, states: Tensor) -> None:
+    """Write the states (B, T, M) of a scan."""
+    T = a.shape[1]
+    chunks = max(1, min(chunks, T))
+    length = T // chunks if chunks > 1 else 0
     whole = chunks * length  # the steps that fill chunks; fewer than a chunk's are left over, and come last
-    here, left = (slice(T - whole, T), range(T - whole - 1, -1, -1)) if back else (slice(0, whole), range(whole, T))
-    states[:, T if back else 0] = start
-    if chunks > 1:
-        new = states[:, :-1] if back else states[:, 1:]
-        a_c, b_c, s_c = (part[:, here].unflatten(1, (chunks, length)) for part in (a, b, new))
-        _fill_chunks(a_c, b_c, s_c, start, back)
-    else:
-        left = range(T - 1, -1, -1) if back else range(T)
-    old, step = (1, 0) if back else (0, 1)
-    for t in left:
-        torch.addcmul(b[:, t], a[:, t], states[:, t + old], out=states[:, t + step])
-    return states
+    if whole:
+        here = slice(T - whole, T) if back else slice(0, whole)
+        _fill_chunks(*(part[:, here].unflatten(1, (chunks, length)) for part in (a, b, states)), start, back)
+        start = states[:, T - whole if back else whole - 1]
+    left = slice(0, T - whole) if back else slice(whole, T)
+    steps = list(zip(*(part[:, left].unbind(1) for part in (a, b, states)), strict=True))
+    for factor, shift, new in reversed(steps) if back else steps:
+        torch.addcmul(shift, factor, start, out=new)
+        start = new
 
 
 def _fill_chunks(a: Tensor, b: Tensor, states: Tensor, start: Tensor, back: bool) -> None:

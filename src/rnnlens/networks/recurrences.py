@@ -31,8 +31,9 @@ class MinGRU(Layer):
         self.b = uniform(2 * hidden, fan_in=inputs, generator=generator)
 
     def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
-        d_z, new = linear(c, self.W, self.b).chunk(2, -1)
-        return torch.sigmoid(-d_z), torch.sigmoid(d_z) * new
+        d_z, new = self.linears(c, self.W, self.b)
+        z = torch.sigmoid(d_z)
+        return 1 - z, z * new
 
     @torch.no_grad()
     def remember(self, log_T: Tensor) -> None:
@@ -48,9 +49,10 @@ class MinLSTM(Layer):
         self.b = uniform(3 * hidden, fan_in=inputs, generator=generator)
 
     def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
-        d_f, d_i, new = linear(c, self.W, self.b).chunk(3, -1)
+        d_f, d_i, new = self.linears(c, self.W, self.b)
         d = F.logsigmoid(d_f) - F.logsigmoid(d_i)  # f/(f + i) = σ(log f − log i), also where both are 0 in floats
-        return torch.sigmoid(d), torch.sigmoid(-d) * new
+        kept = torch.sigmoid(d)
+        return kept, (1 - kept) * new
 
     @torch.no_grad()
     def remember(self, log_T: Tensor) -> None:
@@ -79,7 +81,7 @@ class RGLRU(Layer):
         return linear(x, self.W[: self.hidden], self.b[: self.hidden])
 
     def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
-        r, i = torch.sigmoid(linear(c, self.U, self.c)).chunk(2, -1)
+        r, i = (torch.sigmoid(d) for d in self.linears(c, self.U, self.c))
         log_a = -8 * F.softplus(self.decay) * r
         room = (-torch.expm1(2 * log_a)).clamp(min=1e-12)  # 1 − a²; a root has no derivative at 0
         return log_a.exp(), torch.sqrt(room) * i * c
