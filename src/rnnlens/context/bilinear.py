@@ -19,7 +19,7 @@ from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError
 from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.dynamics import LineAttractor
-from rnnlens.dynamics.jacobians import input_features
+from rnnlens.dynamics.features import input_features
 from rnnlens.networks import Network
 
 

@@ -15,7 +15,7 @@ from rnnlens.context.modifiers import Modifiers, table_of
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.strength import check_measured, fading, strengths, training_error
 from rnnlens.dynamics import LineAttractor
-from rnnlens.dynamics.jacobians import input_change
+from rnnlens.dynamics.features import input_change
 from rnnlens.networks import Network
 
 PRIOR_SEEDS = 4.0  # the weight, in networks, of the rule for the training error beside the networks that are given

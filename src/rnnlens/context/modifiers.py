@@ -35,7 +35,7 @@ from rnnlens.context.strength import (
     kinds_of,
 )
 from rnnlens.dynamics import LineAttractor
-from rnnlens.dynamics.jacobians import input_size
+from rnnlens.dynamics.features import input_size
 from rnnlens.networks import Network
 
 if TYPE_CHECKING:
