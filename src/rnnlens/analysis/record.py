@@ -256,7 +256,7 @@ class Analysis(Shown):
             "line_directions": self.subspace.line,
             "bilinear_m": self.bilinear.m,
             **self.modifiers.arrays(),
-            "places": self.subspace.project(self.modifiers.h_mod),
+            "places": self.modifiers.places(self.subspace.project),
         }
 
     @classmethod

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.context.effects import effects
+from rnnlens.context.effects import effects, states_after
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
@@ -88,12 +88,13 @@ def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes
 
 def _moved(network: Network, line: LineAttractor, words: Tensor) -> Tensor:
     """Distance (M,) between the states after each embedded word (M, D) and after a blank input, from h*."""
-    return (network.step(line.h_star.expand(len(words), -1), words) - network.step(line.h_star)).norm(dim=-1)
+    blank = network.step(line.h_star)
+    return torch.cat([(states - blank).norm(dim=-1) for states in states_after(network, line.h_star, words)])
 
 
 def _effects(network: Network, h: Tensor, words: Tensor, e: Tensor) -> tuple[Tensor, Tensor]:
     """Effects of embedded probes (V, D) at a state, (V,), and after each of the embedded words (M, D), (M, V)."""
-    return effects(network, h, e), effects(network, network.step(h.expand(len(words), -1), words), e)
+    return effects(network, h, e), torch.cat([effects(network, after, e) for after in states_after(network, h, words)])
 
 
 def _ratio(usual: Tensor, after: Tensor, probes: Probes) -> tuple[Tensor, Tensor]:
