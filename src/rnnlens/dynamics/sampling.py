@@ -12,7 +12,7 @@ from rnnlens.networks import Network, check_words
 from rnnlens.training.batches import token_batches
 
 STATES = 2**25  # numbers in the states that are held while reading
-SAMPLE, FEWEST = 2**24, 64  # numbers in a sample, and states in it whatever their size
+SAMPLE, FEWEST = 2**23, 64  # numbers in a sample, and states in it whatever their size
 
 
 @torch.no_grad()
@@ -29,7 +29,7 @@ def visited_states(
 
     corpus: a split, or a corpus (its test split if it has one, else its training split). Pairs (review, word) are drawn
     first, uniformly over all words without replacement; then only those reviews are read, a batch at a time.
-    Of a large state, fewer are drawn: 2^24 numbers, but at least 64 states. Random words: sequences of `length`, drawn
+    Of a large state, fewer are drawn: 2^23 numbers, but at least 64 states. Random words: sequences of `length`, drawn
     in proportion to their counts if the vocabulary has counts.
     """
     check_words(network, corpus)
