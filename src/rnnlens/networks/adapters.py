@@ -81,6 +81,7 @@ def from_torch(
         _network(cell, embedding, (part, torch.zeros_like(b), reads, names), vocab, start, arch)
         for (cell, start, arch), part in zip(cells, w.chunk(2, -1), strict=True)
     ]
+    halves[1].E = halves[0].E
     return BothWays(halves[0], halves[1], b.to(h0))
 
 

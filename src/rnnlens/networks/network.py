@@ -302,6 +302,11 @@ class Network(ReadsTexts, nn.Module):
     # --- how to make it again ---
 
     @property
+    def units(self) -> str:
+        """How many units it has, in words."""
+        return f"{self.cell.hidden} units"
+
+    @property
     def config(self) -> dict[str, Any]:
         """The arguments with which `Network(vocab, **config)` makes a network of this shape."""
         if self.arch not in CELLS or self.E is None:
