@@ -3,6 +3,7 @@
 from rnnlens.networks.adapters import adapt, from_torch
 from rnnlens.networks.both_ways import AnyNetwork, BothWays, Sides, new_network
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
+from rnnlens.networks.deep import DeepBothWays, Occlusion
 from rnnlens.networks.extending import extend
 from rnnlens.networks.matching import check_words
 from rnnlens.networks.modules import from_module
@@ -20,6 +21,8 @@ __all__ = [
     "AnyNetwork",
     "BothWays",
     "new_network",
+    "DeepBothWays",
+    "Occlusion",
     "Sides",
     "check_words",
     "CELLS",

@@ -241,11 +241,7 @@ class BothWays(ReadsTexts, nn.Module):
         )
 
     def _last_logits(self, rows: Sequence[np.ndarray]) -> Tensor:
-        lengths = np.array([len(row) for row in rows], dtype=np.int64)
-        ids = np.full((len(rows), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = row
-        return self(*(torch.as_tensor(part, device=self.h0.device) for part in (ids, lengths)))
+        return self(*padded(rows, self.h0.device))
 
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite."""
@@ -265,6 +261,15 @@ class BothWays(ReadsTexts, nn.Module):
 
     def __repr__(self) -> str:
         return f"BothWays(forwards={self.forwards!r}, backwards={self.backwards!r})"
+
+
+def padded(rows: Sequence[np.ndarray], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Rows of ids as one batch (B, T), and their lengths (B,)."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    ids = np.full((len(rows), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = row
+    return torch.as_tensor(ids, device=device), torch.as_tensor(lengths, device=device)
 
 
 def reverse(ids: Tensor, lengths: Tensor | None = None) -> Tensor:
