@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rnnlens import Network, adapt
 from rnnlens.corpora import Vocab
 
+NAMES = ["anger", "fear", "joy", "love"]
 FADES = 0.5  # what is left of a modifier after one more word
 WORDS_A_CLASS = 8
 NEUTRAL = [f"w{i}" for i in range(30)]
@@ -58,3 +60,17 @@ def handmade_classes(names, modifiers, *, vertices: Tensor | None = None, size: 
         step, E, (read, bias), Vocab(every, [100] * len(every)), torch.zeros(size, dtype=torch.float64), classes=names
     )
     return network.requires_grad_(False)
+
+
+def visited(network: Network, names, n: int = 60, length: int = 14, seed: int = 0) -> Tensor:
+    """States after random words of classes, all classes alike."""
+    rng = np.random.default_rng(seed)
+    words = list(class_words(names))
+    k = len(words) // len(names)
+    rows = []
+    for _ in range(n):
+        often = np.repeat(rng.dirichlet(np.ones(len(names))), k)
+        rows.append(rng.choice(words + NEUTRAL, length, p=np.append(0.7 * often / k, np.full(30, 0.01))))
+    ids = torch.tensor([[network.vocab.words.index(word) for word in row] for row in rows])
+    with torch.no_grad():
+        return network.states(ids)[:, 4:].reshape(-1, network.size)

@@ -5,29 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from handmade_classes import NEUTRAL, class_words, handmade_classes, simplex
+from handmade_classes import NAMES, handmade_classes, simplex, visited
 
 import rnnlens
 from rnnlens import Network, RnnlensError, class_geometry
 from rnnlens.dynamics.class_places import class_directions, evidence, slow_point_at
 from rnnlens.dynamics.class_words import predicted_dimensions
 from rnnlens.dynamics.dimension import least_share, needed, participation_ratio, spread_of
-
-NAMES = ["anger", "fear", "joy", "love"]
-
-
-def visited(network, names, n=60, length=14, seed=0) -> torch.Tensor:
-    """States after random words of classes, all classes alike."""
-    rng = np.random.default_rng(seed)
-    words = list(class_words(names))
-    k = len(words) // len(names)
-    rows = []
-    for _ in range(n):
-        often = np.repeat(rng.dirichlet(np.ones(len(names))), k)
-        rows.append(rng.choice(words + NEUTRAL, length, p=np.append(0.7 * often / k, np.full(30, 0.01))))
-    ids = torch.tensor([[network.vocab.words.index(word) for word in row] for row in rows])
-    with torch.no_grad():
-        return network.states(ids)[:, 4:].reshape(-1, network.size)
 
 
 @pytest.fixture(scope="module")

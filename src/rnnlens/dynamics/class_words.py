@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from rnnlens.corpora.occurrences import occurrences
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics.dimension import INTERVAL, least_share, needed, participation_ratio
 
@@ -38,7 +39,7 @@ def predicted_dimensions(corpus: CorpusLike, classes: int, seed: int = 0) -> dic
     labels = np.asarray(corpus.train.labels)
     chosen = np.sort(rng.permutation(len(labels))[:MOST_TEXTS])
     labels, group = labels[chosen], rng.permutation(len(chosen)) % GROUPS
-    occurs = _occurrences(corpus, chosen, max(1, MOST_COUNTS // (GROUPS * classes)))
+    occurs = _frequent(occurrences(corpus, chosen), corpus.vocab.unk, max(1, MOST_COUNTS // (GROUPS * classes)))
     counts = _counts(occurs, labels, group, classes)
     read = np.sort(rng.permutation(len(chosen))[:READ])
     few, few_labels, few_group = occurs[read], labels[read], group[read]
@@ -80,20 +81,13 @@ def _variances(S: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.linalg.eigvalsh(S)[::-1].copy()).clamp(min=0)
 
 
-def _occurrences(corpus: CorpusLike, chosen: np.ndarray, most: int) -> Any:
-    """How often each of the most frequent words occurs in each text: a sparse matrix (n, W)."""
-    from scipy.sparse import csr_matrix
-
-    rows, columns = [], []
-    for start in range(0, len(chosen), 4096):
-        ids, n = corpus.train.batch(chosen[start : start + 4096])
-        is_word = (np.arange(ids.shape[1]) < np.asarray(n)[:, None]) & (ids >= 0) & (ids != corpus.vocab.unk)
-        rows.append(np.nonzero(is_word)[0] + start)
-        columns.append(ids[is_word])
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    occurs = csr_matrix((np.ones(len(row)), (row, column)), shape=(len(chosen), len(corpus.vocab)))
-    frequent = np.argsort(-np.asarray(occurs.sum(0)).ravel(), kind="stable")[:most]
-    return occurs[:, np.sort(frequent)]
+def _frequent(occurs: Any, unknown: int, most: int) -> Any:
+    """The columns (n, W) of the most frequent words, without unknown ones."""
+    counts = np.asarray(occurs.sum(0), np.float64).ravel()
+    if unknown >= 0:
+        counts[unknown] = 0
+    chosen = np.argsort(-counts, kind="stable")[:most]
+    return occurs[:, np.sort(chosen[counts[chosen] > 0])].astype(np.float64)
 
 
 def _counts(occurs: Any, labels: np.ndarray, group: np.ndarray, classes: int) -> np.ndarray:
