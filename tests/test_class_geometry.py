@@ -176,8 +176,8 @@ def six(**options) -> Network:
         (lambda: class_geometry("runs/mine"), "the network is 'str': expected a Network"),
         (lambda: class_geometry(six(), states=torch.zeros(9, 7)), r"states are \(9, 7\): expected .* \(..., 6\)"),
         (lambda: class_geometry(six(), states=[1, 2]), "states are list: expected visited states"),
-        (lambda: class_geometry(six(), states=torch.zeros(5, 6)), "5 slow points for 6 classes: expected at least 18"),
-        (lambda: class_geometry(six(), states=torch.zeros(50, 6)), "all slow points have the same logits"),
+        (lambda: class_geometry(six(), states=torch.zeros(5, 6)), "5 states for 6 classes: expected at least 18"),
+        (lambda: class_geometry(six(), states=torch.zeros(50, 6)), "all visited states have the same logits"),
         (
             lambda: class_geometry(
                 six(), rnnlens.Corpus.from_texts(["red", "blue"] * 9, [0, 1] * 9).with_vocab(six().vocab)

@@ -73,8 +73,9 @@ def test_a_word_that_changes_one_class_more_than_another_has_known_strengths(mea
 def test_spread_says_where_the_evidence_of_each_class_goes(measured):
     network, _, table = measured
     simplex = torch.eye(4, dtype=torch.float64) * (4 / 3) - 1 / 3  # own evidence 1, the others −1/3
-    torch.testing.assert_close(table.spread("not"), -2 * simplex, atol=1e-6, rtol=0)
-    expected = torch.tensor(BY_CLASS, dtype=torch.float64).unsqueeze(1) * simplex
+    torch.testing.assert_close(table.spread(), simplex, atol=1e-6, rtol=0)
+    torch.testing.assert_close(table.spread("not"), -simplex, atol=1e-6, rtol=0)
+    expected = (1 + torch.tensor(BY_CLASS, dtype=torch.float64)).unsqueeze(1) * simplex
     torch.testing.assert_close(table.spread("hardly"), expected, atol=1e-6, rtol=0)
     # The same from the network itself, word by word.
     words, h = table.probes.words["fear"], table.h_star
@@ -86,7 +87,7 @@ def test_spread_says_where_the_evidence_of_each_class_goes(measured):
         ]
         return centered(torch.stack(logits)).mean(0)
 
-    torch.testing.assert_close(table.spread("hardly")[1], (own(after) - own(h)) / own(h)[1], atol=1e-9, rtol=0)
+    torch.testing.assert_close(table.spread("hardly")[1], own(after) / own(h)[1], atol=1e-9, rtol=0)
 
 
 def test_the_overall_strength_is_the_mean_of_the_classes_weighted_by_their_evidence():

@@ -17,7 +17,7 @@ from rnnlens.context.probes import common_words, logistic_weights, words_that_oc
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import Network
 
-MOST_TEXTS = 20_000  # of the logistic regressions, one for each class
+MOST_TEXTS = 10_000  # of the logistic regressions, one for each class
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from rnnlens.dynamics import ClassGeometry
 from rnnlens.dynamics.class_places import slow_point_at
 from rnnlens.networks import Network
 
-MANY, FEW = 96, 48  # probe words of all classes, at h* and at other places
+MANY, FEW = 72, 36  # probe words of all classes, at h* and at other places
 PROBED = 30  # most classes that have probe words; those of more are evenly spaced
-PLACES = 3  # other places on the attractor where strengths are measured, one logit towards a class each
+PLACES = 2  # other places on the attractor where strengths are measured, one logit towards a class each
 
 
 @dataclass(frozen=True, eq=False)

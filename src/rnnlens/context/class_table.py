@@ -90,15 +90,17 @@ class ClassStrengths(Shown):
         }
 
     @torch.no_grad()
-    def spread(self, word: str) -> Tensor:
-        """Where evidence goes after a word, (J, C). Row j, column k: the change in what probe words of class j add to
-        the evidence of class k, as a share of what they add to their own class without the word. On the diagonal −1
-        removes the evidence and −2 reverses it; each row sums to 0."""
-        e, network = self.probes.inputs(self.network), self.network
-        h_mod = network.step(self.h_star, word_inputs(network, [word])[0])
-        before, after = (self._means(effects(network, h, e)) for h in (self.h_star, h_mod))
+    def spread(self, word: str | None = None) -> Tensor:
+        """Where the evidence of probe words goes after a word, (J, C); None: without a word before them.
+
+        Row j, column k: what probe words of class j add to the evidence of class k, in units of what they add to their
+        own class without a word before them. On the diagonal 1 is no change, 0 no evidence of their own class any more,
+        and −1 as much against it. Each row sums to 0."""
+        e, network, h = self.probes.inputs(self.network), self.network, self.h_star
+        after = h if word is None else network.step(h, word_inputs(network, [word])[0])
+        before, now = (self._means(effects(network, at, e)) for at in (h, after))
         own = torch.stack([before[j, network.classes.index(name)] for j, name in enumerate(self.probes.words)])
-        return (after - before) / own.unsqueeze(1)
+        return now / own.unsqueeze(1)
 
     def _means(self, logits: Tensor) -> Tensor:
         evidence = logits - logits.mean(-1, keepdim=True)

@@ -20,15 +20,17 @@ from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics.class_places import class_directions, evidence, settled_states, slow_point_at
 from rnnlens.dynamics.class_words import predicted_dimensions
 from rnnlens.dynamics.dimension import least_share, participation_ratio, spread_of
-from rnnlens.dynamics.fixed_points import FixedPoints, find_fixed_points
+from rnnlens.dynamics.fixed_points import find_fixed_points
 from rnnlens.dynamics.line_attractor import ONE_DIMENSIONAL, local_regression
 from rnnlens.dynamics.modes import linear_modes
 from rnnlens.dynamics.sampling import visited_states
 from rnnlens.networks import Network, check_words
 from rnnlens.networks.devices import threads_for
 
+SLOW, VISITED = "slow points", "visited states"  # what the geometry is of
 SHAPES = ("simplex", "line", "between")
 NEARLY_SIMPLEX = 0.9  # of a simplex: the class directions' participation ratio is at least this share of C − 1
+KEPT = 0.25  # slow points keep at least this share of the range of the evidence that visited states have
 RAREST = 0.01  # a class with a smaller share of the slow points is weighted as if it had this share
 SHOWN = 500  # slow points in results.json
 DRAWN = 3  # axes of these points
@@ -39,7 +41,8 @@ class ClassGeometry(Shown):
     """The attractor of a network with C classes.
 
     names, ordered      of the network's classes
-    points              slow points, from visited states
+    states (K, N)       slow points or, if these do not keep the evidence of the classes, the visited states
+    through             which of the two
     settled             number of blank inputs read before the search for them
     center (N,), axes (R, N), explained (R,)  principal axes of the slow points, the classes weighted equally
     dimension, dimension_interval  participation ratio of the slow points
@@ -54,7 +57,8 @@ class ClassGeometry(Shown):
     """
 
     network: Network = field(repr=False)
-    points: FixedPoints = field(repr=False)
+    states: Tensor
+    through: str
     settled: int
     center: Tensor
     axes: Tensor
@@ -80,11 +84,6 @@ class ClassGeometry(Shown):
         return self.network.ordered
 
     @property
-    def states(self) -> Tensor:
-        """The slow points' states (K, N)."""
-        return self.points.states[self.points.converged]
-
-    @property
     def simplex_cosine(self) -> float:
         """The mean cosine between the directions of two classes: −1/(C − 1) for a simplex."""
         n = len(self.names)
@@ -94,14 +93,20 @@ class ClassGeometry(Shown):
     def span(self) -> Tensor:
         """Orthonormal directions (k, N) in which the evidence of all classes is stored and read out: the counted axes,
         the classes' readouts, and the left eigenvectors of as many integration modes at the neutral point. Removing a
-        component orthogonal to them changes no logit and, to first order, no integrated sum."""
+        component orthogonal to them changes no logit and, to first order, no integrated sum. At most N/2."""
         modes = linear_modes(self.network, self.neutral)
         slowest = modes.left[modes.timescales.argsort(descending=True)[: self.count]]
-        rows = [self.axes[: self.count], self.directions, slowest.real, slowest.imag]
-        stacked = torch.cat([part.to(self.axes) for part in rows]).double()
-        size = stacked.norm(dim=1, keepdim=True)
-        _, size, axes = torch.linalg.svd(stacked / size.clamp(min=1e-9), full_matrices=False)
-        return axes[size > 1e-6 * size[0]].to(self.network.h0.dtype)
+        rows = [self.directions, self.axes[: self.count], slowest.real, slowest.imag]
+        found: list[Tensor] = []
+        for row in torch.cat([part.to(self.axes) for part in rows]):
+            if len(found) == self.network.size // 2:  # of a tiny network; the rest of its state is left to modifiers
+                break
+            left = row / row.norm().clamp(min=1e-30)
+            for one in found * 2:  # twice, so that rounding errors do not add up
+                left = left - (left @ one) * one
+            if float(left.norm()) > 1e-6:
+                found.append(left / left.norm())
+        return torch.stack(found).to(self.network.h0.dtype)
 
     @torch.no_grad()
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +126,8 @@ class ClassGeometry(Shown):
             "simplex_cosine": self.simplex_cosine,
             "cosines": self.cosines.tolist(),
             "curve": self.curve,
-            "slow_points": len(self.states),
+            "n": len(self.states),
+            "through": self.through,
             "settled": self.settled,
             "predicted": dict(self.predicted),
             "points": [{"at": xyz, "class": k} for xyz, k in zip(at.tolist(), likely.tolist(), strict=True)],
@@ -137,7 +143,7 @@ class ClassGeometry(Shown):
             ("participation ratio", f"{self.dimension:.2f} ({low:.2f} to {high:.2f})"),
             ("variance by axis", percents(self.explained[:6].tolist())),
             ("mean cosine between classes", self.simplex_cosine),
-            ("slow points", len(self.states)),
+            (self.through, len(self.states)),
         ]
         for name, text in (("words", "word counts"), ("classes", "class correlations")):
             if name in self.predicted:
@@ -177,17 +183,9 @@ def class_geometry(
     if states is None:
         source = None if corpus is None else getattr(corpus, "validation", None) or corpus
         states = visited_states(network, source, n=starts, seed=seed)
-    rested, settled = settled_states(network, states)
-    points = find_fixed_points(network, rested, mode="slow")
-    slow = points.states[points.converged]
     classes = len(network.classes)
-    if len(slow) < 3 * classes:
-        raise RnnlensError(
-            f"{len(slow)} slow points for {classes} classes: expected at least {3 * classes}; pass more states"
-        )
+    slow, through, settled = _on_the_attractor(network, states)
     read = evidence(network, slow)
-    if not float(read.std(0).max()) > 1e-6 * (1 + float(read.abs().max())):
-        raise RnnlensError("all slow points have the same logits: there is no attractor that keeps evidence of classes")
     neutral = slow_point_at(network, slow, torch.zeros_like(read[0]))
     directions = class_directions(network, neutral)
     weights = _equal_weights(network.logit(slow).argmax(-1), classes)
@@ -198,10 +196,33 @@ def class_geometry(
     cosines = _cosines(inside)
     curve = _curve((slow.double() - spread.center) @ spread.axes[0], read.double(), weights)
     return ClassGeometry(
-        network, points, settled, spread.center, spread.axes, spread.explained, spread.dimension, spread.interval,
-        _participation(slow), spread.count, spread.count_interval, neutral, directions, cosines, curve,
+        network, slow, through, settled, spread.center, spread.axes, spread.explained, spread.dimension,
+        spread.interval, _participation(slow), spread.count, spread.count_interval, neutral, directions, cosines, curve,
         _shape(spread.count, cosines, curve), {} if corpus is None else predicted_dimensions(corpus, classes, seed),
     )  # fmt: skip
+
+
+def _on_the_attractor(network: Network, states: Tensor) -> tuple[Tensor, str, int]:
+    """Slow points (K, N) or, if they do not keep the evidence of every class, the visited states; which of the two; and
+    the number of blank inputs before the search."""
+    rested, settled = settled_states(network, states)
+    least = 3 * len(network.classes)
+    if len(rested) < least:
+        raise RnnlensError(f"{len(rested)} states for {len(network.classes)} classes: expected at least {least}")
+    points = find_fixed_points(network, rested, mode="slow")
+    slow, visited = points.states[points.converged], states.reshape(-1, network.size).to(network.h0)
+    read = evidence(network, visited)
+    if not float(read.std(0).max()) > 1e-6 * (1 + float(read.abs().max())):
+        raise RnnlensError("all visited states have the same logits: there is no evidence of classes to measure")
+    if len(slow) >= least and bool((_range(evidence(network, slow)) >= KEPT * _range(read)).all()):
+        return slow, SLOW, settled
+    return visited, VISITED, 0
+
+
+def _range(read: Tensor) -> Tensor:
+    """The range (C,) of the middle 80 % of the evidence (K, C): a few outliers do not count."""
+    low, high = read.double().quantile(torch.tensor([0.1, 0.9], dtype=torch.float64, device=read.device), 0)
+    return high - low
 
 
 def _check(network: Network, corpus: CorpusLike | None) -> None:
