@@ -388,6 +388,34 @@ def test_an_analysis_comes_back_and_one_of_another_class_replaces_it(run, corpus
     assert "the class &#39;fear&#39;" in page
 
 
+def test_figures_of_all_classes_show_the_stored_points_and_strengths(analysis):
+    stored = analysis.to_dict()
+    stored["classes"]["names"][1] = "<b>fear</b>"
+    stored["classes"]["modifiers"][0]["word"] = "<i>not</i>"
+    figure, table = figures.classes(stored), figures.class_modifiers(stored)
+    points, ways = [t for t in figure.data if t.mode == "markers"], [t for t in figure.data if t.mode != "markers"]
+    assert [t.name for t in points] == ["anger", "&lt;b&gt;fear&lt;/b&gt;", "joy"] and len(ways) == 3
+    assert sum(len(t.x) for t in points) == len(stored["classes"]["geometry"]["points"])
+    lengths = [float(np.linalg.norm([t.x[1], t.y[1], t.z[1]])) for t in ways]
+    directions = np.array(stored["classes"]["geometry"]["directions"])
+    assert np.allclose(
+        np.array(lengths) / max(lengths), np.linalg.norm(directions, axis=1) / max(np.linalg.norm(directions, axis=1))
+    )
+    rows = stored["classes"]["modifiers"]
+    assert table.data[0].z[0] == pytest.approx([rows[0]["strength"], *rows[0]["by_class"]], abs=1e-6)
+    assert table.layout.yaxis.ticktext[0] == "&lt;i&gt;not&lt;/i&gt;" and "<b>fear" not in str(figure.to_json())
+    assert {"classes", "class_modifiers"} <= set(analysis.figures)
+    with pytest.raises(RnnlensError, match="no 'classes': only a network with three or more classes"):
+        figures.classes({"subspace": {}})
+
+
+def test_the_verdict_names_the_classes_and_the_one_that_is_shown(analysis):
+    texts = [sentence.text for sentence in analysis.verdict]
+    assert texts[0].startswith("Its 3 classes (anger, fear, joy) ") and "word counts predict 2" in texts[0]
+    assert "about one class, joy, against the rest" in texts[-1] and "--class NAME" in texts[-1]
+    assert not any(word in text for text in texts for word in ("positive", "negative"))
+
+
 def test_two_classes_are_not_asked_for_a_class(tmp_path):
     with pytest.raises(RnnlensError, match="one logit without classes: leave it out"):
         rnnlens.analyze(Network(WORDS, hidden=5, embedding=3), class_="joy")

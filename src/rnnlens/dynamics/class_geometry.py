@@ -111,10 +111,9 @@ class ClassGeometry(Shown):
     @torch.no_grad()
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `classes.geometry`."""
-        drawn = self.axes[:DRAWN]
-        every = max(1, -(-len(self.states) // SHOWN))
-        states = self.states[::every]
-        at, likely = (states.double() - self.center) @ drawn.t(), self.network.logit(states).argmax(-1)
+        drawn, likely = self.axes[:DRAWN], self.network.logit(self.states).argmax(-1)
+        some = _of_all_classes(likely)
+        at = (self.states[some].double() - self.center) @ drawn.t()
         return {
             "dimension": self.dimension,
             "dimension_interval": list(self.dimension_interval),
@@ -130,7 +129,7 @@ class ClassGeometry(Shown):
             "through": self.through,
             "settled": self.settled,
             "predicted": dict(self.predicted),
-            "points": [{"at": xyz, "class": k} for xyz, k in zip(at.tolist(), likely.tolist(), strict=True)],
+            "points": [{"at": xyz, "class": k} for xyz, k in zip(at.tolist(), likely[some].tolist(), strict=True)],
             "directions": (self.directions.double() @ drawn.t()).tolist(),
         }
 
@@ -249,6 +248,13 @@ def _equal_weights(likely: Tensor, classes: int) -> Tensor:
     """Weights (K,) with which all classes count the same, except those that are hardly ever the most probable."""
     counts = torch.bincount(likely, minlength=classes).double()
     return 1 / counts.clamp(min=RAREST * len(likely))[likely]
+
+
+def _of_all_classes(likely: Tensor) -> Tensor:
+    """Rows of at most `SHOWN` points, as many of each class as there are, the others of the frequent classes."""
+    same = likely.unsqueeze(0) == likely.unique().unsqueeze(1)
+    place = (same.cumsum(1) * same).sum(0)  # of each point among those of its class
+    return place.argsort(stable=True)[:SHOWN].sort().values
 
 
 def _participation(points: Tensor) -> float:
