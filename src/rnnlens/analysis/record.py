@@ -19,7 +19,8 @@ from torch import Tensor
 
 from rnnlens.analysis.checks import check_arrays, check_results, check_stored_options, rounded
 from rnnlens.analysis.claims import Claim, counted
-from rnnlens.analysis.locate import Location
+from rnnlens.analysis.directions import BothDirections
+from rnnlens.analysis.locate import Location, view_of, viewed
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.people import packaged
 from rnnlens.analysis.perturb import Experiments
@@ -65,6 +66,7 @@ class Analysis(Shown):
     run          the run that the network comes from, if any
     rank         of the modifier subspace
     seed         of random controls
+    both_ways    of a network that reads both ways: its two readers side by side
     """
 
     network: Network = field(repr=False)
@@ -75,6 +77,7 @@ class Analysis(Shown):
     run: Run | None = field(repr=False, default=None)
     rank: int = 3
     seed: int = 0
+    both_ways: BothDirections | None = field(repr=False, default=None)
 
     @property
     def states(self) -> Tensor:
@@ -179,7 +182,7 @@ class Analysis(Shown):
     @cached_property
     def results(self) -> dict[str, Any]:
         """`to_dict`, merged with the accuracies stored in the run."""
-        known = {} if self.run is None else kept_results(self.run.results, self.network.target)
+        known = {} if self.run is None else kept_results(self.run.results, view_of(self.network))
         return merge_results({name: known[name] for name in WITH_REVIEWS if name in known}, self.to_dict())
 
     @cached_property
@@ -217,7 +220,7 @@ class Analysis(Shown):
         network, line, probes, modifiers = self.network, self.line, self.probes, self.modifiers
         by_norm = modifiers.norm.argsort(descending=True)[:MOST]  # the paper's choice of modifiers
         content: dict[str, Any] = {
-            "analysis": {"rank": self.rank, "seed": self.seed, **({"class": network.target} if network.target else {})},
+            "analysis": {"rank": self.rank, "seed": self.seed, **viewed(network)},
             **self.location.to_dict(),
             "state_space": state_space(self.location, self.readings["reviews"]),
             "probes": {**self.readings, **probes.to_dict()},
@@ -238,6 +241,7 @@ class Analysis(Shown):
             "beginning": self.beginning.to_dict(),
             "ending": self.ending.to_dict(),
         }
+        content |= {} if self.both_ways is None else {"both_ways": self.both_ways.to_dict()}
         content["people"] = None if self.people is None else self.people.to_dict()
         if self.experiments is not None:
             content["analysis"] |= {"split": self.experiments.split, "sampled": self.experiments.sampled}
@@ -276,11 +280,12 @@ class Analysis(Shown):
         experiments = None
         if "split" in options:
             experiments = Experiments.from_dict(results, options["split"], options["sampled"])
-        return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"])
+        both = BothDirections.from_dict(results["both_ways"]) if "both_ways" in results else None
+        return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"], both)
 
-    def with_experiments(self, experiments: Experiments) -> Analysis:
-        """The same analysis with accuracies on reviews; computed parts are kept."""
-        new = replace(self, experiments=experiments)
+    def with_parts(self, **parts: Any) -> Analysis:
+        """The same analysis with other fields, such as accuracies on reviews; computed parts are kept."""
+        new = replace(self, **parts)
         names = {name for name, value in vars(Analysis).items() if isinstance(value, cached_property)} - {
             "results",
             "_plain",
@@ -295,8 +300,8 @@ class Analysis(Shown):
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: pass a folder, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
-        target = self.network.target
-        return save_files(path, self.run, self.to_dict(), self.results, self.arrays(), self.states, overwrite, target)
+        content = self.to_dict(), self.results, self.arrays(), self.states
+        return save_files(path, self.run, *content, overwrite, view_of(self.network))
 
     @classmethod
     def load(cls, run: Run | Path | str) -> Analysis:
@@ -310,7 +315,7 @@ class Analysis(Shown):
                 f"the analysis of {quoted(str(run.path))} is incomplete or of an earlier version: {again} again"
             )
         with parsing(run.path / "analysis.safetensors", "analysis of this network"):
-            check_arrays(arrays, run.network.size)
+            check_arrays(arrays, run.analyzed_network.size)
         with parsing(run.path / "results.json", "analysis of this network"):
             check_stored_options(run.results["analysis"])
             return cls.from_dict(run.analyzed_network, run.results, arrays, states, run)

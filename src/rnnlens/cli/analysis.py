@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -109,6 +109,7 @@ def analyze(
     reviews: int | None = None,
     overwrite: bool = False,
     class_: Annotated[str | None, Parameter(name="--class")] = None,
+    direction: Literal["forwards", "backwards"] | None = None,
     top: int = 10_000,
     table: Path | None = None,
     seed: int = 0,
@@ -136,6 +137,9 @@ def analyze(
     class_
         Of a network with several classes, the one to analyze: its logit minus the mean of the other classes' logits.
         The accuracy experiments measure the whole network. An earlier analysis of another class is replaced.
+    direction
+        Of a network that reads both ways, the reader to analyze, by default the forward one. The accuracy experiments
+        measure the whole network, and both readers are compared. An earlier analysis of the other one is replaced.
     top
         How many of the most frequent words to measure.
     table
@@ -154,7 +158,7 @@ def analyze(
     if table is not None:
         check_output(table, "a table", *TABLES)
     options = {"top": top, "seed": seed, "device": device, "reviews": reviews, "overwrite": overwrite}
-    _analyze(run, corpus, table, class_=class_, **options)
+    _analyze(run, corpus, table, class_=class_, direction=direction, **options)
 
 
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
@@ -169,6 +173,10 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     for sentence in analysis.verdict:
         say(f"- {plain(sentence.text)}")
     _show_modifiers(words, results["modifiers"]["unclear"])
+    if "both_ways" in results:
+        from rnnlens.cli.sides import show_directions
+
+        show_directions(results["both_ways"])
     for warning in results["warnings"]:
         say(f"warning: {warning}")
     line = results["line_attractor"]

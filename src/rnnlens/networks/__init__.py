@@ -10,6 +10,7 @@ from rnnlens.networks.modules import from_module
 from rnnlens.networks.network import Network
 from rnnlens.networks.pooling import unpooled
 from rnnlens.networks.scan import scan, step_by_step
+from rnnlens.networks.within import DIRECTIONS, Within, reader_of, replaced, within
 
 __all__ = [
     "Network",
@@ -24,6 +25,11 @@ __all__ = [
     "DeepBothWays",
     "Occlusion",
     "Sides",
+    "DIRECTIONS",
+    "Within",
+    "reader_of",
+    "replaced",
+    "within",
     "check_words",
     "CELLS",
     "Cell",
