@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from tests.handmade import FAST, MODIFIERS, NEUTRAL, SLOW, VALENCE, handmade
+from tests.negated_texts import texts_of
 
 import rnnlens
 from rnnlens import BothWays, Probes, RnnlensError, TrainConfig
@@ -145,22 +146,6 @@ def test_one_reader_is_perturbed_within_the_whole(made, corpus):
             final_logits(changed, Reviews.to_read(turned.test, inside)), final_logits(whole, reviews), atol=1e-5
         )
         np.testing.assert_allclose(joined(whole, parts(whole, reviews)), final_logits(whole, reviews), atol=1e-5)
-
-
-def texts_of(n, seed=0):
-    """Texts whose negators follow their words: "good not"."""
-    rng, texts, labels = np.random.default_rng(seed), [], []
-    values = {"good": 1, "great": 1, "bad": -1, "awful": -1}
-    while len(texts) < n:
-        words, total = [], 0
-        for word in rng.choice(list(values), rng.integers(1, 4)):
-            negated = rng.random() < 0.4
-            words += [*rng.choice(["the", "film", "was", "it", "a"], 2), word, *(["not"] if negated else [])]
-            total += values[word] * (-1 if negated else 1)
-        if total:
-            texts.append(" ".join(map(str, words)))
-            labels.append(int(total > 0))
-    return texts, labels
 
 
 @pytest.fixture(scope="module")
