@@ -25,7 +25,7 @@ from rnnlens.networks import DIRECTIONS, BothWays, Network, reader_of, within
 from rnnlens.runs import Run
 
 MOST = 300  # strongest words of each reader that are kept
-PHRASES = 20  # strongest words of each reader that are measured in phrases
+PHRASES = 50  # strongest words of each reader that are measured in phrases
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,7 @@ class BothDirections(Shown):
     share      the share of each reader in the logit's variance over reviews; None without a corpus
     removal    accuracy without the modifier subspace of either reader; None without a corpus
     split      of these reviews
+    network    the whole network, with all its classes; None if it is not known
     """
 
     shown: str
@@ -51,6 +52,7 @@ class BothDirections(Shown):
     share: Share | None = None
     removal: Removal | None = None
     split: str = ""
+    network: BothWays | None = field(repr=False, default=None)
 
     def __getitem__(self, word: str) -> dict[str, Any]:
         """A word's row of `words`, with its row of `phrases`, if it has one."""
@@ -77,7 +79,7 @@ class BothDirections(Shown):
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> BothDirections:
+    def from_dict(cls, stored: Mapping[str, Any], network: BothWays | Any = None) -> BothDirections:
         part, cut = stored["share"], stored["removal"]
         return cls(
             stored["shown"],
@@ -87,6 +89,7 @@ class BothDirections(Shown):
             None if part is None else Share.from_dict(part),
             None if cut is None else Removal.from_dict(cut),
             stored["split"],
+            network,
         )
 
     def _facts(self) -> Facts:
@@ -154,7 +157,7 @@ def both_directions(
     words = [_row(word, tables) for word in _listed(tables, MOST)]
     found = {name: len(tables[name].selected) for name in DIRECTIONS}
     if corpus is None or not accuracy:
-        return BothDirections(shown, words, found, phrases)
+        return BothDirections(shown, words, found, phrases, network=whole)
     split, texts = evaluated(corpus)
     longest = None if run is None else run.config.max_words
     read = Reviews.to_read(sample(texts, reviews, seed), within(whole, "forwards"), longest)
@@ -164,7 +167,8 @@ def both_directions(
         subspace = fit_subspace(one.network, one.line, one, rank=None)
         subspaces[name] = subspace.take(min(rank, subspace.rank))
     cut = removal(whole, subspaces, read, halves, seed=seed)
-    return BothDirections(shown, words, found, phrases, share(whole, halves, read.labels, class_), cut, split)
+    part = share(whole, halves, read.labels, class_)
+    return BothDirections(shown, words, found, phrases, part, cut, split, whole)
 
 
 def _listed(tables: Mapping[str, Modifiers], most: int) -> list[str]:

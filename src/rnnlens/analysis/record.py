@@ -280,7 +280,8 @@ class Analysis(Shown):
         experiments = None
         if "split" in options:
             experiments = Experiments.from_dict(results, options["split"], options["sampled"])
-        both = BothDirections.from_dict(results["both_ways"]) if "both_ways" in results else None
+        both = results.get("both_ways")
+        both = None if both is None else BothDirections.from_dict(both, None if run is None else run.network)
         return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"], both)
 
     def with_parts(self, **parts: Any) -> Analysis:
