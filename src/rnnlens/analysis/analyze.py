@@ -16,8 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.analysis.classes import Classes, shown_class, study_classes
+from rnnlens.analysis.directions import both_directions, check_direction, reader_and_whole, usual_or_reversed
 from rnnlens.analysis.examples import corpus_examples
-from rnnlens.analysis.locate import Location, locate, states_of, stored_probes
+from rnnlens.analysis.locate import Location, locate, states_of, stored_probes, view_of
 from rnnlens.analysis.perturb import check_as_many, evaluated, other_words, perturb_reviews, reviews_to_read
 from rnnlens.analysis.record import Analysis
 from rnnlens.analysis.storage import check_not_packaged, kept_results
@@ -28,7 +30,7 @@ from rnnlens.common.ranges import check_options
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.corpora import CorpusLike
-from rnnlens.networks import BothWays, Network, check_words
+from rnnlens.networks import AnyNetwork, BothWays, DeepBothWays, Network, check_words, within
 from rnnlens.networks.devices import threads_for
 from rnnlens.runs import Run, load
 
@@ -42,7 +44,7 @@ PARTS = {  # attributes of `Analysis` in the order of computation, with the text
 
 @torch.no_grad()
 def analyze(
-    run: Run | Network | Path | str,
+    run: Run | AnyNetwork | Path | str,
     corpus: CorpusLike | Path | str | Sequence[Path | str] | None = None,
     states: Tensor | None = None,
     probes: Probes | None = None,
@@ -55,6 +57,7 @@ def analyze(
     accuracy: bool = True,
     reviews: int | None = None,
     class_: str | None = None,
+    direction: str | None = None,
     progress: bool = False,
 ) -> Analysis:
     """Analyze how a network uses context.
@@ -64,32 +67,49 @@ def analyze(
     words. probes: by default from a logistic regression on the corpus or, without one, from the network's own effects.
     top: how many of the most frequent words to measure. accuracy: with a corpus, whether to run the accuracy
     experiments. reviews: the largest number of reviews of a split that they read. class_: of a network with several
-    classes, the one to analyze: its logit is that of the class minus the mean of the others (`Network.of_class`),
-    probes are of the class against the rest, and accuracies are the whole network's. Of ordered classes their scale is
-    analyzed, and no class is chosen.
+    classes, the one to show: `analysis.classes` is about all of them, and the other parts are about its logit minus the
+    mean of the others (`Network.of_class`), with probes of the class against the rest. By default it is the class with
+    most training texts or, without a corpus, the first. Accuracies are the whole network's. Of ordered classes their
+    scale is shown, and no class is chosen. direction: of a network that reads both ways, the reader to show, forwards
+    (by default) or backwards; accuracies are the whole network's, and `analysis.both_ways` compares the two readers.
     """
     check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
-    run, corpus = _opened(run, corpus)
+    run, usual = _opened(run, corpus)
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
-    network = one_logit(whole, class_)
-    check_words(whole, corpus)
-    _check(network, folder, corpus, top)
-    steps = 14 if corpus is not None and accuracy else 10
+    check_words(whole, usual)
+    class_, direction = shown_class(whole, class_, usual), check_direction(whole, direction)
+    network, _ = reader_and_whole(one_logit(whole, class_), direction)
+    _check(network, folder, usual, top)
+    texts: CorpusLike | None = usual_or_reversed(usual, direction)
+    by_class = whole.several_classes and direction is None
+    steps = (14 if texts is not None and accuracy else 10) + by_class + (direction is not None)
     with threads_for(network, None), progress_bar("analyzing", steps, shown=progress) as advance:
         step = _Steps(advance)
         step("slow points")
-        location = locate(network, states_of(network, folder, corpus, starts, seed) if states is None else states)
+        location = locate(network, states_of(network, folder, texts, starts, seed) if states is None else states)
+        classes = None
+        if by_class:
+            step("classes")
+            stored = None if folder is None else folder.results.get("classes")
+            classes = study_classes(whole, location.states, usual, network.target, top=top, seed=seed, stored=stored)
         step("probe words")
         if probes is None:
             probes = (
                 stored_probes(folder, network, location.line)
-                if corpus is None
-                else Probes.from_corpus(corpus, class_=class_, ordered=whole.ordered)
+                if texts is None
+                else Probes.from_corpus(texts, class_=class_, ordered=whole.ordered)
             )
-        analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step)
-        if corpus is not None and accuracy:
-            analysis = _perturbed(analysis, whole, corpus, reviews, step)
+        analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step, classes=classes)
+        if texts is not None and usual is not None and accuracy:
+            measured = reader_and_whole(whole, direction)[1]
+            reads = within(whole, "forwards") if isinstance(whole, BothWays) else measured
+            analysis = _perturbed(analysis, measured, texts, reviews, step, (reads, usual))
+        if isinstance(whole, BothWays):
+            step("both directions")
+            options = {"rank": rank, "starts": starts, "seed": seed, "accuracy": accuracy, "reviews": reviews}
+            compared = both_directions(whole, analysis.modifiers, usual, folder, **options)  # type: ignore[arg-type]
+            analysis = analysis.with_parts(both_ways=compared)
         analysis.results  # noqa: B018 - computed now, so that errors are raised here
         advance(1, "done")
     return analysis
@@ -104,37 +124,39 @@ def measure(
     seed: int = 0,
     run: Run | None = None,
     step: Callable[[str], None] = lambda note: None,
+    classes: Classes | None = None,
 ) -> Analysis:
     """Measure the most frequent words at a location, and compute all other parts of the analysis."""
     network, probes = location.network, probes.known_to(location.network)
     step("modifiers")
     modifiers = find_modifiers(network, location.line, top=top, probes=probes)
-    analysis = Analysis(network, location, probes, modifiers, run=run, rank=rank, seed=seed)
+    analysis = Analysis(network, location, probes, modifiers, run=run, rank=rank, seed=seed, classes=classes)
     for name, note in PARTS.items():
         step(note)
         getattr(analysis, name)
     return analysis
 
 
-def one_logit(network: Network, class_: str | None) -> Network:
-    """The network, or its view of one of several classes."""
+def one_logit(network: Any, class_: str | None) -> Any:
+    """The network, or its view of one of several classes, as `shown_class` chose it."""
     if class_ is not None or network.ordered:
         return network.of_class(class_)
-    if network.several_classes:
-        names = ", ".join(quoted(name, 40) for name in network.classes[:6]) + (", …" * (len(network.classes) > 6))
-        raise RnnlensError(
-            f"the network has {len(network.classes)} classes ({names}), and an analysis is of one: choose it with "
-            f"class_=… / --class …, such as {quoted(network.classes[0], 40)}"
-        )
     return network
 
 
 def _perturbed(
-    analysis: Analysis, whole: Network, corpus: CorpusLike, reviews: int | None, step: Callable[[str], None]
+    analysis: Analysis,
+    whole: Any,
+    corpus: CorpusLike,
+    reviews: int | None,
+    step: Callable[[str], None],
+    shown: tuple[Any, CorpusLike],
 ) -> Analysis:
-    """The analysis with experiments on reviews. whole: the network with all its classes."""
+    """The analysis with experiments on reviews. whole: the network with all its classes and readers. shown: the network
+    that reads the examples, and the corpus that they are from, in their usual order."""
     network, line, seed = analysis.network, analysis.line, analysis.seed
-    others = other_words(network, line, analysis.modifiers, analysis.subspace, seed)
+    span = None if analysis.classes is None else analysis.classes.span
+    others = other_words(network, line, analysis.modifiers, analysis.subspace, seed, attractor=span)
     longest = None if analysis.run is None else analysis.run.config.max_words
     experiments = perturb_reviews(
         whole,
@@ -150,9 +172,9 @@ def _perturbed(
         step=step,
     )
     if whole.several_classes:  # examples are of positive and negative reviews
-        return analysis.with_experiments(experiments)
-    examples = corpus_examples(network, analysis.modifiers, dict([evaluated(corpus)])[experiments.split])
-    return analysis.with_experiments(replace(experiments, examples=examples))
+        return analysis.with_parts(experiments=experiments)
+    examples = corpus_examples(shown[0], analysis.modifiers, evaluated(shown[1])[1])
+    return analysis.with_parts(experiments=replace(experiments, examples=examples))
 
 
 def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: int) -> None:
@@ -188,34 +210,37 @@ def analyze_command(
     reviews: int | None = None,
     overwrite: bool = False,
     class_: str | None = None,
+    direction: str | None = None,
     **options: Any,
 ) -> Analysis:
     """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
     check_options("analyze", options, reviews=reviews)
     opened = load(run)
-    one_logit(opened.network, class_)
     _, data = _opened(opened, corpus)
+    class_ = shown_class(opened.network, class_, data)
+    network, _ = reader_and_whole(one_logit(opened.network, class_), check_direction(opened.network, direction))
     # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):
         pass
     if data is not None and not overwrite:
-        known = kept_results(opened.results, one_logit(opened.network, class_).target)
+        known = kept_results(opened.results, view_of(network))
         check_as_many(known, reviews_to_read(data, reviews), opened.path)
-    analysis = analyze(opened, data, reviews=reviews, class_=class_, progress=True, **options)
+    analysis = analyze(opened, data, reviews=reviews, class_=class_, direction=direction, progress=True, **options)
     analysis.save(overwrite=overwrite)
     return analysis
 
 
-def _opened(run: Any, corpus: Any) -> tuple[Run | Network, CorpusLike | None]:
+def _opened(run: Any, corpus: Any) -> tuple[Run | Any, CorpusLike | None]:
     """The run or network, and the corpus with its words; both are loaded if given by folder or name."""
     run = load(run) if isinstance(run, Path | str) else run
-    if isinstance(run, BothWays):
+    if isinstance(run, DeepBothWays):
         raise RnnlensError(
-            "this network reads both ways, and its two readers are analyzed one by one: pass network.forwards or "
-            "network.backwards"
+            "this network has no state that a word changes, since its upper layers or its head read both directions at "
+            "once: network.read(text) says what each word is worth, and jacobians, find_fixed_points and linear_modes "
+            "take a reader of one layer, such as network.layers[0].forwards"
         )
-    if not isinstance(run, Run | Network):
+    if not isinstance(run, Run | Network | BothWays):
         raise RnnlensError(
             f"analyze got {quoted(type(run).__name__)}: expected a run, its folder or a network; torch's own modules "
             "come in through rnnlens.from_torch"

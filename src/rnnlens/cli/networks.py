@@ -91,6 +91,7 @@ def train(
     embedding: Annotated[int | None, Parameter(show_default="128")] = None,
     scale: Annotated[float | None, Parameter(show_default="1.0")] = None,
     memory: Annotated[float | None, Parameter(show_default="0.0")] = None,
+    both_ways: bool = False,
     layers: Annotated[int | None, Parameter(show_default="1")] = None,
     convolution: int | None = None,
     tuned: bool = False,
@@ -126,7 +127,7 @@ def train(
         shape and architecture are kept. The defaults are few epochs at a low learning rate, and the word dropout of its
         first training; flags take precedence.
     hidden
-        Units of the network.
+        Units of the network; with `--both-ways`, those of both directions together.
     embedding
         Length of a word's embedding.
     scale
@@ -135,6 +136,9 @@ def train(
     memory
         Initial time constants of the units, log-uniform from 1 to this many words; 0 keeps torch's default. A vanilla
         network needs long ones, such as 1000.
+    both_ways
+        Read texts from both ends: half of the units read forwards, half of them backwards, and the logit is the sum of
+        what both read.
     layers
         Number of layers. Those of mingru, minlstm, mamba and rglru are joined by residuals and norms.
     convolution
@@ -167,9 +171,9 @@ def train(
     from rnnlens.training.command import train_command
 
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
-    shape |= {"layers": layers, "convolution": convolution}
+    shape |= {"both_ways": both_ways or None, "layers": layers, "convolution": convolution}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
-    run = train_command(
+    train_command(
         corpus,
         out,
         given,
@@ -186,9 +190,7 @@ def train(
         watch=film_of(snapshots),
     )
     if corpus != "toy":
-        network = run.network
-        which = f" --class {quote(network.classes[0])}" if network.classes and not network.ordered else ""
-        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}{which}")
+        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
 
 
 def info(path: Path, /) -> None:
@@ -218,7 +220,8 @@ def probe(
     """Read sentences with a trained network and show its logit after every word.
 
     After `rnnlens analyze`, it also shows the logits with the modifier subspace removed. A network with several classes
-    shows their probabilities or, with `--class`, the logit of one.
+    shows their probabilities or, with `--class`, the logit of one. A network that reads both ways shows what each word
+    adds from either side.
 
     Example: `rnnlens probe runs/mine "not bad at all" "bad" --figure reading.html`
 
@@ -249,6 +252,13 @@ def probe(
     loaded = load(run)
     network = loaded.network.to(device or "cpu")
     network = network if class_ is None else network.of_class(class_)
+    if hasattr(network, "forwards"):
+        from rnnlens.cli.sides import show_sides
+
+        show_sides(network, loaded.without_subspace(network), texts, figure)
+        return
+    if network.backward:
+        say("this network reads texts from their last word to their first: words are shown in this order")
     if network.several_classes:
         if figure is not None:
             raise UsageError(f"--figure draws one logit: choose a class, such as --class {quote(network.classes[0])}")

@@ -48,7 +48,10 @@ def shape_of(cell: Any, arch: str) -> dict[str, Any]:
 def least_weights(shape: dict[str, Any]) -> int:
     """A number of weights that every cell of a shape has at least; computed before memory is allocated."""
     H, D, layers = shape["hidden"], shape["embedding"], shape.get("layers", 1)
-    return layers * (2 * H * D if shape["arch"] in RECURRENCES else H * (H + D if layers == 1 else 2 * min(H, D)))
+    if shape["arch"] in RECURRENCES:
+        return layers * 2 * H * D
+    units = H // 2 if shape.get("both_ways") else H  # of each direction
+    return layers * H * (units + D if layers == 1 else 2 * min(H, D))
 
 
 def parts_of(cell: Any) -> dict[str, slice]:

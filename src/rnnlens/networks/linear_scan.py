@@ -80,8 +80,8 @@ def _scan(a: Tensor, b: Tensor, start: Tensor, chunks: int, back: bool, states: 
     whole = chunks * length  # the steps that fill chunks; fewer than a chunk's are left over, and come last
     if whole:
         here = slice(T - whole, T) if back else slice(0, whole)
-        a_c, b_c, s_c = (part[:, here].unflatten(1, (chunks, length)) for part in (a, b, states))
-        _fill_chunks(a_c, b_c, s_c, start, back)
+        a_, b_, filled = (part[:, here].unflatten(1, (chunks, length)) for part in (a, b, states))
+        _fill_chunks(a_, b_, filled, start, back)
         start = states[:, T - whole if back else whole - 1]
     left = slice(0, T - whole) if back else slice(whole, T)
     steps = list(zip(*(part[:, left].unbind(1) for part in (a, b, states)), strict=True))

@@ -17,11 +17,12 @@ from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
+    from rnnlens.networks import AnyNetwork
     from rnnlens.runs import Run
     from rnnlens.training.watching import Watch
 
 
-SHAPE = ("hidden", "embedding", "scale", "memory", "layers", "convolution")  # of Network; all others are TrainConfig's
+SHAPE = ("hidden", "embedding", "scale", "memory", "both_ways", "layers", "convolution")  # of new_network
 NAMES = tuple(field.name for field in fields(TrainConfig))
 
 
@@ -87,7 +88,7 @@ def train_command(
         from rnnlens.networks import extend
 
         _check_start_classes(start_run, data)
-        network = extend(start_run.network, data.vocab, seed=config.seed)
+        network: AnyNetwork = extend(start_run.network, data.vocab, seed=config.seed)
         data = data.with_vocab(network.vocab)
     if sources is not None:
         data = data.only([name.strip() for name in sources.split(",")])
@@ -102,10 +103,10 @@ def train_command(
     from rnnlens.training.loop import train
 
     if start_run is None:
-        from rnnlens.networks import Network
+        from rnnlens.networks import new_network
 
         shape |= {"classes": data.classes, "ordered": data.ordered} if getattr(data, "classes", ()) else {}
-        network = Network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
+        network = new_network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
     else:
         from rnnlens.training.fine_tuning import start_config
 
@@ -155,6 +156,12 @@ def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: 
 
 
 def _check_start_classes(start: Run, corpus: Any) -> None:
+    if start.network.backward != ("reversed" in corpus.about):
+        orders = ["reverse", "usual"] if start.network.backward else ["usual", "reverse"]
+        raise RnnlensError(
+            f"start is {quoted(start.name)}, which reads words in their {orders[0]} order, and the corpus has them in "
+            f"their {orders[1]} order: prepare it {'with' if start.network.backward else 'without'} --reverse"
+        )
     own = start.network.classes if start.network.several_classes else ()
     if corpus.classes != own:
         counts = [f"{len(names)} classes" if names else "two classes" for names in (own, corpus.classes)]

@@ -35,11 +35,13 @@ def open_start(start: str, arch: str | None, shape: Mapping[str, Any]) -> Run:
 
     run = load(start)
     network = run.network
-    own = {"scale": network.scale, "memory": network.memory, "layers": 1, "convolution": None, **network.config}
+    usual = {"both_ways": False, "layers": 1, "convolution": None}
+    own = {"scale": network.scale, "memory": network.memory, **usual, **network.config}
     for name, value in {**({} if arch is None else {"arch": arch}), **shape}.items():
         if value != own[name]:
+            flag = name.replace("_", "-")
             raise RnnlensError(
-                f"{name} is {shown(value)}, but it is {shown(own[name])} in {quoted(start)}: leave --{name} out, or "
+                f"{name} is {shown(value)}, but it is {shown(own[name])} in {quoted(start)}: leave --{flag} out, or "
                 "start from another network"
             )
     return run
