@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.analysis.classes import Classes, shown_class, study_classes
 from rnnlens.analysis.directions import both_directions, check_direction, reader_and_whole, usual_or_reversed
 from rnnlens.analysis.examples import corpus_examples
 from rnnlens.analysis.locate import Location, locate, states_of, stored_probes, view_of
@@ -66,25 +67,32 @@ def analyze(
     words. probes: by default from a logistic regression on the corpus or, without one, from the network's own effects.
     top: how many of the most frequent words to measure. accuracy: with a corpus, whether to run the accuracy
     experiments. reviews: the largest number of reviews of a split that they read. class_: of a network with several
-    classes, the one to analyze: its logit is that of the class minus the mean of the others (`Network.of_class`),
-    probes are of the class against the rest, and accuracies are the whole network's. Of ordered classes their scale is
-    analyzed, and no class is chosen. direction: of a network that reads both ways, the reader to analyze, forwards (by
-    default) or backwards; accuracies are the whole network's, and `analysis.both_ways` compares the two readers.
+    classes, the one to show: `analysis.classes` is about all of them, and the other parts are about its logit minus the
+    mean of the others (`Network.of_class`), with probes of the class against the rest. By default it is the class with
+    most training texts or, without a corpus, the first. Accuracies are the whole network's. Of ordered classes their
+    scale is shown, and no class is chosen. direction: of a network that reads both ways, the reader to show, forwards
+    (by default) or backwards; accuracies are the whole network's, and `analysis.both_ways` compares the two readers.
     """
     check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
     run, usual = _opened(run, corpus)
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
-    direction = check_direction(whole, direction)
-    network, _ = reader_and_whole(one_logit(whole, class_), direction)
     check_words(whole, usual)
+    class_, direction = shown_class(whole, class_, usual), check_direction(whole, direction)
+    network, _ = reader_and_whole(one_logit(whole, class_), direction)
     _check(network, folder, usual, top)
     texts: CorpusLike | None = usual_or_reversed(usual, direction)
-    steps = (14 if texts is not None and accuracy else 10) + (direction is not None)
+    by_class = whole.several_classes and direction is None
+    steps = (14 if texts is not None and accuracy else 10) + by_class + (direction is not None)
     with threads_for(network, None), progress_bar("analyzing", steps, shown=progress) as advance:
         step = _Steps(advance)
         step("slow points")
         location = locate(network, states_of(network, folder, texts, starts, seed) if states is None else states)
+        classes = None
+        if by_class:
+            step("classes")
+            stored = None if folder is None else folder.results.get("classes")
+            classes = study_classes(whole, location.states, usual, network.target, top=top, seed=seed, stored=stored)
         step("probe words")
         if probes is None:
             probes = (
@@ -92,7 +100,7 @@ def analyze(
                 if texts is None
                 else Probes.from_corpus(texts, class_=class_, ordered=whole.ordered)
             )
-        analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step)
+        analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step, classes=classes)
         if texts is not None and usual is not None and accuracy:
             measured = reader_and_whole(whole, direction)[1]
             reads = within(whole, "forwards") if isinstance(whole, BothWays) else measured
@@ -116,12 +124,13 @@ def measure(
     seed: int = 0,
     run: Run | None = None,
     step: Callable[[str], None] = lambda note: None,
+    classes: Classes | None = None,
 ) -> Analysis:
     """Measure the most frequent words at a location, and compute all other parts of the analysis."""
     network, probes = location.network, probes.known_to(location.network)
     step("modifiers")
     modifiers = find_modifiers(network, location.line, top=top, probes=probes)
-    analysis = Analysis(network, location, probes, modifiers, run=run, rank=rank, seed=seed)
+    analysis = Analysis(network, location, probes, modifiers, run=run, rank=rank, seed=seed, classes=classes)
     for name, note in PARTS.items():
         step(note)
         getattr(analysis, name)
@@ -129,15 +138,9 @@ def measure(
 
 
 def one_logit(network: Any, class_: str | None) -> Any:
-    """The network, or its view of one of several classes."""
+    """The network, or its view of one of several classes, as `shown_class` chose it."""
     if class_ is not None or network.ordered:
         return network.of_class(class_)
-    if network.several_classes:
-        names = ", ".join(quoted(name, 40) for name in network.classes[:6]) + (", …" * (len(network.classes) > 6))
-        raise RnnlensError(
-            f"the network has {len(network.classes)} classes ({names}), and an analysis is of one: choose it with "
-            f"class_=… / --class …, such as {quoted(network.classes[0], 40)}"
-        )
     return network
 
 
@@ -152,7 +155,8 @@ def _perturbed(
     """The analysis with experiments on reviews. whole: the network with all its classes and readers. shown: the network
     that reads the examples, and the corpus that they are from, in their usual order."""
     network, line, seed = analysis.network, analysis.line, analysis.seed
-    others = other_words(network, line, analysis.modifiers, analysis.subspace, seed)
+    span = None if analysis.classes is None else analysis.classes.span
+    others = other_words(network, line, analysis.modifiers, analysis.subspace, seed, attractor=span)
     longest = None if analysis.run is None else analysis.run.config.max_words
     experiments = perturb_reviews(
         whole,
@@ -212,9 +216,9 @@ def analyze_command(
     """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
     check_options("analyze", options, reviews=reviews)
     opened = load(run)
-    way = check_direction(opened.network, direction)
-    network, _ = reader_and_whole(one_logit(opened.network, class_), way)
     _, data = _opened(opened, corpus)
+    class_ = shown_class(opened.network, class_, data)
+    network, _ = reader_and_whole(one_logit(opened.network, class_), check_direction(opened.network, direction))
     # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):

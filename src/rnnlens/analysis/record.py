@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 
 from rnnlens.analysis.checks import check_arrays, check_results, check_stored_options, rounded
-from rnnlens.analysis.claims import Claim, counted
+from rnnlens.analysis.claims import Claim
+from rnnlens.analysis.classes import Classes
 from rnnlens.analysis.directions import BothDirections
 from rnnlens.analysis.locate import Location, view_of, viewed
 from rnnlens.analysis.paper_claims import analysis_claims
@@ -27,8 +28,9 @@ from rnnlens.analysis.perturb import Experiments
 from rnnlens.analysis.scores import Correlation, correlate
 from rnnlens.analysis.state_space import state_space
 from rnnlens.analysis.storage import kept_results, save_files
+from rnnlens.analysis.summary import claims_table, facts_of
 from rnnlens.analysis.verdict import Sentence, example_readings, verdict
-from rnnlens.common.display import Facts, Shown, percents, table_html
+from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
@@ -51,8 +53,12 @@ if TYPE_CHECKING:
     from rnnlens.figures.catalogue import Figures
 
 FEW = 30  # words: with fewer, agreement with people means little
-EDGES = ("beginning", "ending")  # of documents
-WITH_REVIEWS = ("accuracy", *EDGES, "steering")  # parts of the results that only an analysis with a corpus measures
+WITH_REVIEWS = (
+    "accuracy",
+    "beginning",
+    "ending",
+    "steering",
+)  # parts of the results that only an analysis with a corpus measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +69,7 @@ class Analysis(Shown):
     probes       valence words, on which modifiers are measured
     modifiers    the table of words
     experiments  accuracies on reviews; None without a corpus
+    classes      what is about all classes, of a network with several; else None
     run          the run that the network comes from, if any
     rank         of the modifier subspace
     seed         of random controls
@@ -77,6 +84,7 @@ class Analysis(Shown):
     run: Run | None = field(repr=False, default=None)
     rank: int = 3
     seed: int = 0
+    classes: Classes | None = field(repr=False, default=None)
     both_ways: BothDirections | None = field(repr=False, default=None)
 
     @property
@@ -110,7 +118,12 @@ class Analysis(Shown):
     @cached_property
     def all_components(self) -> Subspace:
         """The subspace with all its components, at most ten."""
-        return fit_subspace(self.network, self.line, self.modifiers, rank=None)
+        return self._fitted()
+
+    def _fitted(self, rows: Tensor | None = None) -> Subspace:
+        """The subspace of all components; with several classes it is orthogonal to the evidence of all of them."""
+        attractor = None if self.classes is None else self.classes.span
+        return fit_subspace(self.network, self.line, self.modifiers, None, rows, attractor=attractor)
 
     @cached_property
     def subspace(self) -> Subspace:
@@ -233,7 +246,7 @@ class Analysis(Shown):
             "component_barcodes": [one.to_dict() for one in self.components],
             "subspace": {
                 **self.subspace.to_dict(),
-                "by_norm": fit_subspace(network, line, modifiers, rank=None, rows=by_norm).explained.tolist()[:10],
+                "by_norm": self._fitted(by_norm).explained.tolist()[:10],
             },
             "timescales": self.timescales.to_dict(),
             "bilinear": {**self.bilinear.to_dict(), "by_strength": self.bilinear_by_strength.to_dict()},
@@ -241,6 +254,8 @@ class Analysis(Shown):
             "beginning": self.beginning.to_dict(),
             "ending": self.ending.to_dict(),
         }
+        if self.classes is not None:
+            content["classes"] = self.classes.to_dict(modifiers)
         content |= {} if self.both_ways is None else {"both_ways": self.both_ways.to_dict()}
         content["people"] = None if self.people is None else self.people.to_dict()
         if self.experiments is not None:
@@ -261,6 +276,7 @@ class Analysis(Shown):
             "bilinear_m": self.bilinear.m,
             **self.modifiers.arrays(),
             "places": self.subspace.project(self.modifiers.h_mod),
+            **({} if self.classes is None else {"class_directions": self.classes.span}),
         }
 
     @classmethod
@@ -280,9 +296,10 @@ class Analysis(Shown):
         experiments = None
         if "split" in options:
             experiments = Experiments.from_dict(results, options["split"], options["sampled"])
-        both = results.get("both_ways")
+        classes, both = Classes.stored(results, arrays), results.get("both_ways")
         both = None if both is None else BothDirections.from_dict(both, None if run is None else run.network)
-        return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"], both)
+        rank, seed = options["rank"], options["seed"]
+        return cls(network, location, probes, modifiers, experiments, run, rank, seed, classes, both)
 
     def with_parts(self, **parts: Any) -> Analysis:
         """The same analysis with other fields, such as accuracies on reviews; computed parts are kept."""
@@ -322,24 +339,7 @@ class Analysis(Shown):
             return cls.from_dict(run.analyzed_network, run.results, arrays, states, run)
 
     def _facts(self) -> Facts:
-        shown, of = counted(self.claims)
-        return [
-            ("network", repr(self.network)),
-            ("verdict", " ".join(sentence.text for sentence in self.verdict)),
-            ("warnings", self.warnings or "none"),
-            ("line attractor", f"a curve explains {percents([self.line.explained])} of the slow points' variance"),
-            ("modifiers", f"{len(self.modifiers.selected):,} of {len(self.modifiers):,} words"),
-            ("negators and diminishers", self.modifiers.strongest(12, ("negator", "diminisher"))),
-            ("intensifiers", self.modifiers.strongest(12, "intensifier")),
-            ("subspace", f"{percents(self.subspace.explained.tolist()[:3])} of the modifiers' variance"),
-            ("timescales, words", self.timescales.mean()),
-            ("bilinear model, 1, 2, 3 terms", percents(self.bilinear.explained.tolist()[:3])),
-            ("claims of the paper", f"{shown} of {of} that were measured and are specific are shown"),
-        ]
+        return facts_of(self)
 
     def _drawing(self) -> str:
-        rows = [
-            ["–" if claim.shown is None else "✓" if claim.shown else "✗", claim.claim, claim.measured, claim.paper]
-            for claim in self.claims
-        ]
-        return table_html(rows, ["", "claim", "here", "paper"])
+        return claims_table(self.claims)

@@ -7,7 +7,7 @@ verdict.jinja.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,9 @@ from rnnlens.networks import Network
 TEMPLATE = Path(__file__).with_name("verdict.jinja")
 VALENCE = (("good", "bad"), ("great", "terrible"), ("awesome", "awful"))  # pairs to read examples with
 
+WEAKENING, INTENSIFYING = ("negator", "diminisher"), ("intensifier",)
+SIDES = ("positive", "negative")  # how a logit above and below 0 is called
+SCALE = ("above the middle of the scale", "below the middle of the scale")
 ALIKE = 0.5  # logits: readings whose standard deviation is smaller hardly differ
 
 Results = Mapping[str, Any]
@@ -43,9 +46,16 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
         if text := " ".join(text.split()).replace(" ,", ",").replace(" .", ".").replace(" :", ":").replace(" ;", ";"):
             sentences.append(Sentence(text, section))
 
+    classes = results.get("classes")
+    if classes is not None:
+        add(say.geometry(classes["names"], classes["geometry"]), "classes")
+    if classes is not None and not classes["ordered"]:
+        _say_classes(add, classes, results, run)
+        return sentences
+    sides = SIDES if classes is None else SCALE
     modifiers = results["modifiers"]
-    negator = chosen(modifiers["words"], ("negator", "diminisher"), NEGATORS)
-    intensifier = chosen(modifiers["words"], ("intensifier",), INTENSIFIERS)
+    negator = chosen(modifiers["words"], WEAKENING, NEGATORS)
+    intensifier = chosen(modifiers["words"], INTENSIFYING, INTENSIFIERS)
     if negator is None and intensifier is None:
         spread = results.get("blank_input", {}).get("spread", [ALIKE])[0]
         add(
@@ -53,7 +63,7 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
             "modifiers",
         )
     if negator is not None:
-        add(say.negator(negator, _readings(results, negator.word)), "modifiers")
+        add(say.negator(negator, _readings(results, negator.word), sides), "modifiers")
     if intensifier is not None:
         add(say.intensifier(intensifier), "modifiers")
     if negator is not None or intensifier is not None:
@@ -61,6 +71,23 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     add(say.perturbed(perturbed(results), run), "perturbation")
     add(say.people(results.get("people")), "modifiers")
     return sentences
+
+
+def _say_classes(add: Callable[[str, str], None], classes: Results, results: Results, run: bool) -> None:
+    """What modifies the evidence of several classes, and what it costs without it."""
+    say, words, names = _template(), classes["modifiers"], classes["names"]
+    described = [chosen(words, kinds, known) for kinds, known in ((WEAKENING, NEGATORS), (INTENSIFYING, INTENSIFIERS))]
+    for one in described:
+        if one is not None:
+            row = next(row for row in words if row["word"] == one.word)
+            by_class = sorted(zip(names, row["by_class"], strict=True), key=lambda pair: abs(pair[1]))
+            add(say.modifies(one, by_class[0], by_class[-1]), "classes")
+    if any(described):
+        add(say.counts(classes["n"], classes["of"], classes["unclear"]), "classes")
+    else:
+        add(say.nothing(classes["unclear"], perturbed(results)), "classes")
+    add(say.perturbed(perturbed(results), run), "perturbation")
+    add(say.shown(classes["shown"], run), "modifiers")
 
 
 def plain(text: str) -> str:
@@ -74,13 +101,13 @@ def chosen(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], known: Seque
     row = next((of_kind[word] for word in known if word in of_kind), next(iter(of_kind.values()), None))
     if row is None:
         return None
-    return Measured(row["word"], row["strength"], row["error"], row["tau"], row["valence"])
+    return Measured(row["word"], row["strength"], row["error"], row.get("tau"), row.get("valence", 0.0))
 
 
 def example_readings(network: Network, rows: Sequence[Mapping[str, Any]], probes: Results) -> dict[str, float]:
     """Logits of a positive and a negative word, alone and after the negator that the verdict describes: "good", "not
     good", "bad", "not bad". Well-known valence words are used where the network knows them, else its probe words."""
-    negator, vocab = chosen(rows, ("negator", "diminisher"), NEGATORS), network.vocab
+    negator, vocab = chosen(rows, WEAKENING, NEGATORS), network.vocab
     assert vocab is not None
     strongest = (probes["positive"][0], probes["negative"][0])
     pair = next((pair for pair in VALENCE if all(word in vocab for word in pair)), strongest)

@@ -94,9 +94,11 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
     modifiers = results["modifiers"]
     negators = modifiers["negation_form"].get("n")
     numbers = {name: modifiers[name] for name in ("n", "of", "unclear")}
+    classes = results.get("classes", {"ordered": False, "shown": ""})
+    numbers["shown"] = f"the {'scale' if classes['ordered'] else 'class'} {classes['shown']}"
     sections = []
     for part in written("analysis", **numbers, negators=negators, one_component=_one_component(results["subspace"])):
-        if part["id"] == "negation" and not negators:
+        if (part["id"] == "negation" and not negators) or (part["id"] == "classes" and "classes" not in results):
             continue
         drawings, missing = drawn(figures, *part.pop("figures", ()))
         own = [claim for claim in claims if claim["section"] == part["id"]]
