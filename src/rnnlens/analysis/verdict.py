@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnlens.analysis.mechanism import Measured
+from rnnlens.common.sides import sides_of
 from rnnlens.context.known import INTENSIFIERS, NEGATORS
 from rnnlens.networks import Network
 
@@ -37,7 +38,7 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     """What the results say about a network's use of context. Words stand between asterisks, as in *not*.
 
     run: whether the network comes from a run, which the command line can analyze."""
-    say, sentences = _template(), []
+    say, sides, sentences = _template(), sides_of(results), []
 
     def add(text: str, section: str) -> None:
         if text := " ".join(text.split()).replace(" ,", ",").replace(" .", ".").replace(" :", ":").replace(" ;", ";"):
@@ -53,13 +54,14 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
             "modifiers",
         )
     if negator is not None:
-        add(say.negator(negator, _readings(results, negator.word)), "modifiers")
+        add(say.negator(negator, _readings(results, negator.word), sides), "modifiers")
     if intensifier is not None:
         add(say.intensifier(intensifier), "modifiers")
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
     add(say.perturbed(perturbed(results), run), "perturbation")
-    add(say.people(results.get("people")), "modifiers")
+    if not sides.one_of_many:  # people judged how positive phrases are
+        add(say.people(results.get("people")), "modifiers")
     return sentences
 
 
@@ -79,11 +81,13 @@ def chosen(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], known: Seque
 
 def example_readings(network: Network, rows: Sequence[Mapping[str, Any]], probes: Results) -> dict[str, float]:
     """Logits of a positive and a negative word, alone and after the negator that the verdict describes: "good", "not
-    good", "bad", "not bad". Well-known valence words are used where the network knows them, else its probe words."""
+    good", "bad", "not bad". Well-known valence words are used where the network knows them, else its probe words; for
+    one of several classes always its probe words."""
     negator, vocab = chosen(rows, ("negator", "diminisher"), NEGATORS), network.vocab
     assert vocab is not None
     strongest = (probes["positive"][0], probes["negative"][0])
-    pair = next((pair for pair in VALENCE if all(word in vocab for word in pair)), strongest)
+    known = () if network.reads_one_of_many else VALENCE
+    pair = next((pair for pair in known if all(word in vocab for word in pair)), strongest)
     texts = [words for word in pair for words in ([word], *([[negator.word, word]] if negator else []))]
     return {" ".join(words): network.read_words(words)[-1][1] for words in texts}
 

@@ -11,6 +11,7 @@ from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.analysis.verdict import verdict
 from rnnlens.common.errors import quoted
+from rnnlens.common.sides import named_sides, sides_of
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.findings import finding
@@ -22,11 +23,13 @@ EXAMPLES = (
     "This {} is not awesome. I don't like it.", "This {} is extremely awesome. I definitely like it.",
     "not bad at all", "hardly a good {}",
 )  # fmt: skip
+CLASS_EXAMPLES = ("{1} and {2}", "not {1}", "not {1} but {3}", "{1}, not {3}")
 ABOUT = ("movie", "film", "place", "food", "product", "book", "restaurant", "hotel", "service", "game", "app")
 
 
-def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None) -> Story:
-    """The page of an analyzed network. run: the run that it comes from, if any."""
+def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None, both: bool = False) -> Story:
+    """The page of an analyzed network. run: the run that it comes from, if any. both: whether it is one of the two
+    readers of a network that reads both ways, which the page shows together."""
     corpus = "" if run is None else Path(str(run.about.get("corpus", {}).get("source", ""))).name
     facts = _facts(network, results, corpus)
     accuracy = next((f"{name} {here}" for name, here, _ in facts if "accuracy" in name), "")
@@ -37,11 +40,12 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         accuracy,
     ]
     which, above = target_said(network)
+    which += " (read backward)" if network.backward else ""
     return Story(
         f"How {name} uses context" + which,
         [part for part in byline if part],
-        f"Type a sentence. The line is the logit after each word: above 0, {above}. Hover over "
-        "a word to see how it changes the words after it. Switch the modifier subspace off to see what it does.",
+        f"Type a sentence. {_shows(network, both, above)} Hover over a word to see how it changes the words "
+        f"{'before' if network.backward else 'after'} it. Switch the modifier subspace off to see what it does.",
         "logit",
         examples(network, results),
         results["probes"],
@@ -51,13 +55,23 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         if run is None or _with_reviews(results)
         else "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
         verdict(results, run is not None),
+        sides=sides_of(results),
     )
+
+
+def _shows(network: Network, both: bool, above: str) -> str:
+    """What the reader of the page shows."""
+    if both:
+        return "Bars show what each word adds from the left and from the right; the logit is their sum and a bias."
+    if network.all_classes is not None:
+        return "The columns are the probabilities of the classes after each word."
+    return f"The line is the logit after each word: above 0, {above}."
 
 
 def target_said(network: Network) -> tuple[str, str]:
     """What the logit is of, for a title, if there are several classes; and what it means if it is above 0."""
     if not network.target:
-        return "", "the network reads it as positive"
+        return "", f"the network reads it {named_sides('', network.classes).read(1)}"
     scale, name = network.reads.startswith("the scale"), quoted(network.target, 40)
     if scale:
         return f": the scale {name}", "the network reads it as above the middle of the scale"
@@ -68,12 +82,20 @@ def examples(network: Network, results: Mapping[str, Any]) -> list[Example]:
     """Sentences to try: of the paper's kind, on what the network reads about, and reviews of the corpus with how they
     should be read."""
     about = _about(network)
-    own = [Example(text.format(about)) for text in EXAMPLES if _readable(network, text.format(about))]
+    texts = CLASS_EXAMPLES if network.reads_one_of_many else EXAMPLES
+    filled = [text.format(about, *_strongest(results["probes"])) for text in texts]
+    own = [Example(text) for text in filled if _readable(network, text)]
     found = []
     for one in results.get("examples", ()):
         right = (one["logit"] > 0) == (one["label"] == "positive")
         found.append(Example(one["text"], f"labeled {one['label']}, read {'rightly' if right else 'wrongly'}", right))
     return [*own[: 2 if found else None], *found] or [Example(" ".join(results["probes"]["positive"][:3]))]
+
+
+def _strongest(probes: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The two strongest probe words of the side above 0, and the strongest one of the other."""
+    above, below = probes["positive"], probes["negative"]
+    return above[0], above[min(1, len(above) - 1)], below[0]
 
 
 def _about(network: Network) -> str:
@@ -93,11 +115,13 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
     figures, claims = catalogue(results), [vars(claim) for claim in analysis_claims(results)]
     modifiers = results["modifiers"]
     negators = modifiers["negation_form"].get("n")
+    sides = sides_of(results)
     numbers = {name: modifiers[name] for name in ("n", "of", "unclear")}
+    numbers |= {"above_words": sides.words[0], "below_words": sides.words[1]}
     sections = []
     for part in written("analysis", **numbers, negators=negators, one_component=_one_component(results["subspace"])):
-        if part["id"] == "negation" and not negators:
-            continue
+        if (part["id"] == "negation" and not negators) or (part["id"] == "probes" and sides.one_of_many):
+            continue  # (the sentences of `probes` are about how good something is)
         drawings, missing = drawn(figures, *part.pop("figures", ()))
         own = [claim for claim in claims if claim["section"] == part["id"]]
         table = _asymmetry(modifiers) if part["id"] == "negation" else ()

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from rnnlens.analysis.verdict import Sentence
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.sides import TWO_SIDES, Sides
 from rnnlens.context.blank import BlankInput
 from rnnlens.networks import Network
 from rnnlens.networks.cells import CELLS
@@ -63,6 +64,7 @@ class Story:
     reads: how to use the live network. unit: the name of its output. examples: sentences to try. probes: positive and
     negative words, for barcodes. facts: (name, value here, value in the paper). adds: the command that measures missing
     claims. verdict: what the network does with context, in plain sentences. film: the snapshots of its training.
+    sides: the names of the two sides of the output.
     """
 
     title: str
@@ -76,6 +78,7 @@ class Story:
     adds: str = ""
     verdict: Sequence[Sentence] = ()
     film: Mapping[str, Any] | None = None
+    sides: Sides = TWO_SIDES
 
 
 def written(page: str, **numbers: Any) -> list[dict[str, Any]]:
@@ -106,10 +109,12 @@ def marked(text: str) -> Markup:
 
 
 @cache
-def glossary() -> tuple[dict[str, str], ...]:
+def glossary(sides: Sides = TWO_SIDES) -> tuple[dict[str, str], ...]:
     """The explained words of the page: id, name, match, text."""
     content = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))
-    return tuple(content["term"])
+    some = "those that move the logit most by themselves" if sides.one_of_many else "good, bad, awful …"
+    filled = {"means": sides.means, "above_words": sides.words[0], "below_words": sides.words[1], "valence_words": some}
+    return tuple({**term, "text": term["text"].format(**filled)} for term in content["term"])
 
 
 @cache
@@ -117,9 +122,9 @@ def _terms() -> re.Pattern[str]:
     return re.compile("|".join(rf"(?P<{term['id']}>(?<![\w-])(?:{term['match']})(?![\w-]))" for term in glossary()))
 
 
-def explained(text: str) -> Markup:
+def explained(text: str, sides: Sides = TWO_SIDES) -> Markup:
     """`marked` text in which the first use of each word of the glossary links to it and shows its explanation."""
-    texts, seen = {term["id"]: term["text"] for term in glossary()}, set()
+    texts, seen = {term["id"]: term["text"] for term in glossary(sides)}, set()
 
     def link(match: re.Match[str]) -> str:
         name = match.lastgroup

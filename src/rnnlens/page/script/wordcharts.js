@@ -6,8 +6,8 @@ import { html, signed, svg, ticks } from './elements.js'
  * the same for all words; bars that are longer end there. */
 export function barcodeChart(barcode, about, scale, width, height = 118) {
   const sides = [
-    ['positive', about.positive],
-    ['negative', about.negative],
+    ['positive', about.positive, about.names[0]],
+    ['negative', about.negative, about.names[1]],
   ]
   const n = about.positive.length + about.negative.length
   const left = 30
@@ -17,7 +17,7 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
   const [top, tall] = [6, height - 24]
   const y = value => top + ((reach - Math.max(-reach, Math.min(reach, value))) / (2 * reach)) * tall
   const [onPositive, onNegative] = barcode.means.map(value => signed(value))
-  const label = `Barcode: positive words change by ${onPositive} on average, negative ones by ${onNegative}`
+  const label = `Barcode: ${about.names[0]} change by ${onPositive} on average, ${about.names[1]} by ${onNegative}`
   const chart = svg('svg', {
     width,
     height,
@@ -33,7 +33,7 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
   }
   const places = []
   let start = left + 1
-  sides.forEach(([side, words], s) => {
+  sides.forEach(([side, words, named], s) => {
     barcode[side].forEach((value, i) => {
       const at = start + gap * (i + 0.5)
       places.push({ at, word: words[i], value })
@@ -54,7 +54,7 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
       svg(
         'text',
         { class: 'side', x: (start + end) / 2, y: height - 5, 'text-anchor': 'middle' },
-        `${words.length} ${side} words`,
+        `${words.length} ${named}`,
       ),
     )
     start = end + gapWide
