@@ -127,24 +127,10 @@ def test_a_backward_negator_is_found_in_the_backward_reader_alone():
         (lambda: both_of()[3].logits(sentences()[0]), "no logit after each word"),
         (lambda: jacobians(both_of()[3], torch.zeros(H)), "network.forwards or network.backwards"),
         (lambda: rnnlens.find_fixed_points(both_of()[3], torch.zeros(1, H)), "network.forwards or network.backwards"),
-        (lambda: rnnlens.extend(both_of()[3], rnnlens.Vocab([*WORDS, "new"])), "network.forwards or network.backwards"),
         (lambda: both_of(start=torch.zeros(H)), "expected .2, 1, units."),
-        (
-            lambda: from_torch(nn.GRU(D, H, 2, bidirectional=True), torch.randn(12, D), nn.Linear(2 * H, 1), WORDS),
-            "bidirectional and has 2 layers",
-        ),
         (
             lambda: from_torch(nn.GRU(D, H, bidirectional=True), torch.randn(12, D), nn.Linear(H, 1), WORDS),
             "takes 6 numbers: expected 12, the outputs of both directions",
-        ),
-        (
-            lambda: from_torch(
-                nn.GRU(D, H, bidirectional=True),
-                torch.randn(12, D),
-                nn.Sequential(nn.Linear(2 * H, 3), nn.ReLU(), nn.Linear(3, 1)),
-                WORDS,
-            ),
-            "no sum of a forward and a backward part",
         ),
         (lambda: both_of()[3](*sentences()[:1], torch.full((200,), 16)), "lengths range"),
     ],

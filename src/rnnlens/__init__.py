@@ -26,6 +26,8 @@ _HOMES = {
     "unpooled": "networks",
     "BothWays": "networks",
     "Sides": "networks",
+    "DeepBothWays": "networks",
+    "Occlusion": "networks",
     "TrainConfig": "training",
     "train": "analysis.film",
     "evaluate": "training",
@@ -65,7 +67,8 @@ _HOMES = {
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "__version__", "Vocab", "Corpus", "load_corpus", "reversed_corpus", "ToyLanguage", "toy_corpus", "Network",
-    "from_torch", "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "TrainConfig", "train", "evaluate",
+    "from_torch", "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "DeepBothWays",
+    "Occlusion", "TrainConfig", "train", "evaluate",
     "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes",
     "remove_modes", "visited_states", "Probes", "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out",
     "steer", "fit_bilinear", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit",
@@ -103,7 +106,18 @@ if TYPE_CHECKING:
         remove_modes,
         visited_states,
     )
-    from rnnlens.networks import BothWays, Network, Sides, adapt, extend, from_module, from_torch, unpooled
+    from rnnlens.networks import (
+        BothWays,
+        DeepBothWays,
+        Network,
+        Occlusion,
+        Sides,
+        adapt,
+        extend,
+        from_module,
+        from_torch,
+        unpooled,
+    )
     from rnnlens.page import report
     from rnnlens.runs import Run, export, load
     from rnnlens.training import TrainConfig, evaluate

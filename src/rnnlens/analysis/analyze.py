@@ -28,7 +28,7 @@ from rnnlens.common.ranges import check_options
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.corpora import CorpusLike
-from rnnlens.networks import BothWays, Network, check_words
+from rnnlens.networks import BothWays, DeepBothWays, Network, check_words
 from rnnlens.networks.devices import threads_for
 from rnnlens.runs import Run, load
 
@@ -214,6 +214,12 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Network, CorpusLike | None]:
         raise RnnlensError(
             "this network reads both ways, and its two readers are analyzed one by one: pass network.forwards or "
             "network.backwards"
+        )
+    if isinstance(run, DeepBothWays):
+        raise RnnlensError(
+            "this network has no state that a word changes, since its upper layers or its head read both directions at "
+            "once: network.read(text) says what each word is worth, and jacobians, find_fixed_points and linear_modes "
+            "take a reader of one layer, such as network.layers[0].forwards"
         )
     if not isinstance(run, Run | Network):
         raise RnnlensError(

@@ -91,6 +91,7 @@ def train(
     embedding: Annotated[int | None, Parameter(show_default="128")] = None,
     scale: Annotated[float | None, Parameter(show_default="1.0")] = None,
     memory: Annotated[float | None, Parameter(show_default="0.0")] = None,
+    both_ways: bool = False,
     tuned: bool = False,
     settings: Path | None = None,
     sources: str | None = None,
@@ -123,7 +124,7 @@ def train(
         shape and architecture are kept. The defaults are few epochs at a low learning rate, and the word dropout of its
         first training; flags take precedence.
     hidden
-        Units of the network.
+        Units of the network; with `--both-ways`, those of both directions together.
     embedding
         Length of a word's embedding.
     scale
@@ -132,6 +133,9 @@ def train(
     memory
         Initial time constants of the units, log-uniform from 1 to this many words; 0 keeps torch's default. A vanilla
         network needs long ones, such as 1000.
+    both_ways
+        Read texts from both ends: half of the units read forwards, half of them backwards, and the logit is the sum of
+        what both read.
     tuned
         Use the bundled settings of this architecture, chosen on the validation texts of five sources. On another corpus
         training takes about as many steps, with at most three times as many epochs, and with smaller batches if there
@@ -158,7 +162,7 @@ def train(
     from rnnlens.experiments.film import film_of
     from rnnlens.training.command import train_command
 
-    shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
+    shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory, "both_ways": both_ways or None}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
     run = train_command(
         corpus,

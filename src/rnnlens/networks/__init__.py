@@ -1,8 +1,9 @@
 """Networks: cells (one equation each), `Network`, and adapters for a user's own torch modules."""
 
 from rnnlens.networks.adapters import adapt, from_torch
-from rnnlens.networks.both_ways import BothWays, Sides
+from rnnlens.networks.both_ways import AnyNetwork, BothWays, Sides, new_network
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
+from rnnlens.networks.deep import DeepBothWays, Occlusion
 from rnnlens.networks.extending import extend
 from rnnlens.networks.matching import check_words
 from rnnlens.networks.modules import from_module
@@ -17,7 +18,11 @@ __all__ = [
     "adapt",
     "extend",
     "unpooled",
+    "AnyNetwork",
     "BothWays",
+    "new_network",
+    "DeepBothWays",
+    "Occlusion",
     "Sides",
     "check_words",
     "CELLS",

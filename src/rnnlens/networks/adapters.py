@@ -16,11 +16,12 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.both_ways import BothWays
 from rnnlens.networks.cells import Vanilla
+from rnnlens.networks.deep import DeepBothWays, Readers
 from rnnlens.networks.given import check_step, module_of, own_copy
 from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, read_head
 from rnnlens.networks.mlp import Features, split_head
 from rnnlens.networks.network import Network
-from rnnlens.networks.parts import Embedding, check_layout, checked_rnn, flat_state, layers_of, matrix_of
+from rnnlens.networks.parts import Embedding, Layer, check_layout, checked_rnn, flat_state, layers_of, matrix_of
 from rnnlens.networks.pooling import pooled
 from rnnlens.networks.scan import step_by_step
 from rnnlens.networks.stack import Stack
@@ -38,8 +39,9 @@ def from_torch(
     classes: Iterable[str] | None = None,
     pooling: str | None = None,
     batch_first: bool | None = None,
-) -> Network | Any:  # Any: a BothWays, if the module is bidirectional
-    """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy; a `BothWays` from a bidirectional one.
+) -> Network | Any:  # Any: a BothWays or DeepBothWays, if the module is bidirectional
+    """A `Network` from `nn.GRU`, `nn.LSTM`, `nn.RNN` or their Cells, by copy; a `BothWays` from a bidirectional one; a
+    `DeepBothWays` from one with several layers, or with a head that is not linear.
 
     embedding: `nn.Embedding` or a (W, D) matrix; None, with vocab=None, for continuous inputs.
     readout: `nn.Linear(H, 1)`; `nn.Linear(H, 2)`, read as two classes, w₁ − w₀; `nn.Linear(H, C)` with `classes`, the
@@ -57,36 +59,60 @@ def from_torch(
     """
     rnn = checked_rnn(rnn)
     check_layout(rnn, batch_first, words=embedding is not None)
-    both = bool(getattr(rnn, "bidirectional", False))
-    starts = _starts(rnn, initial_state) if both else [initial_state]
-    cells = [_reader(rnn, start, pooling, backward=i == 1) for i, start in enumerate(starts)]
-    h0, units = cells[0][1], sum(_units(cell) for cell, _, _ in cells)
-    features, linear = split_head(readout, units, h0)
+    if getattr(rnn, "bidirectional", False):
+        return _both_ways(rnn, embedding, readout, vocab, initial_state, (target, output, classes), pooling)
+    cell, h0, arch = _reader(layers_of(rnn), initial_state, pooling)
+    features, linear = split_head(readout, _units(cell), h0)
     read = read_head(linear, target, output, classes, vocab is not None)
-    if not both:
-        cell, h0, arch = cells[0]
-        return _network(cell, embedding, read, vocab, h0, arch, features)
-    if features is not None:
-        raise RnnlensError(
-            "the head of this bidirectional network is not linear, so the logit is no sum of a forward and a backward "
-            "part: expected nn.Linear or a pair (w, b)"
-        )
-    w, b, reads, names = read
-    if w.shape[-1] != units:
+    return _network(cell, embedding, read, vocab, h0, arch, features)
+
+
+def _both_ways(
+    rnn: nn.Module,
+    embedding: Embedding,
+    readout: Readout,
+    vocab: Vocab | Iterable[str] | None,
+    initial_state: Any,
+    what: tuple[Target, int | None, Iterable[str] | None],
+    pooling: str | None,
+) -> BothWays | DeepBothWays:
+    """A bidirectional module: two readers, or several layers of two. what: target, output and classes."""
+    layers = list(zip(layers_of(rnn), layers_of(rnn, backward=True), strict=True))
+    starts, top = _starts(rnn, initial_state), len(layers) - 1
+    cells = [
+        [_reader([cell], start, pooling if k == top else None) for cell, start in zip(pair, starts[k], strict=True)]
+        for k, pair in enumerate(layers)
+    ]
+    h0, units = cells[0][0][1], sum(_units(cell) for cell, _, _ in cells[-1])
+    features, linear = split_head(readout, units, h0)
+    w, b, reads, names = read_head(linear, *what, vocab is not None)
+    if features is None and w.shape[-1] != units:
         raise RnnlensError(
             f"the readout takes {w.shape[-1]} numbers: expected {units}, the outputs of both directions of a "
             "bidirectional network"
         )
-    halves = [
-        _network(cell, embedding, (part, torch.zeros_like(b), reads, names), vocab, start, arch)
-        for (cell, start, arch), part in zip(cells, w.chunk(2, -1), strict=True)
-    ]
-    return BothWays(halves[0], halves[1], b.to(h0))
+    pairs = []
+    for k, pair_of in enumerate(cells):
+        parts, zero = [h0.new_zeros(_units(cell)) for cell, _, _ in pair_of], h0.new_zeros(())
+        read: tuple[Tensor, str, tuple[str, ...]] = zero, "", ()
+        if k == top and features is None:
+            parts, read = list(w.chunk(2, -1)), (torch.zeros_like(b), reads, names)
+        given = (embedding, vocab) if k == 0 else (None, None)
+        left, right = (
+            _network(cell, given[0], (part, *read), given[1], start, arch)
+            for (cell, start, arch), part in zip(pair_of, parts, strict=True)
+        )
+        right.E = left.E
+        pairs.append((left, right))
+    if top == 0 and features is None:
+        return BothWays(*pairs[0], b.to(h0))
+    deep = DeepBothWays([Readers(*pair) for pair in pairs], w.to(h0), b.to(h0), names, features).to(h0.device)
+    deep.reads = reads
+    return deep
 
 
-def _reader(rnn: nn.Module, initial_state: Any, pooling: str | None, backward: bool) -> tuple[Any, Tensor, str]:
+def _reader(layers: list[Layer], initial_state: Any, pooling: str | None) -> tuple[Any, Tensor, str]:
     """The cell of one direction, its initial state (N,), and the name of its architecture."""
-    layers = layers_of(rnn, backward=backward)
     cell: Any = layers[0] if len(layers) == 1 else Stack(layers)
     h0 = layers[0].W.detach().new_zeros(cell.size)
     if initial_state is not None:
@@ -98,24 +124,23 @@ def _reader(rnn: nn.Module, initial_state: Any, pooling: str | None, backward: b
     return cell, h0, arch if pooling is None else f"{arch}, {pooling} pooled"
 
 
-def _starts(rnn: nn.Module, initial_state: Any) -> list[Any]:
-    """The initial states of both directions, from a state as torch takes it: h (2, 1, H), for the LSTM (h, c)."""
+def _starts(rnn: nn.Module, initial_state: Any) -> list[tuple[Any, Any]]:
+    """The initial states of both directions of each layer, from a state as torch takes it: h (2L, 1, H), for the LSTM
+    (h, c)."""
     assert isinstance(rnn, nn.RNNBase)
-    if rnn.num_layers > 1:
-        raise RnnlensError(
-            f"this {type(rnn).__name__} is bidirectional and has {rnn.num_layers} layers: its second layer reads "
-            "words to come, so its state has no single past; expected one bidirectional layer"
-        )
+    n = 2 * rnn.num_layers
     if initial_state is None:
-        return [None, None]
+        return [(None, None)] * rnn.num_layers
     given = initial_state if isinstance(rnn, nn.LSTM) else [initial_state]
     parts = [as_tensor(part, "initial_state") for part in given]
-    wrong = next((part for part in parts if part.ndim < 2 or len(part) != 2), None)
+    wrong = next((part for part in parts if part.ndim < 2 or len(part) != n), None)
     if wrong is not None:
         raise RnnlensError(
-            f"initial_state has shape {tuple(wrong.shape)}: expected (2, 1, units), one state for each direction"
+            f"initial_state has shape {tuple(wrong.shape)}: expected ({n}, 1, units), one state for each direction"
+            + (" of each layer" if n > 2 else "")
         )
-    return [tuple(part[i] for part in parts) if len(parts) > 1 else parts[0][i] for i in (0, 1)]
+    each = [tuple(part[i] for part in parts) if len(parts) > 1 else parts[0][i] for i in range(n)]
+    return list(zip(each[::2], each[1::2], strict=True))
 
 
 def adapt(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.network import Network
 from rnnlens.networks.reading import ReadsTexts, is_text
-from rnnlens.networks.readouts import class_readout
+from rnnlens.networks.readouts import class_readout, ordered_logits, scale_readout
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class Sides:
         return len(self.words)
 
 
+AnyNetwork: TypeAlias = "Network | BothWays"
+
+
 class NoSuchPart(RnnlensError, AttributeError):
     """A part of an ordinary network was asked of one that reads both ways."""
 
@@ -57,17 +61,83 @@ class BothWays(ReadsTexts, nn.Module):
 
     `forwards` and `backwards` are ordinary networks, without bias, and every analysis takes either of them. The
     backward one reads a text from its last word to its first: its modifiers change the words *before* them.
+    `BothWays.untrained(vocab, hidden=256)` makes one to train; `from_torch` makes one of a bidirectional module. b: a
+    scalar, (C,) for C classes, or the C − 1 thresholds of `ordered` classes, whose names are `classes`.
     """
 
-    def __init__(self, forwards: Network, backwards: Network, b: Tensor):
+    backward = False  # a corpus is read in its usual order, from both ends
+    reads = ""
+
+    def __init__(
+        self, forwards: Network, backwards: Network, b: Tensor, classes: Sequence[str] = (), ordered: bool = False
+    ):
         super().__init__()
         self.forwards, self.backwards, self.b = forwards, backwards, nn.Parameter(b)
-        self.classes = forwards.classes
+        self.classes, self.ordered = tuple(classes) or forwards.classes, ordered
         backwards.backward = True  # so that it is not given texts in their usual order
+
+    @classmethod
+    def untrained(
+        cls,
+        vocab: Vocab | Iterable[str],
+        arch: str = "gru",
+        hidden: int = 256,
+        embedding: int = 128,
+        seed: int = 0,
+        scale: float = 1.0,
+        memory: float = 0.0,
+        classes: Iterable[str] | None = None,
+        ordered: bool = False,
+    ) -> BothWays:
+        """A network to train, with one embedding for both readers. hidden: units of both together, half of them each,
+        so that it has as many as a `Network` of the same `hidden`. The other options are those of `Network`."""
+        check_options("network", hidden=hidden, seed=seed)
+        if hidden % 2:
+            raise RnnlensError(f"hidden is {hidden}: expected an even number of units, half of them for each direction")
+        vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
+        names = classes if classes is None else tuple(classes)
+        left, right = (
+            Network(vocab, arch, hidden // 2, embedding, first, scale, memory, names, ordered)
+            for first in (seed, int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]))  # different weights
+        )
+        right.E, b = left.E, left.readout_b.detach().clone()
+        for half in (left, right):
+            if ordered:  # each half adds to one score, which the thresholds cut
+                _, _, half.reads, half.target = scale_readout(half.readout_w, b, half.classes, None)
+            half.ordered, zero = False, b.new_zeros(() if ordered else b.shape)
+            half.readout_b = nn.Parameter(zero, requires_grad=False)  # b has their bias
+        both = cls(left, right, b, left.classes, ordered)
+        if ordered:
+            left.classes = right.classes = ()
+        return both
 
     @property
     def vocab(self) -> Vocab | None:  # type: ignore[override]
         return self.forwards.vocab
+
+    @property
+    def arch(self) -> str:
+        return self.forwards.arch
+
+    @property
+    def scale(self) -> float:
+        return self.forwards.scale
+
+    @property
+    def memory(self) -> float:
+        return self.forwards.memory
+
+    @property
+    def inputs(self) -> int:
+        """D, the length of an embedded input."""
+        return self.forwards.inputs
+
+    @property
+    def E(self) -> nn.Parameter | None:
+        """The embedding (W, D) that both readers share."""
+        if self.forwards.E is not self.backwards.E:
+            raise NoSuchPart("the two readers have an embedding each: use network.forwards.E or network.backwards.E")
+        return self.forwards.E
 
     @property
     def h0(self) -> Tensor:  # type: ignore[override]
@@ -83,6 +153,29 @@ class BothWays(ReadsTexts, nn.Module):
     def readout_b(self) -> Tensor:
         return self.b
 
+    @property
+    def several_classes(self) -> bool:
+        """Whether the network has a logit for each of three or more classes."""
+        return self.forwards.several_classes or self.ordered
+
+    @property
+    def units(self) -> str:
+        """How many units it has, in words."""
+        return f"{self.forwards.cell.hidden} + {self.backwards.cell.hidden} units, forwards and backwards"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The arguments with which `new_network(vocab, **config)` makes a network of this shape."""
+        named = {"classes": list(self.classes)} if self.classes else {}
+        order = {"ordered": True} if self.ordered else {}
+        own = self.forwards.config
+        return {**own, "hidden": 2 * own["hidden"], **named, **order, "both_ways": True}
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector."""
+        self.E  # noqa: B018 - refuse readers that embed words differently
+        return self.forwards.embed(ids)
+
     def forward(self, ids: Tensor | str | Sequence[str], lengths: Tensor | None = None) -> Tensor:
         """Logits (B,), or (B, C) of C classes, of ids (B, T). Ids after a row's length are not read; without lengths,
         all are read. Texts may be passed in place of ids."""
@@ -90,12 +183,27 @@ class BothWays(ReadsTexts, nn.Module):
             return self._logits_of_texts(ids, lengths)
         ids = cast(Tensor, ids)
         left = self.forwards(ids, lengths)
-        return left + self.backwards(reverse(ids, lengths), lengths) + self.b
+        return self._joined(left, self.backwards(reverse(ids, lengths), lengths))
 
-    def of_class(self, name: str) -> BothWays:
-        """The network with one logit: that of a class minus the mean of the others'."""
-        _, b, _ = class_readout(self.readout_w, self.b, self.classes, name)
-        return BothWays(self.forwards.of_class(name), self.backwards.of_class(name), b)
+    def last_logits_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
+        """The same for embedded inputs e (B, T, D)."""
+        left = self.forwards.last_logits_of(e, lengths)
+        return self._joined(left, self.backwards.last_logits_of(reverse(e, lengths), lengths))
+
+    def _joined(self, left: Tensor, right: Tensor) -> Tensor:
+        return ordered_logits(left + right, self.b) if self.ordered else left + right + self.b
+
+    def of_class(self, name: str | None = None) -> BothWays:
+        """The network with one logit: that of a class minus the mean of the others', or of ordered classes, without a
+        name, that of their scale."""
+        if self.ordered:
+            _, b, reads, name = scale_readout(self.readout_w, self.b, self.classes, name)
+            view = BothWays(self.forwards, self.backwards, b)
+        else:
+            _, b, reads = class_readout(self.readout_w, self.b, self.classes, name)
+            view = BothWays(self.forwards.of_class(name), self.backwards.of_class(name), b)
+        view.target, view.reads = str(name), reads
+        return view.train(self.training)
 
     def logits(self, ids: Tensor) -> Tensor:
         """Refused: the backward reader has read the words to come."""
@@ -133,11 +241,7 @@ class BothWays(ReadsTexts, nn.Module):
         )
 
     def _last_logits(self, rows: Sequence[np.ndarray]) -> Tensor:
-        lengths = np.array([len(row) for row in rows], dtype=np.int64)
-        ids = np.full((len(rows), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = row
-        return self(*(torch.as_tensor(part, device=self.h0.device) for part in (ids, lengths)))
+        return self(*padded(rows, self.h0.device))
 
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite."""
@@ -159,6 +263,15 @@ class BothWays(ReadsTexts, nn.Module):
         return f"BothWays(forwards={self.forwards!r}, backwards={self.backwards!r})"
 
 
+def padded(rows: Sequence[np.ndarray], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Rows of ids as one batch (B, T), and their lengths (B,)."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    ids = np.full((len(rows), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = row
+    return torch.as_tensor(ids, device=device), torch.as_tensor(lengths, device=device)
+
+
 def reverse(ids: Tensor, lengths: Tensor | None = None) -> Tensor:
     """Ids (B, T), or inputs (B, T, D), with the words of each row in reverse order; what is after a row's length stays
     after it."""
@@ -167,4 +280,15 @@ def reverse(ids: Tensor, lengths: Tensor | None = None) -> Tensor:
     t = torch.arange(ids.shape[1], device=ids.device)
     last = lengths.to(ids.device).long().unsqueeze(1) - 1
     index = torch.where(t <= last, last - t, t)
-    return ids.gather(1, index if ids.ndim == 2 else index.unsqueeze(2).expand_as(ids))
+    if ids.ndim == 2:
+        return ids.gather(1, index)
+    # Whole rows of one flat matrix: an index for every number, as gather needs, would take more memory than the inputs.
+    rows = index + ids.shape[1] * torch.arange(len(ids), device=ids.device).unsqueeze(1)
+    return ids.flatten(0, 1).index_select(0, rows.flatten()).view_as(ids)
+
+
+def new_network(vocab: Vocab | Iterable[str], *, both_ways: bool = False, **shape: Any) -> AnyNetwork:
+    """An untrained network that reads one way or both ways; the other options are those of `Network`."""
+    if not isinstance(both_ways, bool):
+        raise RnnlensError(f"both_ways is {quoted(both_ways)}: expected True or False")
+    return BothWays.untrained(vocab, **shape) if both_ways else Network(vocab, **shape)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.networks.network import Network
+from rnnlens.networks.both_ways import AnyNetwork, BothWays
 
 
 def check_device(device: str | None) -> None:
@@ -20,11 +20,12 @@ def check_device(device: str | None) -> None:
 
 
 @contextmanager
-def threads_for(network: Network, threads: int | None) -> Iterator[None]:
+def threads_for(network: AnyNetwork, threads: int | None) -> Iterator[None]:
     """Set the number of CPU threads: `threads` or, if None, one for small networks. Their products are short, and on a
     busy machine two threads that wait for each other can take many times as long as one."""
     before = torch.get_num_threads()
-    torch.set_num_threads(threads or (1 if network.size <= 128 else before))
+    size = network.forwards.size if isinstance(network, BothWays) else network.size
+    torch.set_num_threads(threads or (1 if size <= 128 else before))
     try:
         yield
     finally:

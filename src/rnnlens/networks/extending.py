@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -10,13 +11,14 @@ from torch import nn
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.networks.network import Network
+from rnnlens.networks.both_ways import AnyNetwork, BothWays
 
+N = TypeVar("N", bound=AnyNetwork)
 SMALL = 0.1  # norm of a new word, as a share of the median norm of the known ones
 
 
 @torch.no_grad()
-def extend(network: Network, vocab: Vocab, seed: int = 0) -> Network:
+def extend(network: N, vocab: Vocab, seed: int = 0) -> N:
     """A copy of a network whose vocabulary is its own words, in their order, followed by the new words of `vocab`.
 
     Known words, `<unk>` among them, keep their embeddings exactly, so texts of known words are read as before. New
@@ -31,5 +33,7 @@ def extend(network: Network, vocab: Vocab, seed: int = 0) -> Network:
     length = SMALL * E.norm(dim=1).median()
     new = length * directions / directions.norm(dim=1, keepdim=True)
     extended = copy.deepcopy(network)
-    extended.vocab, extended.E = words, nn.Parameter(torch.cat([E, new]))
+    E = nn.Parameter(torch.cat([E, new]))
+    for reader in (extended.forwards, extended.backwards) if isinstance(extended, BothWays) else (extended,):
+        reader.vocab, reader.E = words, E
     return extended

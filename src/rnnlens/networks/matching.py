@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
-from rnnlens.networks.network import Network
+from rnnlens.networks.both_ways import AnyNetwork
 
 
-def check_words(network: Network, corpus: CorpusLike | SplitLike | None) -> None:
+def check_words(network: AnyNetwork, corpus: CorpusLike | SplitLike | None) -> None:
     """Refuse a corpus whose words or classes are not the network's: its ids and labels would mean others. A network or
     corpus without a vocabulary, or a corpus without names of classes, is not checked. A network that reads backward
     needs a reversed corpus."""

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.adapters import from_torch
-from rnnlens.networks.both_ways import BothWays
 from rnnlens.networks.given import said, unchanged
 from rnnlens.networks.heads import read_head
 from rnnlens.networks.network import Network
@@ -99,7 +98,7 @@ def _part(module: nn.Module, name: str, path: Any, kinds: tuple[type[nn.Module],
 
 @torch.no_grad()
 def _compared(
-    network: Network | BothWays, module: nn.Module, embedding: nn.Module | None, options: dict[str, Any]
+    network: Network | Any, module: nn.Module, embedding: nn.Module | None, options: dict[str, Any]
 ) -> tuple[str, float | None]:
     """The largest difference of logits on random sentences, in the way of calling the module that fits best; or why it
     cannot be called, and None."""
@@ -129,8 +128,7 @@ def _sentences(network: Any, embedding: Any) -> tuple[Tensor, Tensor, Tensor]:
     lengths = torch.randint(1, WORDS + 1, (ROWS,), generator=generator)
     lengths[0] = WORDS
     if embedding is None:
-        inputs = getattr(network, "forwards", network).inputs
-        x = torch.randn(ROWS, WORDS, inputs, generator=generator).to(network.h0)
+        x = torch.randn(ROWS, WORDS, network.inputs, generator=generator).to(network.h0)
         return x, x, lengths.to(device)
     pad = embedding.padding_idx
     known = torch.tensor([i for i in range(embedding.num_embeddings) if i != pad] or [0])

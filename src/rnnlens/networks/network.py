@@ -219,9 +219,13 @@ class Network(ReadsTexts, nn.Module):
     def last_logits_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The logits after the last word of embedded inputs e (B, T, D). Only the last outputs are read, since reading
         all of them would need the memory of B × T × C logits."""
+        return self._read_out(self.last_outputs_of(e, lengths))
+
+    def last_outputs_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
+        """The cell's outputs (B, n) after the last word of embedded inputs e (B, T, D)."""
         h0 = self._initial(e, None)
         outputs = torch.cat([h0[:, self.cell.output].unsqueeze(1), self.cell.outputs(e, h0)], dim=1)
-        return self._read_out(self._gather(outputs, lengths))
+        return self._gather(outputs, lengths)
 
     @staticmethod
     def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
@@ -286,6 +290,11 @@ class Network(ReadsTexts, nn.Module):
         self.check_finite()
         if self.h0.dtype not in (torch.float32, torch.float64):
             raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
+        if self.features is None and not bool(self.readout_w.any()):
+            raise RnnlensError(
+                "the readout of this network is zero, so that no word has an effect to measure; Jacobians, slow points "
+                "and modes need no readout"
+            )
         large = too_large(self)
         if large:
             raise Diverged(
@@ -302,6 +311,11 @@ class Network(ReadsTexts, nn.Module):
                 )
 
     # --- how to make it again ---
+
+    @property
+    def units(self) -> str:
+        """How many units it has, in words."""
+        return f"{self.cell.hidden} units"
 
     @property
     def config(self) -> dict[str, Any]:

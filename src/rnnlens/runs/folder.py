@@ -30,7 +30,7 @@ from rnnlens.common.version import __version__
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.networks import Network
+from rnnlens.networks import Network, new_network
 from rnnlens.networks.projected import projected
 from rnnlens.networks.reading import Reading
 from rnnlens.runs import zoo
@@ -70,7 +70,7 @@ class Run:
         return self._vocab[0]
 
     @cached_property
-    def network(self) -> Network:
+    def network(self) -> Network | Any:  # Any: a BothWays, of a run that was trained to read both ways
         """The trained network, on the CPU."""
         return self._network[0]
 
@@ -147,7 +147,7 @@ class Run:
             return Vocab(content["words"], content.get("counts")), mark
 
     @cached_property
-    def _network(self) -> tuple[Network, str]:
+    def _network(self) -> tuple[Network | Any, str]:
         """The network and the fingerprint of its weights."""
         path = self.weights
         tensors, _, mark = read_marked_tensors(path)
@@ -155,11 +155,12 @@ class Run:
         with parsing(self.path / "run.json", "run of rnnlens"):
             shape = self.about["network"]
             # Every cell has at least this many weights. This is checked before memory is allocated.
-            least = shape["hidden"] * (shape["hidden"] + shape["embedding"])
+            units = shape["hidden"] // (2 if shape.get("both_ways") else 1)
+            least = shape["hidden"] * (units + shape["embedding"])
             if sum(array.size for array in tensors.values()) < least + len(self.vocab) * shape["embedding"]:
                 raise misfit(path, tensors)
-            network = Network(self.vocab, **shape)
-        if tensors.get("h0", np.zeros(0)).dtype == np.float64:
+            network = new_network(self.vocab, **shape)
+        if any(name.endswith("h0") and array.dtype == np.float64 for name, array in tensors.items()):
             network = network.double()  # half precision, which a packaged run may be stored in, is read as single
         load_weights(network, tensors, path)
         return network, mark
@@ -267,7 +268,7 @@ class Run:
         network, accuracy = self.network, self.results.get("accuracy") or {}
         parts = [name for name in ("validation", "test") if isinstance(accuracy.get(name), int | float)]
         shown = "".join(f", {name} {100 * accuracy[name]:.2f} %" for name in parts)
-        return f"Run({str(self.path)!r}: {network.arch} of {network.cell.hidden} units{shown})"
+        return f"Run({str(self.path)!r}: {network.arch} of {network.units}{shown})"
 
 
 def merge_results(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:

@@ -7,29 +7,38 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import tensors_fingerprint, write_json, write_tensors
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork
 
 
 def write_vocab(path: Path, vocab: Vocab) -> str:
     return write_json(path, {"words": list(vocab.words), "counts": vocab.counts})
 
 
-def write_weights(path: Path, network: Network) -> str:
-    return write_tensors(path, network.state_dict())
+def write_weights(path: Path, network: AnyNetwork) -> str:
+    return write_tensors(path, weights_of(network))
 
 
-def weights_fingerprint(network: Network) -> str:
+def weights_fingerprint(network: AnyNetwork) -> str:
     """The fingerprint that `write_weights` would return."""
-    return tensors_fingerprint(network.state_dict())
+    return tensors_fingerprint(weights_of(network))
 
 
-def load_weights(network: Network, tensors: dict[str, Any], path: Path) -> None:
+def weights_of(network: AnyNetwork) -> dict[str, Tensor]:
+    """Every weight by name; one that two parts share, as an embedding, by the first of its names."""
+    named: dict[int, tuple[str, Tensor]] = {}
+    for name, tensor in network.state_dict(keep_vars=True).items():
+        named.setdefault(id(tensor), (name, tensor.detach()))
+    return dict(named.values())
+
+
+def load_weights(network: AnyNetwork, tensors: dict[str, Any], path: Path) -> None:
     """Copy tensors into a network of the same shape (copies, since mapped arrays may be misaligned)."""
-    own = network.state_dict()
+    own = weights_of(network)
     wrong = set(own) ^ set(tensors) or {n for n in own if tuple(own[n].shape) != tensors[n].shape}
     if wrong:
         raise misfit(path, wrong)

@@ -25,11 +25,13 @@ def parser(
     parser.add_argument("--arch", choices=["gru", "lstm", "ugrnn", "vanilla"], help=arch)
     parser.add_argument("--start", help="a run folder or zoo:NAME: fine-tune its network, with the corpus's new words")
     shape = parser.add_argument_group("shape", argument_default=argparse.SUPPRESS)
-    shape.add_argument("--hidden", type=int, help="units of the network (default: 256)")
+    shape.add_argument("--hidden", type=int, help="units of the network, of both directions together (default: 256)")
     shape.add_argument("--embedding", type=int, help="length of a word's embedding (default: 128)")
     shape.add_argument("--scale", type=float, help="standard deviation of the initial embeddings (default: 1)")
     memory = "initial time constants of the units, from 1 to this many words (default: 0, torch's own)"
     shape.add_argument("--memory", type=float, help=memory)
+    both = "read texts from both ends, with half of the units for each direction"
+    shape.add_argument("--both-ways", action="store_true", help=both)
     parser.add_argument("--refit", action="store_true", help="train on the validation reviews too, to the last epoch")
     parser.add_argument("--tuned", action="store_true", help="use the bundled settings of this architecture")
     parser.add_argument("--settings", type=Path, help="a sweep's settings.json; flags take precedence over it")

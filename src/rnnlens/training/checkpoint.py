@@ -12,7 +12,7 @@ from torch import Tensor
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import read_tensors, write_tensors
 from rnnlens.common.provenance import KEY, check_named, names_in
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork
 
 Weights = dict[str, Tensor]
 
@@ -39,7 +39,7 @@ def checkpoint_path(out: Path) -> Path:
 def write_checkpoint(
     out: Path,
     counters: Counters,
-    network: Network,
+    network: AnyNetwork,
     optimiser: torch.optim.Optimizer,
     average: Weights | None,
     best: Weights | None,
@@ -56,7 +56,7 @@ def write_checkpoint(
 
 
 def read_checkpoint(
-    out: Path, network: Network, optimiser: torch.optim.Optimizer, average: Weights | None, run: str
+    out: Path, network: AnyNetwork, optimiser: torch.optim.Optimizer, average: Weights | None, run: str
 ) -> tuple[Counters, Weights | None]:
     """Load network, optimizer and average from the checkpoint, in place; returns the counters and the best weights.
     run: the fingerprint of the run that the checkpoint must belong to."""
@@ -76,9 +76,10 @@ def read_checkpoint(
         with torch.no_grad():
             for name, parameter in network.named_parameters():
                 parameter.copy_(tensors[f"weights/{name}"])
-                optimiser.state[parameter] = {
-                    key: tensors[f"optimiser/{key}/{name}"].to(device) for key in ("step", "exp_avg", "exp_avg_sq")
-                }
+                if parameter.requires_grad:
+                    optimiser.state[parameter] = {
+                        key: tensors[f"optimiser/{key}/{name}"].to(device) for key in ("step", "exp_avg", "exp_avg_sq")
+                    }
                 if average is not None:
                     average[name].copy_(tensors[f"average/{name}"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:

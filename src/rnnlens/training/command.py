@@ -17,11 +17,12 @@ from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
+    from rnnlens.networks import AnyNetwork
     from rnnlens.runs import Run
     from rnnlens.training.watching import Watch
 
 
-SHAPE = ("hidden", "embedding", "scale", "memory")  # options of Network; all others are TrainConfig's
+SHAPE = ("hidden", "embedding", "scale", "memory", "both_ways")  # options of new_network; all others are TrainConfig's
 NAMES = tuple(field.name for field in fields(TrainConfig))
 
 
@@ -87,7 +88,7 @@ def train_command(
         from rnnlens.networks import extend
 
         _check_start_classes(start_run, data)
-        network = extend(start_run.network, data.vocab, seed=config.seed)
+        network: AnyNetwork = extend(start_run.network, data.vocab, seed=config.seed)
         data = data.with_vocab(network.vocab)
     if sources is not None:
         data = data.only([name.strip() for name in sources.split(",")])
@@ -102,10 +103,10 @@ def train_command(
     from rnnlens.training.loop import train
 
     if start_run is None:
-        from rnnlens.networks import Network
+        from rnnlens.networks import new_network
 
         shape |= {"classes": data.classes, "ordered": data.ordered} if getattr(data, "classes", ()) else {}
-        network = Network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
+        network = new_network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
     else:
         from rnnlens.training.fine_tuning import start_config
 

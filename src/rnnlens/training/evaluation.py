@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.protocol import SplitLike
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork, BothWays
 from rnnlens.training.batches import token_batches
 from rnnlens.training.weighting import source_numbers
 
@@ -45,17 +45,17 @@ def losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     return error.square().mean(1), (error.abs() < 0.5).to(logits.dtype).mean(1)
 
 
-def read_out(network: Network, e: Tensor, lengths: Tensor, per_word: bool) -> Tensor:
+def read_out(network: AnyNetwork, e: Tensor, lengths: Tensor, per_word: bool) -> Tensor:
     """The logits that enter the loss, for embedded reviews e (B, T, D): after every word (B, T), or the last, (B,) or
     (B, C)."""
-    if network.several_classes:
+    if network.several_classes or isinstance(network, BothWays):
         return network.last_logits_of(e, lengths)
     logits = network.logits_of(e)
     return logits[:, 1:] if per_word else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
 
 
 def evaluate(
-    network: Network, split: SplitLike, max_words: int | None = None, tokens: int = 2**16, most: int = 512
+    network: AnyNetwork, split: SplitLike, max_words: int | None = None, tokens: int = 2**16, most: int = 512
 ) -> Evaluation:
     """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words at a time."""
     if not len(split):
@@ -65,7 +65,7 @@ def evaluate(
 
 
 def evaluate_together(
-    accelerator: Accelerator, network: Network, split: SplitLike, max_words: int | None, sources: Sequence[str] = ()
+    accelerator: Accelerator, network: AnyNetwork, split: SplitLike, max_words: int | None, sources: Sequence[str] = ()
 ) -> tuple[float, float, dict[str, dict[str, float]]]:
     """Accuracy and loss on a split, and both for each of several sources. Every process reads its share of the split,
     so all processes must call this."""
@@ -86,12 +86,18 @@ def evaluate_together(
 
 @torch.no_grad()
 def _read(
-    network: Network, split: SplitLike, chosen: np.ndarray, max_words: int | None, tokens: int = 2**16, most: int = 512
+    network: AnyNetwork,
+    split: SplitLike,
+    chosen: np.ndarray,
+    max_words: int | None,
+    tokens: int = 2**16,
+    most: int = 512,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Correctness (n,), loss (n,) and logits of the chosen reviews; 0 for the others."""
     device, labels = network.h0.device, np.asarray(split.labels)
     lengths = split.lengths[chosen] if max_words is None else np.minimum(split.lengths[chosen], max_words)
-    logits = np.zeros((*labels.shape, *network.logit(network.h0).shape), dtype=np.float32)
+    classes = (len(network.classes),) if network.several_classes else ()
+    logits = np.zeros((*labels.shape, *classes), dtype=np.float32)
     loss, correct = np.zeros(len(split)), np.zeros(len(split))
     for batch in token_batches(lengths, tokens, most):
         rows = chosen[batch]

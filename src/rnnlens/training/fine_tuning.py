@@ -35,11 +35,12 @@ def open_start(start: str, arch: str | None, shape: Mapping[str, Any]) -> Run:
 
     run = load(start)
     network = run.network
-    own = {"scale": network.scale, "memory": network.memory, **network.config}
+    own = {"scale": network.scale, "memory": network.memory, "both_ways": False, **network.config}
     for name, value in {**({} if arch is None else {"arch": arch}), **shape}.items():
         if value != own[name]:
+            flag = name.replace("_", "-")
             raise RnnlensError(
-                f"{name} is {shown(value)}, but it is {shown(own[name])} in {quoted(start)}: leave --{name} out, or "
+                f"{name} is {shown(value)}, but it is {shown(own[name])} in {quoted(start)}: leave --{flag} out, or "
                 "start from another network"
             )
     return run

@@ -25,7 +25,7 @@ from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.version import __version__
 from rnnlens.corpora.protocol import CorpusLike
-from rnnlens.networks import Network, check_words
+from rnnlens.networks import AnyNetwork, BothWays, check_words
 from rnnlens.networks.devices import check_device, threads_for
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.runs.config import TrainConfig
@@ -44,7 +44,7 @@ BLANKS_EVERY = 5  # steps: often enough to learn to keep a reading; the other st
 
 
 def train(
-    network: Network,
+    network: AnyNetwork,
     corpus: CorpusLike,
     config: TrainConfig | None = None,
     out: Path | str = "run",
@@ -72,6 +72,8 @@ def train(
         raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
     check_labels(network, corpus.train)
     if watch is not None:
+        if isinstance(network, BothWays):
+            raise RnnlensError("snapshots are of networks that read one way: leave snapshots out")
         watch.check(corpus)
     about = about_run(network, corpus, config, start, None if watch is None else watch.count)
     accelerator, home = accelerator_for(config, device), network.h0.device
@@ -107,7 +109,7 @@ class Trainer:
 
     def __init__(
         self,
-        network: Network,
+        network: AnyNetwork,
         corpus: CorpusLike,
         config: TrainConfig,
         out: Path,
@@ -336,7 +338,7 @@ def _evaluate_test(run: Run, corpus: CorpusLike, accelerator: Accelerator) -> No
         run.add_results(accuracy={"test": accuracy, **sources}, loss={"test": loss})
 
 
-def _set_weights(network: Network, weights: Weights | None) -> None:
+def _set_weights(network: AnyNetwork, weights: Weights | None) -> None:
     if weights is not None:
         with torch.no_grad():
             for name, parameter in network.named_parameters():

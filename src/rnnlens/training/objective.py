@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork
 from rnnlens.training.evaluation import losses, read_out
 
 
 class Objective(nn.Module):
     """Network and loss as one module, which accelerate wraps as a whole when several processes train."""
 
-    def __init__(self, network: Network):
+    def __init__(self, network: AnyNetwork):
         super().__init__()
         self.network = network
 

@@ -12,13 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork
 from rnnlens.runs.config import TrainConfig
 
 RISES = (0.15, 0.5)  # shares of training between which sparsity rises from 0: words need time to gain an effect
 
 
-def make_optimiser(network: Network, config: TrainConfig) -> torch.optim.Optimizer:
+def make_optimiser(network: AnyNetwork, config: TrainConfig) -> torch.optim.Optimizer:
     kind = torch.optim.AdamW if config.decoupled else torch.optim.Adam
     groups: list[dict[str, Any]] = [{"params": [p for p in network.parameters() if p is not network.E]}]
     if network.E is not None:

@@ -12,14 +12,14 @@ from rnnlens.common.provenance import KEY, RUN_SCHEMA
 from rnnlens.common.replacing import FINGERPRINTED, check_file
 from rnnlens.common.version import __version__
 from rnnlens.corpora.protocol import CorpusLike
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork
 from rnnlens.runs import Run, read_about, weights_fingerprint
 from rnnlens.runs.config import TrainConfig
 from rnnlens.training.checkpoint import checkpoint_path
 
 
 def about_run(
-    network: Network, corpus: CorpusLike, config: TrainConfig, start: Run | None, snapshots: int | None = None
+    network: AnyNetwork, corpus: CorpusLike, config: TrainConfig, start: Run | None, snapshots: int | None = None
 ) -> dict[str, Any]:
     """The contents of run.json for a run that is about to be trained."""
     return {
@@ -82,7 +82,7 @@ def _decisive(about: dict[str, Any]) -> dict[str, Any]:
     return {"network": about["network"], "config": about["config"], "corpus": names, **start}
 
 
-def _start(start: Run, network: Network) -> dict[str, Any]:
+def _start(start: Run, network: AnyNetwork) -> dict[str, Any]:
     """The entry of run.json for the run that a network started from; an error if its words or shape differ."""
     words = len(start.vocab)
     if network.config != start.network.config or network.vocab.words[:words] != start.vocab.words:  # type: ignore[union-attr]
@@ -93,7 +93,7 @@ def _start(start: Run, network: Network) -> dict[str, Any]:
     return {"name": start.name, "weights": start.provenance["weights"], "words": words}
 
 
-def provenance_of(out: Path, about: dict[str, Any], network: Network, vocabulary: str) -> dict[str, str]:
+def provenance_of(out: Path, about: dict[str, Any], network: AnyNetwork, vocabulary: str) -> dict[str, str]:
     """Fingerprints of the vocabulary and of the run, which covers all that determines its checkpoints. A run that
     resumes from a checkpoint keeps its fingerprint, whatever the weights of the network that is passed."""
     before = read_about(out) if (out / "run.json").exists() and checkpoint_path(out).exists() else {}

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from accelerate import Accelerator
 
 from rnnlens.corpora.protocol import CorpusLike
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork, Network
 from rnnlens.runs.config import TrainConfig
 from rnnlens.training.checkpoint import Weights
 
@@ -63,9 +63,9 @@ def moments(total: int, count: int) -> list[int]:
 class Watching:
     """Calls a watch at its moments. It works on a copy of the network, so it cannot change what is trained."""
 
-    def __init__(self, watch: Watch | None, network: Network, total: int, accelerator: Accelerator):
+    def __init__(self, watch: Watch | None, network: AnyNetwork, total: int, accelerator: Accelerator):
         self.watch, self.network, self.accelerator = watch, network, accelerator
-        self.copy: Network | None = None
+        self.copy: Any = None  # a Network
         self.steps = [] if watch is None else moments(total, watch.count)
 
     def begin(self, corpus: CorpusLike, config: TrainConfig, out: Path, mark: str, done: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork, BothWays
 from rnnlens.runs.config import TrainConfig
 
 
@@ -22,8 +22,14 @@ def source_numbers(split: SplitLike, names: Sequence[str]) -> np.ndarray:
     return np.zeros(len(split), np.int64) if not names else np.asarray(getattr(split, "sources", None), np.int64)
 
 
-def check_labels(network: Network, split: SplitLike) -> None:
-    """Refuse training documents whose labels are not the network's classes, or lack one of them."""
+def check_labels(network: AnyNetwork, split: SplitLike) -> None:
+    """Refuse training documents whose labels are not the network's classes, or lack one of them; and targets at every
+    word for a network that reads both ways, which has no logit there."""
+    if isinstance(network, BothWays) and np.ndim(split.labels) != 1:
+        raise RnnlensError(
+            "this corpus has a target at every word, as the toy language has, and a network that reads both ways has "
+            "one logit for a whole text: train one that reads one way"
+        )
     if not network.several_classes:
         return
     labels, n = np.asarray(split.labels), len(network.classes)
