@@ -60,6 +60,9 @@ MADE = {
     "mlp, classes": lambda: from_torch(nn.RNN(6, 10, nonlinearity="relu"), mlp(5), classes=NAMES),
     "both ways, gru": lambda: from_torch(nn.GRU(6, 10, bidirectional=True), nn.Linear(20, 1)),
     "both ways, lstm": lambda: from_torch(nn.LSTM(6, 10, bidirectional=True), nn.Linear(20, 1)),
+    "both ways, ordered": lambda: lively(
+        rnnlens.BothWays.untrained(WORDS, "gru", 16, 6, classes=["1", "2", "3", "4"], ordered=True)
+    ),
     "both ways, classes": lambda: from_torch(nn.GRU(6, 10, bidirectional=True), nn.Linear(20, 5), classes=NAMES),
 }
 

@@ -51,7 +51,9 @@ class Sides:
         return bool(self.name) and not self.scale
 
     def to_dict(self) -> dict[str, Any]:
-        return {"above": self.above, "below": self.below, "name": self.name, "words": self.words, "sure": self.sure}
+        """For the page's script; a scale has no name, since nothing else is shown."""
+        name = self.name if self.one_of_many else ""
+        return {"above": self.above, "below": self.below, "name": name, "words": self.words, "sure": self.sure}
 
 
 TWO_SIDES = Sides()

@@ -39,6 +39,7 @@ class HasClasses:
     """Of such a view, if there are three classes or more: the readout of all of them."""
     ordered: bool = False
     """Whether the classes are ordered, such as stars: they are read from one direction of the state."""
+    reads: str
     readout_w: Any
     readout_b: Any
     features: Any
@@ -59,6 +60,8 @@ class HasClasses:
     def sides(self) -> dict[str, Any]:
         """What results of this network say of the two sides of its logit; `sides_of` reads it."""
         head = self.all_classes
+        if head is None and self.reads.startswith("the scale"):  # one of two readers of ordered classes
+            return sides_options(self.target, (), self.target.split(" to "))
         return sides_options(self.target, self.classes, head.names if head is not None and head.ordered else ())
 
     def _read_out(self, outputs: Tensor) -> Tensor:

@@ -13,7 +13,8 @@ from rnnlens.analysis.verdict import verdict
 from rnnlens.common.errors import quoted
 from rnnlens.common.sides import named_sides, sides_of
 from rnnlens.figures import catalogue
-from rnnlens.networks import Network
+from rnnlens.networks import BothWays, Network
+from rnnlens.page.extra import both_ways_sections, class_sections, layer_sections
 from rnnlens.page.findings import finding
 from rnnlens.page.sections import Example, Section, Story, architecture, blank_input_fact, drawn, written
 from rnnlens.page.table import architectures, table_section
@@ -27,25 +28,27 @@ CLASS_EXAMPLES = ("{1} and {2}", "not {1}", "not {1} but {3}", "{1}, not {3}")
 ABOUT = ("movie", "film", "place", "food", "product", "book", "restaurant", "hotel", "service", "game", "app")
 
 
-def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None, both: bool = False) -> Story:
-    """The page of an analyzed network. run: the run that it comes from, if any. both: whether it is one of the two
-    readers of a network that reads both ways, which the page shows together."""
+def analysis_story(
+    network: Network, results: Mapping[str, Any], run: Run | None, both: BothWays | None = None
+) -> Story:
+    """The page of an analyzed network. run: the run that it comes from, if any. both: the network that reads both ways,
+    if this is one of its two readers."""
     corpus = "" if run is None else Path(str(run.about.get("corpus", {}).get("source", ""))).name
     facts = _facts(network, results, corpus)
     accuracy = next((f"{name} {here}" for name, here, _ in facts if "accuracy" in name), "")
     name, size = architecture(network)
+    which, above = target_said(network)
+    if both is not None:
+        name, size = f"a bidirectional {name.split(' ', 1)[1]}", both.units
     byline = [
         "" if run is None else f"the run {run.path.name}" + (f", trained on {corpus}" if corpus else ""),
         f"{size}, {len(network.vocab or ()):,} words",
         accuracy,
     ]
-    which, above = target_said(network)
-    which += " (read backward)" if network.backward else ""
     return Story(
         f"How {name} uses context" + which,
         [part for part in byline if part],
-        f"Type a sentence. {_shows(network, both, above)} Hover over a word to see how it changes the words "
-        f"{'before' if network.backward else 'after'} it. Switch the modifier subspace off to see what it does.",
+        _reads(network, both is not None, above),
         "logit",
         examples(network, results),
         results["probes"],
@@ -59,13 +62,19 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
     )
 
 
-def _shows(network: Network, both: bool, above: str) -> str:
-    """What the reader of the page shows."""
+def _reads(network: Network, both: bool, above: str) -> str:
+    """How to use the live network. both: whether it is shown together with the reader of the other direction."""
     if both:
-        return "Bars show what each word adds from the left and from the right; the logit is their sum and a bias."
-    if network.all_classes is not None:
-        return "The columns are the probabilities of the classes after each word."
-    return f"The line is the logit after each word: above 0, {above}."
+        shows = "Bars show what each word adds from the left and from the right; the logit is their sum and a bias."
+    elif network.all_classes is not None:
+        shows = "The columns are the probabilities of the classes after each word."
+    else:
+        shows = f"The line is the logit after each word: above 0, {above}."
+    if network.backward and not both:
+        shows += " The network reads from the last word to the first, and words are shown in this order."
+    changed = "before" if network.backward and both else "after"
+    hover = f"Hover over a word to see how it changes the words {changed} it."
+    return f"Type a sentence. {shows} {hover} Switch the modifier subspace off to see what it does."
 
 
 def target_said(network: Network) -> tuple[str, str]:
@@ -117,7 +126,9 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
     negators = modifiers["negation_form"].get("n")
     sides = sides_of(results)
     numbers = {name: modifiers[name] for name in ("n", "of", "unclear")}
-    numbers |= {"above_words": sides.words[0], "below_words": sides.words[1]}
+    above, below = sides.words
+    on = f" It is measured on {above} and {below}." if sides.name else ""
+    numbers |= {"above_words": above, "below_words": below, "measured_on": on}
     sections = []
     for part in written("analysis", **numbers, negators=negators, one_component=_one_component(results["subspace"])):
         if (part["id"] == "negation" and not negators) or (part["id"] == "probes" and sides.one_of_many):
@@ -127,6 +138,7 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
         table = _asymmetry(modifiers) if part["id"] == "negation" else ()
         found = finding(part["id"], results, own)
         sections.append(Section(**part, claims=own, drawings=drawings, missing=missing, table=table, finding=found))
+    sections = [*class_sections(results, figures), *both_ways_sections(results), *layer_sections(results), *sections]
     more = [replace(section, folded=True) for section in (*architectures(results), *table_section(results))]
     return [*sections, *more]
 

@@ -44,10 +44,16 @@ class Live:
         return not self.why_not
 
     @property
+    def classes(self) -> bool:
+        """Whether the reader shows several classes."""
+        network = self.data.get("network") or {}
+        return bool(network.get("both", network).get("classes"))
+
+    @property
     def kind(self) -> str:
         """What the reader shows: one logit, probabilities of classes or of ordered ones, or both directions."""
         network = self.data.get("network") or {}
-        classes = network.get("classes")
+        classes = network.get("both", network).get("classes")
         if "both" in network or not classes:
             return "both" if "both" in network else "logit"
         return "ordered" if classes["ordered"] else "classes"
@@ -97,10 +103,12 @@ def live(
     data["network"] = {
         "shipped": None if kept is None else packed(torch.from_numpy(kept)),
         "E": _embedding(network, kept),
+        "backward": network.backward and both is None,  # read alone, it is shown in its own order
         **packed_network(network),
     }
     if both is not None:
         data["network"]["both"] = _both(network, both, kept)
+        data["kinds_by_side"] = _kinds(results)
     data["analysis"] = _analysis(network, arrays) if all(known) and known else None
     return Live(data, "", len(vocab) if kept is None else len(kept), len(vocab))
 
@@ -153,19 +161,24 @@ def _embedding(network: Network, kept: np.ndarray | None) -> dict[str, str]:
 
 def _both(network: Network, both: BothWays, kept: np.ndarray | None) -> dict[str, Any]:
     """The other reader of a network that reads both ways, and the biases. shown: which reader `network` is."""
-    other, view = (both.forwards if network.backward else both.backwards), both
-    classes = network.all_classes
-    if both.several_classes:
-        view = both.of_class(network.target)
-        other = view.forwards if network.backward else view.backwards
+    view = both.of_class(network.target) if both.several_classes else both
+    other = view.forwards if network.backward else view.backwards
     assert network.E is not None and other.E is not None
+    classes = {"names": list(both.classes), "ordered": both.ordered, "b": packed(both.b)}
     return {
         "shown": "backwards" if network.backward else "forwards",
         "other": packed_network(other),
         "E": None if torch.equal(network.E, other.E) else _embedding(other, kept),
         "bias": packed(view.b.reshape(1)),
-        "biases": None if classes is None else packed(both.b),
+        "classes": classes if both.several_classes else None,
     }
+
+
+def _kinds(results: Mapping[str, Any]) -> dict[str, list[str]] | None:
+    """Of a network that reads both ways, the kinds of words in the forward and in the backward reader."""
+    rows = (results.get("both_ways") or {}).get("words", [])
+    names = ("forwards_kind", "backwards_kind")
+    return {row["word"]: [row.get(name, "none") for name in names] for row in rows} or None
 
 
 def _analysis(network: Network, arrays: Mapping[str, Tensor]) -> dict[str, Any] | None:

@@ -81,10 +81,14 @@ class Story:
     sides: Sides = TWO_SIDES
 
 
-def written(page: str, **numbers: Any) -> list[dict[str, Any]]:
-    """The sections of a page from its toml file, with numbers filled in."""
+def written(page: str, only: str | None = None, **numbers: Any) -> list[dict[str, Any]]:
+    """The sections of a page from its toml file, with numbers filled in. only: the id of the one that is wanted."""
     content = tomllib.loads(Path(__file__).with_name(f"{page}.toml").read_text(encoding="utf-8"))
-    return [{**section, "text": section["text"].format(**numbers)} for section in content["section"]]
+    wanted = [section for section in content["section"] if only in (None, section["id"])]
+    return [
+        {**section, "title": section["title"].format(**numbers), "text": section["text"].format(**numbers)}
+        for section in wanted
+    ]
 
 
 def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[list[Drawing], list[str]]:

@@ -102,7 +102,7 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
         if "subspace" in results:  # it was analyzed as well
             story = replace(story, sections=[*story.sections, *analysis_sections(results)])
     elif "subspace" in results:
-        story = analysis_story(network, results, opened, both is not None)
+        story = analysis_story(network, results, opened, both)
     elif more:
         story = table_story(network, results, opened)
     else:

@@ -58,13 +58,14 @@ export function toldOf({ from, to, alone, after, share }, tokens) {
 /** Arcs from modifiers to the words that they modify, above the words; null if there are none. */
 export function arcChart({ width, x }, changes, tokens, point) {
   if (!changes.length) return null
-  const tall = ({ from, to }) => 8 + 18 * (to - from)
+  const tall = ({ from, to }) => 8 + 18 * Math.abs(to - from)
   const height = 16 + Math.max(...changes.map(tall))
   const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'own arcs', role: 'group' })
   chart.setAttribute('aria-label', 'Which word modifies which')
   // Long arcs first: the numbers of short ones lie above them.
-  for (const change of [...changes].sort((a, b) => b.to - b.from - (a.to - a.from))) {
-    const [left, right] = [x(change.from + 1) + 4, x(change.to + 1) - 4]
+  for (const change of [...changes].sort((a, b) => tall(b) - tall(a))) {
+    const inward = change.to > change.from ? 4 : -4 // a backward reader changes words before
+    const [left, right] = [x(change.from + 1) + inward, x(change.to + 1) - inward]
     const top = height - tall(change)
     const told = toldOf(change, tokens)
     const show = () => point(change.to)

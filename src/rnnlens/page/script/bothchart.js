@@ -3,14 +3,23 @@
 import { LEFT, RIGHT, connected } from './charts.js'
 import { signed, svg, ticks } from './elements.js'
 
+/** What each word of a reading adds: [{ forwards, backwards }]. */
+const addsOf = reading => Array.from({ length: reading.length }, (_, t) => reading.adds(t))
+
+/** The range that charts of several readings share. */
+export function reachOf(readings) {
+  const values = readings.flatMap(reading => [
+    reading.start,
+    ...addsOf(reading).flatMap(({ forwards, backwards }) => [forwards, backwards, forwards + backwards]),
+  ])
+  return [Math.min(-1, ...values) * 1.05, Math.max(1, ...values) * 1.05]
+}
+
 /** A pair of bars for each word, and a mark at their sum; the first bar is what is there before any word. */
-export function bothChart({ width, gap, x }, reading, unit, { caption, onPoint }) {
-  const [top, tall] = [caption ? 26 : 10, 180]
+export function bothChart({ width, gap, x }, reading, unit, { caption, reach: [low, high], tall, onPoint }) {
+  const top = caption ? 26 : 10
   const height = top + tall + 20
-  const words = Array.from({ length: reading.length }, (_, t) => reading.adds(t))
-  const values = words.flatMap(({ forwards, backwards }) => [forwards, backwards, forwards + backwards])
-  const low = Math.min(-1, reading.start, ...values) * 1.05
-  const high = Math.max(1, reading.start, ...values) * 1.05
+  const words = addsOf(reading)
   const y = value => top + ((high - value) / (high - low)) * tall
   const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', class: 'own both' })
   const [left, right] = [reading.forwards, reading.backwards].map(side => signed(side.total))

@@ -54,7 +54,7 @@ export function drawnClasses(every, n) {
   return order.slice(0, MOST - 1).sort((a, b) => a - b)
 }
 
-/** Stacked columns, the first class at the top. probabilities: after 0, 1, … words. caption: which sentence it is. */
+/** Stacked columns, the first class at the top, or the highest. probabilities: after 0, 1, … words. caption: which sentence it is. */
 export function classChart({ width, gap, x }, { names }, palette, probabilities, drawn, { caption, tall, onPoint, marked }) {
   const [top, height] = [caption ? 24 : 8, (caption ? 24 : 8) + tall + 20]
   const last = probabilities.at(-1)
@@ -70,30 +70,25 @@ export function classChart({ width, gap, x }, { names }, palette, probabilities,
   }
   chart.append(svg('text', { class: 'side', x: x(0), y: top + tall + 14, 'text-anchor': 'middle' }, 'start'))
   const column = gap < 8 ? gap : 0.84 * gap
-  const parts = names.length > drawn.length ? [...drawn, -1] : drawn
+  const upward = palette.ordered ? [...drawn].reverse() : drawn // the highest of ordered classes is at the top
+  const parts = names.length > drawn.length ? [...upward, -1] : upward
   probabilities.forEach((shares, t) => {
     const wide = t ? column : Math.min(column, 0.46 * gap) // the first one stands at the axis
     const others = drawn.reduce((rest, k) => rest - shares[k], 1)
     let from = top
+    const outlined = []
     for (const k of parts) {
       const high = tall * Math.max(0, k < 0 ? others : shares[k])
       const [fill, ink] = palette.of(k)
-      if (high > 0.3)
-        chart.append(
-          svg('rect', {
-            class: `share${k === marked ? ' followed' : ''}`,
-            x: (x(t) - wide / 2).toFixed(1),
-            y: from.toFixed(1),
-            width: wide.toFixed(1),
-            height: high.toFixed(1),
-            fill,
-          }),
-        )
+      const box = { x: (x(t) - wide / 2).toFixed(1), y: from.toFixed(1), width: wide.toFixed(1), height: high.toFixed(1) }
+      if (high > 0.3) chart.append(svg('rect', { ...box, class: 'share', fill }))
+      if (high > 0.3 && k === marked) outlined.push(svg('rect', { ...box, class: 'followed' }))
       const text = k < 0 ? 'others' : names[k]
       if (high >= 15 && letters(text, 11) < wide - 6)
         chart.append(svg('text', { class: `inside ${ink}`, x: x(t), y: from + high / 2 + 4, 'text-anchor': 'middle' }, text))
       from += high
     }
+    chart.append(...outlined)
   })
   return connected(chart, x, gap, [top, top + tall], onPoint)
 }

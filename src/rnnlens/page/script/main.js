@@ -31,7 +31,7 @@ if (stored) {
 const words = new Words(live.words, measured, context, live.stored, live.about, live.kinds, live.people)
 let reader = null
 const open = cards(words, parts && (word => reader.tryWord(word)))
-if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, sides: data.sides, examples: data.examples })
+if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, sides: data.sides, kindsBySide: live.kinds_by_side, examples: data.examples })
 if (context && byId('picker')) picker(context, words)
 if (measured && byId('words-table')) wordTable(words, open)
 watchFolds()

@@ -31,7 +31,7 @@ class Layer {
 
 export class Network {
   /** E: the embedding; the rest as page/packing.py packs it. */
-  constructor(E, { layers, head, h0, w, bias, classes }) {
+  constructor(E, { layers, head, h0, w, bias, classes, backward = false }) {
     this.layers = layers.map(layer => new Layer(layer))
     this.D = this.layers[0].D
     this.starts = []
@@ -39,9 +39,11 @@ export class Network {
       this.starts.push(from)
       return from + layer.size
     }, 0)
+    /** Whether it reads texts from their last word to their first. */
+    this.backward = backward
     Object.assign(this, { E, head, w, h0: Float64Array.from(h0), bias: bias[0] })
     /** { names, ordered, w, b } of several classes, else null. */
-    this.classes = classes && { ...classes, b: classes.ordered ? Float64Array.from(classes.b).sort() : classes.b }
+    this.classes = classes && { ...classes, b: inOrder(classes) }
   }
 
   /** The reader that was analyzed: a network that reads both ways has two. */
@@ -146,6 +148,9 @@ export class Network {
     return other
   }
 }
+
+/** The biases of classes, or the thresholds of ordered ones from the lowest on. */
+export const inOrder = ({ ordered, b }) => (ordered ? Float64Array.from(b).sort() : b)
 
 /** The logarithms of the probabilities of ordered classes: P(class > k) = σ(score − θ_k), as in networks/readouts.py. */
 export function orderedScores(score, thresholds) {

@@ -16,7 +16,8 @@ const SHORT = 30 // words of a text whose arcs are drawn at every key press
 export class Reader {
   /** sides: { above, below: what a logit above and below 0 means, sure: whether σ(logit) is a probability, name: of the
    *  class that was analyzed }. */
-  constructor({ network, vocabulary, split, context, words, open, unit, sides, examples }) {
+  constructor({ network, vocabulary, split, context, words, open, unit, sides, kindsBySide, examples }) {
+    this.bySide = kindsBySide && new Map(Object.entries(kindsBySide))
     Object.assign(this, { network, vocabulary, split, context, words, open, unit, sides })
     this.both = network instanceof BothWays
     this.view = this.viewOf(network)
@@ -71,6 +72,7 @@ export class Reader {
   tokens(text, { shuffle, pads }) {
     const plain = this.split(text).map(word => this.vocabulary.spelled(word))
     const words = shuffle === null ? plain : shuffled(plain, shuffle)
+    if (this.network.backward) words.reverse()
     const found = words.map(word => this.vocabulary.token(word))
     if (pads) for (let i = 0; i < PADS; i++) found.push({ word: '<pad>', row: PAD, state: 'pad' })
     return found
@@ -114,8 +116,9 @@ export class Reader {
   counterpart(examples) {
     const { a } = this.state
     const tokens = this.tokens(a, { shuffle: null, pads: false })
-    const plain = tokens.filter(token => !this.isModifier(token))
-    if (plain.length && plain.length < tokens.length) return plain.map(token => token.word).join(' ')
+    const plain = tokens.filter(token => !this.isModifier(token)).map(token => token.word)
+    if (this.network.backward) plain.reverse()
+    if (plain.length && plain.length < tokens.length) return plain.join(' ')
     return examples.find(({ text }) => text !== a)?.text ?? a
   }
 
@@ -193,8 +196,12 @@ export class Reader {
     this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
   }
 
-  isModifier(token) {
-    return token.state === 'known' && MODIFIERS.includes(this.words.kind(token.word))
+  /** Whether a word is a modifier. side: for which of the two readers, if there are two. */
+  isModifier({ word, state }, side = this.network.shown) {
+    if (state !== 'known') return false
+    const known = this.bySide?.get(word)
+    if (known) return MODIFIERS.includes(known[side === 'backwards' ? 1 : 0])
+    return side === this.network.shown && MODIFIERS.includes(this.words.kind(word))
   }
 
   /** Arcs from modifiers to the words that they modify, and lines under those words. */
@@ -212,14 +219,15 @@ export class Reader {
     }
   }
 
-  /** What modifiers do to words after them; of the backward reader, to words before them. */
+  /** What modifiers do to words after them; those of a backward reader, to words before them. */
   modifications({ tokens, reading }) {
-    const isModifier = token => this.isModifier(token)
-    const own = reading[this.network.shown] ?? reading
-    if (this.network.shown !== 'backwards') return modifications(tokens, own, isModifier, this.context.unit)
+    const { unit } = this.context
+    if (!this.both) return modifications(tokens, reading, token => this.isModifier(token), unit)
     const last = tokens.length - 1
-    const found = modifications([...tokens].reverse(), own, isModifier, this.context.unit)
-    return found.map(change => ({ ...change, from: last - change.from, to: last - change.to }))
+    const left = modifications(tokens, reading.forwards, token => this.isModifier(token, 'forwards'), unit)
+    const reversed = [...tokens].reverse()
+    const right = modifications(reversed, reading.backwards, token => this.isModifier(token, 'backwards'), unit)
+    return [...left, ...right.map(change => ({ ...change, from: last - change.from, to: last - change.to }))]
   }
 
   draw(series) {

@@ -1,6 +1,6 @@
 // Readings of a sentence: states and logits after every word, from one end or from both.
 
-import { Network } from './network.js'
+import { Network, inOrder, orderedScores } from './network.js'
 
 /** The probabilities of logits. */
 export function shares(scores) {
@@ -88,8 +88,8 @@ export class BothWays {
     this.shown = both.shown
     Object.assign(this, both.shown === 'forwards' ? { forwards: own, backwards: other } : { forwards: other, backwards: own })
     this.bias = both.bias[0]
-    this.biases = both.biases
-    this.classes = own.classes
+    /** { names, ordered, b } of several classes, else null. */
+    this.classes = both.classes && { ...both.classes, b: inOrder(both.classes) }
   }
 
   /** The reader that was analyzed. */
@@ -109,6 +109,7 @@ export class BothWays {
 export class BothReading {
   constructor(network, gain) {
     this.network = network
+    this.followed = null
     for (const side of ['forwards', 'backwards'])
       this[side] = new Reading(network[side], side === network.shown ? gain : undefined)
   }
@@ -142,7 +143,7 @@ export class BothReading {
 
   get bias() {
     const { followed, network } = this
-    return followed === null || followed === undefined ? network.bias : evidence(network.biases, followed)
+    return followed === null ? network.bias : evidence(network.classes.b, followed)
   }
 
   /** What is there before any word is read. */
@@ -155,9 +156,11 @@ export class BothReading {
   }
 
   get lastScores() {
-    if (!this.network.classes) return null
+    const { classes } = this.network
+    if (!classes) return null
+    if (classes.ordered) return orderedScores(this.forwards.total + this.backwards.total, classes.b)
     const right = this.backwards.lastScores
-    return this.forwards.lastScores.map((score, k) => score + right[k] + this.network.biases[k])
+    return this.forwards.lastScores.map((score, k) => score + right[k] + classes.b[k])
   }
 
   /** How much the word read next by the analyzed reader would count, at each word; index 0 is the start. */

@@ -1,6 +1,6 @@
 // What the reader draws and says: of one logit, of several classes, or of a network that reads both ways.
 
-import { bothChart } from './bothchart.js'
+import { bothChart, reachOf } from './bothchart.js'
 import { readingChart } from './charts.js'
 import { Palette, classChart, classLegend, drawnClasses, share, swatchOf } from './classchart.js'
 import { byId, html, signed } from './elements.js'
@@ -158,7 +158,7 @@ export class BothView {
   }
 
   get what() {
-    if (!this.of) return [`the ${this.unit}`]
+    if (!this.of || this.of.classes.ordered) return [this.of ? 'the scale' : `the ${this.unit}`]
     return ['the evidence of ', html('bdi', {}, this.of.classes.names[this.of.followed])]
   }
 
@@ -169,10 +169,12 @@ export class BothView {
       this.of.palette.assign(drawn)
       this.of.legend(last, drawn)
     }
+    const reach = reachOf(series.map(one => one.reading))
+    const tall = series.length > 1 ? 150 : 200
     return series.map(one => {
       const onPoint = t => one.look !== 'before' && point(one.look, t)
       const caption = series.length > 1 ? one.name : ''
-      const found = bothChart(places, one.reading, this.unit, { caption, onPoint })
+      const found = bothChart(places, one.reading, this.unit, { caption, reach, tall, onPoint })
       return one.look === 'before' ? { ...found, point: () => {} } : found
     })
   }
@@ -185,7 +187,8 @@ export class BothView {
     ]
     const sum = parts.map(([value, name]) => `${signed(value)} ${name}`).join(', ')
     if (!this.of) return [...totalOf(reading, this.unit, this.sides), `: ${sum}`]
-    return [...this.of.verdict(reading), `; evidence ${signed(reading.total)}: ${sum}`]
+    const what = this.of.classes.ordered ? 'on the scale' : 'evidence'
+    return [...this.of.verdict(reading), `; ${what} ${signed(reading.total)}: ${sum}`]
   }
 
   number(reading, t) {
