@@ -20,7 +20,7 @@ from benchmarks.page import RECORDS, write_page
 from benchmarks.table import HEAD, Row, Skipped, in_words, line, machine, record, rows_of
 from benchmarks.timing import of_the_cpu
 
-PARTS = ("toy", "prepare", "networks", "training", "fixed_points", "context", "baselines", "gpu")
+PARTS = ("toy", "prepare", "networks", "recurrences", "training", "fixed_points", "context", "baselines", "gpu")
 
 
 def rows(part: str, arguments: argparse.Namespace) -> Iterator[Row | Skipped]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import torch
 
-from benchmarks import context, fixed_points, networks, training
+from benchmarks import context, fixed_points, networks, recurrences, training
 from benchmarks.size import GPU, SMALL
 from benchmarks.table import Row, Skipped
 
@@ -19,7 +19,7 @@ def rows(small: bool = False) -> Iterator[Row | Skipped]:
         yield Skipped("everything on a GPU", "torch sees no CUDA device here")
         return
     size = SMALL if small else GPU
-    for part in (networks, training, fixed_points, context):
+    for part in (networks, recurrences, training, fixed_points, context):
         try:
             yield from part.rows(size=size)
         except Exception as error:  # one that fails leaves the others their chance on a machine that is soon gone

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from rnnlens.cli.flags import TrainFlags
-from rnnlens.cli.printing import Arch, Device, show_facts
+from rnnlens.cli.printing import Device, Trained, show_facts
 from rnnlens.common.errors import UsageError
 from rnnlens.common.terminal import say, show, table_of
 from rnnlens.corpora.options import PrepareConfig
@@ -85,13 +85,15 @@ def train(
     /,
     *,
     out: Path,
-    arch: Annotated[Arch | None, Parameter(show_default="gru")] = None,
+    arch: Annotated[Trained | None, Parameter(show_default="gru")] = None,
     start: str | None = None,
     hidden: Annotated[int | None, Parameter(show_default="256")] = None,
     embedding: Annotated[int | None, Parameter(show_default="128")] = None,
     scale: Annotated[float | None, Parameter(show_default="1.0")] = None,
     memory: Annotated[float | None, Parameter(show_default="0.0")] = None,
     both_ways: bool = False,
+    layers: Annotated[int | None, Parameter(show_default="1")] = None,
+    convolution: int | None = None,
     tuned: bool = False,
     settings: Path | None = None,
     sources: str | None = None,
@@ -118,7 +120,8 @@ def train(
     out
         The run folder to write.
     arch
-        Architecture of the network.
+        Architecture of the network: those of the paper (gru, lstm, ugrnn, vanilla), or the recurrences of today, which
+        are trained by a parallel scan.
     start
         A run folder or `zoo:NAME`: fine-tune its network, with the corpus's new words added to its vocabulary. Its
         shape and architecture are kept. The defaults are few epochs at a low learning rate, and the word dropout of its
@@ -136,6 +139,11 @@ def train(
     both_ways
         Read texts from both ends: half of the units read forwards, half of them backwards, and the logit is the sum of
         what both read.
+    layers
+        Number of layers. Those of mingru, minlstm, mamba and rglru are joined by residuals and norms.
+    convolution
+        Number of words that each layer of mingru, minlstm, mamba or rglru sees at once, by a causal convolution; 1 for
+        none. By default as in its paper: 4 for mamba and rglru, none for mingru and minlstm.
     tuned
         Use the bundled settings of this architecture, chosen on the validation texts of five sources. On another corpus
         training takes about as many steps, with at most three times as many epochs, and with smaller batches if there
@@ -162,7 +170,8 @@ def train(
     from rnnlens.experiments.film import film_of
     from rnnlens.training.command import train_command
 
-    shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory, "both_ways": both_ways or None}
+    shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
+    shape |= {"both_ways": both_ways or None, "layers": layers, "convolution": convolution}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
     run = train_command(
         corpus,

@@ -9,6 +9,7 @@ from typing import Literal
 from rnnlens.common.terminal import say, show, table_of
 
 Arch = Literal["gru", "lstm", "ugrnn", "vanilla"]
+Trained = Literal["gru", "lstm", "ugrnn", "vanilla", "mingru", "minlstm", "mamba", "rglru"]
 Device = Literal["cpu", "cuda"]
 
 

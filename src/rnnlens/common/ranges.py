@@ -70,6 +70,8 @@ SHAPE = {  # of a network before training
     "embedding": whole(1, WIDEST),
     "scale": ABOVE_ZERO,
     "memory": Range("a number of words, at least 1, or 0 for none", 1, zero=True),
+    "layers": whole(1, 1000),
+    "convolution": whole(1, 1000, none=True),
     "seed": SEED,
 }
 TRAINING = {  # the fields of TrainConfig

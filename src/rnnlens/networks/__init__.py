@@ -1,6 +1,7 @@
 """Networks: cells (one equation each), `Network`, and adapters for a user's own torch modules."""
 
 from rnnlens.networks.adapters import adapt, from_torch
+from rnnlens.networks.architectures import ARCHITECTURES
 from rnnlens.networks.both_ways import AnyNetwork, BothWays, Sides, new_network
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
 from rnnlens.networks.deep import DeepBothWays, Occlusion
@@ -9,6 +10,7 @@ from rnnlens.networks.matching import check_words
 from rnnlens.networks.modules import from_module
 from rnnlens.networks.network import Network
 from rnnlens.networks.pooling import unpooled
+from rnnlens.networks.recurrences import RECURRENCES, RGLRU, Mamba, MinGRU, MinLSTM
 from rnnlens.networks.scan import scan, step_by_step
 
 __all__ = [
@@ -25,12 +27,18 @@ __all__ = [
     "Occlusion",
     "Sides",
     "check_words",
+    "ARCHITECTURES",
     "CELLS",
+    "RECURRENCES",
     "Cell",
     "GRU",
     "LSTM",
     "UGRNN",
     "Vanilla",
+    "MinGRU",
+    "MinLSTM",
+    "Mamba",
+    "RGLRU",
     "scan",
     "step_by_step",
 ]

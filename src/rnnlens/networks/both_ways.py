@@ -291,4 +291,6 @@ def new_network(vocab: Vocab | Iterable[str], *, both_ways: bool = False, **shap
     """An untrained network that reads one way or both ways; the other options are those of `Network`."""
     if not isinstance(both_ways, bool):
         raise RnnlensError(f"both_ways is {quoted(both_ways)}: expected True or False")
+    if both_ways and (shape.pop("layers", 1), shape.pop("convolution", None)) != (1, None):
+        raise RnnlensError("a network that reads both ways has one layer here: leave --layers and --convolution out")
     return BothWays.untrained(vocab, **shape) if both_ways else Network(vocab, **shape)

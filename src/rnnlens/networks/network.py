@@ -14,7 +14,7 @@ from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
 from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.vocab import PAD, Vocab
-from rnnlens.networks.cells import CELLS
+from rnnlens.networks.architectures import ARCHITECTURES, make_cell, shape_of
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
 from rnnlens.networks.readouts import ClassHead, at_lengths, class_readout, first_thresholds, scale_readout
@@ -24,13 +24,16 @@ from rnnlens.networks.starting import set_time_constants
 class Network(ReadsTexts, nn.Module):
     """h' = F(h, E x), logit = w·h + b, from a trained h0 (the paper's §3).
 
-    `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one of the four architectures; `assemble`
-    makes one from parts. scale: standard deviation of the initial embeddings. memory: the units' initial time constants
-    are log-uniform from 1 to `memory` words; 0 keeps the usual initial weights. A vanilla network needs both, such as
-    0.05 and 1000. classes: names of the classes; with three or more, the network has one logit for each, `logit` and
-    `network(ids)` have a last dimension C, and `of_class(name)` is the network with one logit that analyses need.
-    ordered: the classes are in order, such as stars: they are read from one direction, with a threshold between each
-    two (the proportional-odds model), and `of_class()` is the network that reads this direction.
+    `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one: of the paper's cells, gru, lstm,
+    ugrnn, vanilla, or of the recurrences of today, mingru, minlstm, mamba, rglru. `assemble` makes one from parts.
+    layers: their number; all of them are one flat state. convolution: how many words each layer of a recurrence of
+    today sees at once; 1 for none, None for as many as in its paper (mamba and rglru 4, the others 1).
+    scale: standard deviation of the initial embeddings. memory: the units' initial time constants are log-uniform from
+    1 to `memory` words; 0 keeps the usual initial weights. A vanilla network needs both, such as 0.05 and 1000.
+    classes: names of the classes; with three or more, the network has one logit for each, `logit` and `network(ids)`
+    have a last dimension C, and `of_class(name)` is the network with one logit that analyses need. ordered: the classes
+    are in order, such as stars: they are read from one direction, with a threshold between each two (the
+    proportional-odds model), and `of_class()` is the network that reads this direction.
 
     The rest of rnnlens uses `step`, `embed`, `h0`, `logit`, and the whole-sequence passes `network(ids, lengths)` and
     `states(ids)` that follow from them. `read`, `predict` and `predict_proba` take texts, and so does
@@ -55,14 +58,15 @@ class Network(ReadsTexts, nn.Module):
         memory: float = 0.0,
         classes: Iterable[str] | None = None,
         ordered: bool = False,
+        layers: int = 1,
+        convolution: int | None = None,
     ):
         super().__init__()
-        if arch not in CELLS:
-            raise RnnlensError(f"unknown architecture {quoted(arch)}: expected one of {', '.join(CELLS)}")
         check_options("network", hidden=hidden, embedding=embedding, scale=scale, memory=memory, seed=seed)
+        check_options("network", layers=layers, convolution=convolution)
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         generator = torch.Generator().manual_seed(seed)
-        cell = CELLS[arch](hidden, embedding, generator)
+        cell = make_cell(arch, hidden, embedding, layers, convolution, generator)
         E = scale * torch.randn(len(vocab), embedding, generator=generator)
         none = classes is None or (isinstance(classes, tuple | list) and not classes)
         self.classes = () if none else checked_names(classes)  # type: ignore[arg-type]
@@ -320,11 +324,13 @@ class Network(ReadsTexts, nn.Module):
     @property
     def config(self) -> dict[str, Any]:
         """The arguments with which `Network(vocab, **config)` makes a network of this shape."""
-        if self.arch not in CELLS or self.E is None:
-            raise RnnlensError(f"a network of kind {quoted(self.arch)} has no config: only {', '.join(CELLS)} do")
+        if self.arch not in ARCHITECTURES or self.E is None:
+            raise RnnlensError(
+                f"a network of kind {quoted(self.arch)} has no config: only {', '.join(ARCHITECTURES)} do"
+            )
         if self.features is not None:
             raise RnnlensError("a network whose head is not linear has no config: it cannot be trained or saved here")
-        shape = {"arch": self.arch, "hidden": self.cell.hidden, "embedding": self.cell.inputs}
+        shape = shape_of(self.cell, self.arch)
         initial = {"scale": (self.scale, 1.0), "memory": (self.memory, 0.0)}
         named: dict[str, Any] = {"classes": list(self.classes)} if self.classes else {}
         named |= {"ordered": True} if self.ordered else {}

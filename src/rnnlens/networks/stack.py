@@ -15,7 +15,7 @@ class Stack(nn.Module):
         super().__init__()
         self.layers: list[Layer] = nn.ModuleList(layers)  # type: ignore[assignment]
         self.sizes = [layer.size for layer in layers]
-        self.size, self.inputs = sum(self.sizes), layers[0].inputs
+        self.size, self.inputs, self.hidden = sum(self.sizes), layers[0].inputs, layers[-1].hidden
         start = self.size - self.sizes[-1]
         self.output = slice(start, start + layers[-1].output.stop)
 

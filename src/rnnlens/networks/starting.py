@@ -11,6 +11,9 @@ from typing import Any
 
 import torch
 
+from rnnlens.networks.residual import ResidualStack
+from rnnlens.networks.stack import Stack
+
 GATED = ("gru", "lstm", "ugrnn")  # the second of their stacked gates keeps the state
 
 
@@ -19,9 +22,16 @@ def set_time_constants(cell: Any, arch: str, words: float, generator: torch.Gene
     """Give the units of an untrained cell time constants, log-uniform from 1 to `words` words, in place.
 
     This sets the biases of gates (as in Tallec & Ollivier 2018). A vanilla cell has no gates: its units become leaky
-    sums of their own input, without connections between them.
+    sums of their own input, without connections between them. Of several layers, each gets them.
     """
+    if isinstance(cell, Stack):
+        for layer in cell.layers:
+            set_time_constants(layer, arch, words, generator)
+        return
     log_T = math.log(words) * torch.rand(cell.hidden, generator=generator)
+    if isinstance(cell, ResidualStack):
+        cell.remember(log_T)
+        return
     if arch not in GATED:
         cell.U.copy_(torch.diag(torch.sigmoid(log_T)))
         cell.b.zero_(), cell.c.zero_()

@@ -31,6 +31,7 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks import Network, new_network
+from rnnlens.networks.architectures import least_weights
 from rnnlens.networks.projected import projected
 from rnnlens.networks.reading import Reading
 from rnnlens.runs import zoo
@@ -154,10 +155,8 @@ class Run:
         self._check_part("weights", path, mark)
         with parsing(self.path / "run.json", "run of rnnlens"):
             shape = self.about["network"]
-            # Every cell has at least this many weights. This is checked before memory is allocated.
-            units = shape["hidden"] // (2 if shape.get("both_ways") else 1)
-            least = shape["hidden"] * (units + shape["embedding"])
-            if sum(array.size for array in tensors.values()) < least + len(self.vocab) * shape["embedding"]:
+            least = least_weights(shape) + len(self.vocab) * shape["embedding"]  # before memory is allocated
+            if sum(array.size for array in tensors.values()) < least:
                 raise misfit(path, tensors)
             network = new_network(self.vocab, **shape)
         if any(name.endswith("h0") and array.dtype == np.float64 for name, array in tensors.items()):

@@ -22,7 +22,8 @@ def parser(
     parser.add_argument("corpus", help="a prepared folder, a file, hf:owner/name, or toy")
     parser.add_argument("--out", type=Path, required=True, help="the run folder to write")
     arch = "architecture (default: gru, or that of --start)"
-    parser.add_argument("--arch", choices=["gru", "lstm", "ugrnn", "vanilla"], help=arch)
+    archs = ["gru", "lstm", "ugrnn", "vanilla", "mingru", "minlstm", "mamba", "rglru"]
+    parser.add_argument("--arch", choices=archs, help=arch)
     parser.add_argument("--start", help="a run folder or zoo:NAME: fine-tune its network, with the corpus's new words")
     shape = parser.add_argument_group("shape", argument_default=argparse.SUPPRESS)
     shape.add_argument("--hidden", type=int, help="units of the network, of both directions together (default: 256)")
@@ -32,6 +33,9 @@ def parser(
     shape.add_argument("--memory", type=float, help=memory)
     both = "read texts from both ends, with half of the units for each direction"
     shape.add_argument("--both-ways", action="store_true", help=both)
+    shape.add_argument("--layers", type=int, help="number of layers (default: 1)")
+    convolution = "words that each layer of mingru, minlstm, mamba or rglru sees at once (default: its paper's)"
+    shape.add_argument("--convolution", type=int, help=convolution)
     parser.add_argument("--refit", action="store_true", help="train on the validation reviews too, to the last epoch")
     parser.add_argument("--tuned", action="store_true", help="use the bundled settings of this architecture")
     parser.add_argument("--settings", type=Path, help="a sweep's settings.json; flags take precedence over it")

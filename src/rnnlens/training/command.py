@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rnnlens.training.watching import Watch
 
 
-SHAPE = ("hidden", "embedding", "scale", "memory", "both_ways")  # options of new_network; all others are TrainConfig's
+SHAPE = ("hidden", "embedding", "scale", "memory", "both_ways", "layers", "convolution")  # of new_network
 NAMES = tuple(field.name for field in fields(TrainConfig))
 
 

@@ -35,7 +35,8 @@ def open_start(start: str, arch: str | None, shape: Mapping[str, Any]) -> Run:
 
     run = load(start)
     network = run.network
-    own = {"scale": network.scale, "memory": network.memory, "both_ways": False, **network.config}
+    usual = {"both_ways": False, "layers": 1, "convolution": None}
+    own = {"scale": network.scale, "memory": network.memory, **usual, **network.config}
     for name, value in {**({} if arch is None else {"arch": arch}), **shape}.items():
         if value != own[name]:
             flag = name.replace("_", "-")
