@@ -11,7 +11,7 @@ from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.analysis.verdict import verdict
 from rnnlens.common.errors import quoted
-from rnnlens.common.sides import named_sides, sides_of
+from rnnlens.common.sides import named_sides, said, sides_of
 from rnnlens.figures import catalogue
 from rnnlens.networks import BothWays, Network
 from rnnlens.page.extra import both_ways_sections, class_sections, layer_sections
@@ -171,6 +171,9 @@ def _facts(network: Network, results: Mapping[str, Any], corpus: str) -> list[tu
         ("architecture", f"{name}, {size}", "GRU, LSTM, UGRNN, vanilla"),
         ("words in the vocabulary", f"{words:,}", ""),
     ]
+    if network.all_classes is not None:
+        names, order = [said(name) for name in network.all_classes.names], " in order" * network.all_classes.ordered
+        facts.append(("classes", f"{len(names)}{order}: {', '.join(names[:8])}{', …' * (len(names) > 8)}", "2"))
     for split in ("test", "validation", "train"):
         if isinstance(accuracy.get(split), int | float):
             theirs = f"{100 * paper:.2f} %" if paper and split == "test" else ""

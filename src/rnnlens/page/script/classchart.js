@@ -4,10 +4,10 @@ import { LEFT, RIGHT, connected, letters } from './charts.js'
 import { html, svg } from './elements.js'
 
 const MOST = 8 // classes drawn by themselves: more colors could not be told apart
-// Okabe and Ito's colors, which color-blind readers can tell apart, each with the color of text on it: dark or light.
+// As in figures/style.py; color-blind readers can tell them apart. Each with the color of text on it: dark or light.
 const COLORS = [
-  ['#56b4e9', 'dark'], ['#e69f00', 'dark'], ['#009e73', 'dark'], ['#cc79a7', 'dark'], ['#0072b2', 'light'],
-  ['#d55e00', 'dark'], ['#b3a2d6', 'dark'], ['#f0e442', 'dark'],
+  ['#2b6cb0', 'light'], ['#c05621', 'light'], ['#009e73', 'dark'], ['#cc79a7', 'dark'], ['#56b4e9', 'dark'],
+  ['#e69f00', 'dark'], ['#b3a2d6', 'dark'], ['#f0e442', 'dark'],
 ]
 const REST = ['#9aa3af', 'dark']
 // Ordered classes: from purple over gray to green.

@@ -80,7 +80,7 @@ export class Reader {
 
   change(name, value) {
     this.state = { ...this.state, [name]: value }
-    this.show(true)
+    this.show(true, name !== 'chosen')
   }
 
   connect(examples) {
@@ -148,7 +148,8 @@ export class Reader {
     byId('pads').checked = this.state.pads
   }
 
-  show(changed = false) {
+  /** typed: whether the last word is selected. */
+  show(changed = false, typed = changed) {
     const { a, b, off, gain, shuffle, pads } = this.state
     const steered = gain !== 1 && !off
     const perturbed = off || steered || shuffle !== null || pads
@@ -193,7 +194,7 @@ export class Reader {
       clearTimeout(this.connecting)
       this.connecting = setTimeout(() => this.connectWords(), 60)
     }
-    this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
+    this.pointing = setTimeout(() => this.pointAgain(typed), changed ? 60 : 0)
   }
 
   /** Whether a word is a modifier. side: for which of the two readers, if there are two. */

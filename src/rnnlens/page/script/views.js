@@ -87,7 +87,7 @@ export class ClassView {
   legend(last, drawn) {
     const choose = this.classes.ordered ? null : k => this.choose(k === this.chosen ? null : this.classes.names[k])
     const rows = classLegend(this.classes, this.palette, last, drawn, { followed: this.chosen, choose })
-    const place = byId('classes')
+    const place = byId('class-keys')
     const focused = [...place.children].indexOf(document.activeElement)
     place.replaceChildren(...rows)
     if (focused >= 0) place.children[focused]?.focus()

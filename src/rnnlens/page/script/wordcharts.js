@@ -1,5 +1,6 @@
 // Small charts about one word: its barcode, its decay, and values side by side.
 
+import { letters } from './charts.js'
 import { html, signed, svg, ticks } from './elements.js'
 
 /** The barcode: a bar for each probe word, by how much a word changes its effect, in logits. scale: the end of the axis,
@@ -49,12 +50,14 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
       )
     })
     const end = start + gap * words.length
+    const long = `${words.length} ${named}` // names of classes may be too long
+    const text = letters(long, 11) < end - start + gapWide ? long : `${words.length} words ${s ? '↓' : '↑'}`
     chart.append(svg('line', { class: 'mean', x1: start, x2: end, y1: y(barcode.means[s]), y2: y(barcode.means[s]) }))
     chart.append(
       svg(
         'text',
         { class: 'side', x: (start + end) / 2, y: height - 5, 'text-anchor': 'middle' },
-        `${words.length} ${named}`,
+        text,
       ),
     )
     start = end + gapWide
