@@ -44,7 +44,6 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
         if text := " ".join(text.split()).replace(" ,", ",").replace(" .", ".").replace(" :", ":").replace(" ;", ";"):
             sentences.append(Sentence(text, section))
 
-    add(say.classes(results.get("classes"), sides.name), "classes")
     add(say.both_ways(results.get("both_ways")), "both-ways")
     modifiers = results["modifiers"]
     negator = chosen(modifiers["words"], ("negator", "diminisher"), NEGATORS)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ROWS = 20  # words of a table
 COLUMNS = 8  # classes of a table
-FIGURE = "class_geometry"
+FIGURE = "classes"
 SHAPES = {
     "simplex": "The classes form a simplex: each is about as far from every other.",
     "line": "The classes lie along a curve, in order.",
@@ -39,11 +39,11 @@ def class_sections(results: Mapping[str, Any], figures: Catalogue) -> list[Secti
     more = "" if len(few) == len(names) else f" The first {len(few)} classes are listed."
     counts = {name: stored.get(name, 0) for name in ("n", "of", "unclear")}
     part = _part("class-modifiers", **counts, more=more)
-    sections.append(Section(**part, table=_by_class(stored["modifiers"], few)))
+    sections.append(Section(**part, table=_by_class(stored["modifiers"], few), shaded=True))
     spread = stored.get("spread") or {}
     if spread and len(names) <= COLUMNS:
         word = next(iter(spread))
-        sections.append(Section(**_part("class-spread", word=word), table=_spread(spread[word], names)))
+        sections.append(Section(**_part("class-spread", word=word), table=_spread(spread[word], names), shaded=True))
     return sections
 
 

@@ -20,7 +20,7 @@ from rnnlens.common.version import __version__
 from rnnlens.page.drawing import Drawing, template
 from rnnlens.page.findings import tally
 from rnnlens.page.live import Live
-from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked
+from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked, shade
 
 HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
@@ -81,6 +81,7 @@ def filled(
         "explained": partial(explained, sides=sides),
         "badge": badge,
         "tally": tally,
+        "shade": shade,
         "json": data_block,
     }
     return environment.get_template(name).render(

@@ -30,7 +30,8 @@ class Section:
     """A section of the page. All text is plain, with `code` in backticks.
 
     id: its anchor. where: the section of the paper. text: what to look for. claims: {claim, shown, measured, paper}.
-    table: rows of cells, the first is the head. widget: a live part that the page's script fills (words, picker, film).
+    table: rows of cells, the first is the head. shaded: whether its numbers have a background
+    by sign and size. widget: a live part that the page's script fills (words, picker, film).
     missing: for each figure that could not be drawn the reason. finding: what was found, in one line. folded: whether
     the page shows only title and finding until the reader opens it.
     """
@@ -42,6 +43,7 @@ class Section:
     claims: Sequence[Mapping[str, Any]] = ()
     drawings: Sequence[Drawing] = ()
     table: Sequence[Sequence[str]] = ()
+    shaded: bool = False
     widget: str = ""
     missing: Sequence[str] = field(default_factory=tuple)
     finding: str = ""
@@ -139,6 +141,16 @@ def explained(text: str, sides: Sides = TWO_SIDES) -> Markup:
 
     parts = re.split(r"(<code>.*?</code>|<em>.*?</em>|<[^>]+>)", str(marked(text)))
     return Markup("".join(part if k % 2 else _terms().sub(link, part) for k, part in enumerate(parts)))
+
+
+def shade(cell: str) -> str:
+    """The background of a cell with a strength or a share: blue above 0, orange below, full at 2."""
+    found = re.match(r"([+−]?)([\d.]+)( %)?", cell)
+    if not found:
+        return ""
+    size = min(2.0, float(found[2]) / (100 if found[3] else 1))
+    color = "negator" if found[1] == "−" else "intensifier"
+    return f"background: color-mix(in srgb, var(--{color}) {25 * size:.0f}%, transparent)"
 
 
 def badge(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
