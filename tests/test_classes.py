@@ -328,14 +328,43 @@ def test_an_analysis_is_of_one_class(run, corpus, analysis):
     assert analysis.probes.source.endswith("class 'joy' against the rest")
     mods = rnnlens.find_modifiers(network.of_class("joy"), analysis.line, probes=analysis.probes)
     assert mods["not"]["strength"] == pytest.approx(analysis.modifiers["not"]["strength"])
-    for make in (lambda: rnnlens.analyze(run), lambda: rnnlens.analyze(network, corpus)):
-        with pytest.raises(RnnlensError, match=r"3 classes \('anger', 'fear', 'joy'\).*class_=… / --class …"):
-            make()
     with pytest.raises(RnnlensError, match="no class 'hope'"):
         rnnlens.analyze(run, class_="hope")
     for refused in (rnnlens.audit, rnnlens.agreement):
         with pytest.raises(RnnlensError, match="3 classes"):
             refused(run)
+
+
+def test_without_a_class_the_one_with_most_texts_is_shown_and_all_are_studied(run, corpus):
+    most = corpus.classes[int(np.bincount(corpus.train.labels).argmax())]
+    assert rnnlens.analyze(run, corpus, starts=200, accuracy=False).classes.shown == most
+    first = rnnlens.analyze(run.network, starts=200)
+    assert first.network.target == "anger" and first.results["classes"]["geometry"]["predicted"] == {}
+
+
+def test_all_classes_are_in_the_results(run, corpus, analysis):
+    classes = analysis.results["classes"]
+    assert (classes["names"], classes["ordered"], classes["shown"]) == (["anger", "fear", "joy"], False, "joy")
+    geometry = classes["geometry"]
+    assert geometry["count"] >= 2 and abs(geometry["simplex_cosine"] + 0.5) < 0.05
+    assert geometry["predicted"]["words"]["count"] == 2 and len(geometry["directions"]) == 3
+    assert {point["class"] for point in geometry["points"]} == {0, 1, 2} and len(geometry["points"][0]["at"]) == 3
+    strength = next(row for row in classes["modifiers"] if row["word"] == "not")
+    assert strength["strength"] < -0.4 and len(strength["by_class"]) == len(strength["errors"]) == 3
+    # After *not* a word is evidence of the next class.
+    usual, after = (np.array(classes["spread"][word]) for word in ("", "not"))
+    follows = {"anger": "joy", "joy": "fear", "fear": "anger"}
+    for j, name in enumerate(classes["names"]):
+        assert usual[j].argmax() == j and usual[j, j] == pytest.approx(1, abs=1e-5)
+        assert classes["names"][int(after[j].argmax())] == follows[name] and after[j, j] < 0
+
+
+def test_the_modifier_subspace_is_orthogonal_to_the_whole_attractor(run, analysis):
+    V, geometry = analysis.subspace.components, rnnlens.class_geometry(run.network, states=analysis.states)
+    for directions in (geometry.directions, geometry.axes[:2], analysis.classes.span):
+        assert float((directions.float() @ V.t()).abs().max()) < 1e-4
+    assert float((analysis.subspace.line @ V.t()).abs().max()) < 1e-5
+    assert len(analysis.subspace.line) > len(analysis.line.valence)
 
 
 def test_accuracies_under_perturbation_are_of_the_whole_network(run, corpus, analysis):
@@ -359,6 +388,34 @@ def test_an_analysis_comes_back_and_one_of_another_class_replaces_it(run, corpus
     assert "the class &#39;fear&#39;" in page
 
 
+def test_figures_of_all_classes_show_the_stored_points_and_strengths(analysis):
+    stored = analysis.to_dict()
+    stored["classes"]["names"][1] = "<b>fear</b>"
+    stored["classes"]["modifiers"][0]["word"] = "<i>not</i>"
+    figure, table = figures.classes(stored), figures.class_modifiers(stored)
+    points, ways = [t for t in figure.data if t.mode == "markers"], [t for t in figure.data if t.mode != "markers"]
+    assert [t.name for t in points] == ["anger", "&lt;b&gt;fear&lt;/b&gt;", "joy"] and len(ways) == 3
+    assert sum(len(t.x) for t in points) == len(stored["classes"]["geometry"]["points"])
+    lengths = [float(np.linalg.norm([t.x[1], t.y[1], t.z[1]])) for t in ways]
+    directions = np.array(stored["classes"]["geometry"]["directions"])
+    assert np.allclose(
+        np.array(lengths) / max(lengths), np.linalg.norm(directions, axis=1) / max(np.linalg.norm(directions, axis=1))
+    )
+    rows = stored["classes"]["modifiers"]
+    assert table.data[0].z[0] == pytest.approx([rows[0]["strength"], *rows[0]["by_class"]], abs=1e-6)
+    assert table.layout.yaxis.ticktext[0] == "&lt;i&gt;not&lt;/i&gt;" and "<b>fear" not in str(figure.to_json())
+    assert {"classes", "class_modifiers"} <= set(analysis.figures)
+    with pytest.raises(RnnlensError, match="no 'classes': only a network with three or more classes"):
+        figures.classes({"subspace": {}})
+
+
+def test_the_verdict_names_the_classes_and_the_one_that_is_shown(analysis):
+    texts = [sentence.text for sentence in analysis.verdict]
+    assert texts[0].startswith("Its 3 classes (anger, fear, joy) ") and "word counts predict 2" in texts[0]
+    assert "about one class, joy, against the rest" in texts[-1] and "--class NAME" in texts[-1]
+    assert not any(word in text for text in texts for word in ("positive", "negative"))
+
+
 def test_two_classes_are_not_asked_for_a_class(tmp_path):
     with pytest.raises(RnnlensError, match="one logit without classes: leave it out"):
         rnnlens.analyze(Network(WORDS, hidden=5, embedding=3), class_="joy")
@@ -379,8 +436,9 @@ def test_the_command_line_takes_named_classes_from_prepare_to_report(csv, tmp_pa
     code, printed = run_command(
         "train", corpus, "--out", run, *shape, "--epochs", 3, "--embedding-dropout", 0, "--test"
     )
-    assert code == 0 and "--class anger" in printed
-    assert run_command("analyze", run)[0] == 1
+    assert code == 0 and "rnnlens analyze" in printed
+    code, printed = run_command("analyze", run)
+    assert code == 0 and "3 classes" in printed and "--class" in printed
     assert run_command("train", corpus, "--out", tmp_path / "no", "--start", "zoo:reviews-gru")[0] == 1
     assert run_command("train", corpus, "--out", tmp_path / "on", "--start", run, "--steps", 2)[0] == 0
     code, printed = run_command("analyze", run, "--corpus", corpus, "--class", "joy", "--reviews", 50)

@@ -39,9 +39,14 @@ _HOMES = {
     "linear_modes": "dynamics",
     "remove_modes": "dynamics",
     "visited_states": "dynamics",
+    "class_geometry": "dynamics",
+    "ClassGeometry": "dynamics",
     "Probes": "context",
     "find_modifiers": "context",
     "Modifiers": "context",
+    "ClassProbes": "context",
+    "class_strengths": "context",
+    "ClassStrengths": "context",
     "barcode": "context",
     "fit_subspace": "context",
     "project_out": "context",
@@ -70,9 +75,10 @@ __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "from_torch", "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "DeepBothWays",
     "Occlusion", "TrainConfig", "train", "evaluate",
     "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes",
-    "remove_modes", "visited_states", "Probes", "find_modifiers", "Modifiers", "barcode", "fit_subspace", "project_out",
-    "steer", "fit_bilinear", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit",
-    "linear_quality", "mode_removal", "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
+    "remove_modes", "visited_states", "class_geometry", "ClassGeometry", "Probes", "find_modifiers", "Modifiers",
+    "ClassProbes", "class_strengths", "ClassStrengths", "barcode", "fit_subspace", "project_out", "steer",
+    "fit_bilinear", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit", "linear_quality",
+    "mode_removal", "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -84,9 +90,12 @@ if TYPE_CHECKING:
     from rnnlens.analysis.record import Analysis
     from rnnlens.common.errors import RnnlensError
     from rnnlens.context import (
+        ClassProbes,
+        ClassStrengths,
         Modifiers,
         Probes,
         barcode,
+        class_strengths,
         find_modifiers,
         fit_bilinear,
         fit_subspace,
@@ -97,8 +106,10 @@ if TYPE_CHECKING:
     from rnnlens.context.mode_removal import mode_removal
     from rnnlens.corpora import Corpus, ToyLanguage, Vocab, load_corpus, reversed_corpus, toy_corpus
     from rnnlens.dynamics import (
+        ClassGeometry,
         FixedPoints,
         LineAttractor,
+        class_geometry,
         find_fixed_points,
         fit_line_attractor,
         jacobians,

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.analysis.classes import Classes, shown_class, study_classes
 from rnnlens.analysis.examples import corpus_examples
 from rnnlens.analysis.locate import Location, locate, states_of, stored_probes
 from rnnlens.analysis.perturb import check_as_many, evaluated, other_words, perturb_reviews, reviews_to_read
@@ -64,22 +65,29 @@ def analyze(
     words. probes: by default from a logistic regression on the corpus or, without one, from the network's own effects.
     top: how many of the most frequent words to measure. accuracy: with a corpus, whether to run the accuracy
     experiments. reviews: the largest number of reviews of a split that they read. class_: of a network with several
-    classes, the one to analyze: its logit is that of the class minus the mean of the others (`Network.of_class`),
-    probes are of the class against the rest, and accuracies are the whole network's. Of ordered classes their scale is
-    analyzed, and no class is chosen.
+    classes, the one to show: `analysis.classes` is about all of them, and the other parts are about its logit minus the
+    mean of the others (`Network.of_class`), with probes of the class against the rest. By default it is the class with
+    most training texts or, without a corpus, the first. Accuracies are the whole network's. Of ordered classes their
+    scale is shown, and no class is chosen.
     """
     check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
     run, corpus = _opened(run, corpus)
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
-    network = one_logit(whole, class_)
     check_words(whole, corpus)
+    class_ = shown_class(whole, class_, corpus)
+    network = one_logit(whole, class_)
     _check(network, folder, corpus, top)
-    steps = 14 if corpus is not None and accuracy else 10
+    steps = (14 if corpus is not None and accuracy else 10) + whole.several_classes
     with threads_for(network, None), progress_bar("analyzing", steps, shown=progress) as advance:
         step = _Steps(advance)
         step("slow points")
         location = locate(network, states_of(network, folder, corpus, starts, seed) if states is None else states)
+        classes = None
+        if whole.several_classes:
+            step("classes")
+            stored = None if folder is None else folder.results.get("classes")
+            classes = study_classes(whole, location.states, corpus, network.target, top=top, seed=seed, stored=stored)
         step("probe words")
         if probes is None:
             probes = (
@@ -87,7 +95,7 @@ def analyze(
                 if corpus is None
                 else Probes.from_corpus(corpus, class_=class_, ordered=whole.ordered)
             )
-        analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step)
+        analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step, classes=classes)
         if corpus is not None and accuracy:
             analysis = _perturbed(analysis, whole, corpus, reviews, step)
         analysis.results  # noqa: B018 - computed now, so that errors are raised here
@@ -104,12 +112,13 @@ def measure(
     seed: int = 0,
     run: Run | None = None,
     step: Callable[[str], None] = lambda note: None,
+    classes: Classes | None = None,
 ) -> Analysis:
     """Measure the most frequent words at a location, and compute all other parts of the analysis."""
     network, probes = location.network, probes.known_to(location.network)
     step("modifiers")
     modifiers = find_modifiers(network, location.line, top=top, probes=probes)
-    analysis = Analysis(network, location, probes, modifiers, run=run, rank=rank, seed=seed)
+    analysis = Analysis(network, location, probes, modifiers, run=run, rank=rank, seed=seed, classes=classes)
     for name, note in PARTS.items():
         step(note)
         getattr(analysis, name)
@@ -117,15 +126,9 @@ def measure(
 
 
 def one_logit(network: Network, class_: str | None) -> Network:
-    """The network, or its view of one of several classes."""
+    """The network, or its view of one of several classes, as `shown_class` chose it."""
     if class_ is not None or network.ordered:
         return network.of_class(class_)
-    if network.several_classes:
-        names = ", ".join(quoted(name, 40) for name in network.classes[:6]) + (", …" * (len(network.classes) > 6))
-        raise RnnlensError(
-            f"the network has {len(network.classes)} classes ({names}), and an analysis is of one: choose it with "
-            f"class_=… / --class …, such as {quoted(network.classes[0], 40)}"
-        )
     return network
 
 
@@ -134,7 +137,8 @@ def _perturbed(
 ) -> Analysis:
     """The analysis with experiments on reviews. whole: the network with all its classes."""
     network, line, seed = analysis.network, analysis.line, analysis.seed
-    others = other_words(network, line, analysis.modifiers, analysis.subspace, seed)
+    span = None if analysis.classes is None else analysis.classes.span
+    others = other_words(network, line, analysis.modifiers, analysis.subspace, seed, attractor=span)
     longest = None if analysis.run is None else analysis.run.config.max_words
     experiments = perturb_reviews(
         whole,
@@ -193,8 +197,9 @@ def analyze_command(
     """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
     check_options("analyze", options, reviews=reviews)
     opened = load(run)
-    one_logit(opened.network, class_)
     _, data = _opened(opened, corpus)
+    class_ = shown_class(opened.network, class_, data)
+    one_logit(opened.network, class_)
     # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):

@@ -132,17 +132,19 @@ def other_words(
     seed: int,
     draws: int = 5,
     common: int = 2_000,
+    attractor: torch.Tensor | None = None,
 ) -> list[Subspace]:
     """Control subspaces: each is fitted to common words that are not among the strongest modifiers, as many as these.
     The directions of the modifier subspace are removed first, since the strongest directions of all words nearly
-    coincide with it."""
+    coincide with it. attractor: as for `fit_subspace`."""
     strong = set(modifiers.strong.tolist())
     rest = torch.tensor([i for i in range(min(common, len(modifiers))) if i not in strong])
     generator = torch.Generator().manual_seed(seed)
     subspaces = []
     for _ in range(draws if len(rest) > len(strong) else 0):
         rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.h_mod.device)
-        subspaces.append(fit_subspace(network, line, modifiers, rank=None, rows=rows, without=subspace.components))
+        away = {"without": subspace.components, "attractor": attractor}
+        subspaces.append(fit_subspace(network, line, modifiers, rank=None, rows=rows, **away))
     return subspaces
 
 

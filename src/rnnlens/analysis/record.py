@@ -19,6 +19,7 @@ from torch import Tensor
 
 from rnnlens.analysis.checks import check_arrays, check_results, check_stored_options, rounded
 from rnnlens.analysis.claims import Claim, counted
+from rnnlens.analysis.classes import Classes
 from rnnlens.analysis.locate import Location
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.people import packaged
@@ -50,8 +51,12 @@ if TYPE_CHECKING:
     from rnnlens.figures.catalogue import Figures
 
 FEW = 30  # words: with fewer, agreement with people means little
-EDGES = ("beginning", "ending")  # of documents
-WITH_REVIEWS = ("accuracy", *EDGES, "steering")  # parts of the results that only an analysis with a corpus measures
+WITH_REVIEWS = (
+    "accuracy",
+    "beginning",
+    "ending",
+    "steering",
+)  # parts of the results that only an analysis with a corpus measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,7 @@ class Analysis(Shown):
     probes       valence words, on which modifiers are measured
     modifiers    the table of words
     experiments  accuracies on reviews; None without a corpus
+    classes      what is about all classes, of a network with several; else None
     run          the run that the network comes from, if any
     rank         of the modifier subspace
     seed         of random controls
@@ -75,6 +81,7 @@ class Analysis(Shown):
     run: Run | None = field(repr=False, default=None)
     rank: int = 3
     seed: int = 0
+    classes: Classes | None = field(repr=False, default=None)
 
     @property
     def states(self) -> Tensor:
@@ -107,7 +114,12 @@ class Analysis(Shown):
     @cached_property
     def all_components(self) -> Subspace:
         """The subspace with all its components, at most ten."""
-        return fit_subspace(self.network, self.line, self.modifiers, rank=None)
+        return self._fitted()
+
+    def _fitted(self, rows: Tensor | None = None) -> Subspace:
+        """The subspace of all components; with several classes it is orthogonal to the evidence of all of them."""
+        attractor = None if self.classes is None else self.classes.span
+        return fit_subspace(self.network, self.line, self.modifiers, None, rows, attractor=attractor)
 
     @cached_property
     def subspace(self) -> Subspace:
@@ -230,7 +242,7 @@ class Analysis(Shown):
             "component_barcodes": [one.to_dict() for one in self.components],
             "subspace": {
                 **self.subspace.to_dict(),
-                "by_norm": fit_subspace(network, line, modifiers, rank=None, rows=by_norm).explained.tolist()[:10],
+                "by_norm": self._fitted(by_norm).explained.tolist()[:10],
             },
             "timescales": self.timescales.to_dict(),
             "bilinear": {**self.bilinear.to_dict(), "by_strength": self.bilinear_by_strength.to_dict()},
@@ -238,6 +250,8 @@ class Analysis(Shown):
             "beginning": self.beginning.to_dict(),
             "ending": self.ending.to_dict(),
         }
+        if self.classes is not None:
+            content["classes"] = self.classes.to_dict(modifiers)
         content["people"] = None if self.people is None else self.people.to_dict()
         if self.experiments is not None:
             content["analysis"] |= {"split": self.experiments.split, "sampled": self.experiments.sampled}
@@ -257,6 +271,7 @@ class Analysis(Shown):
             "bilinear_m": self.bilinear.m,
             **self.modifiers.arrays(),
             "places": self.subspace.project(self.modifiers.h_mod),
+            **({} if self.classes is None else {"class_directions": self.classes.span}),
         }
 
     @classmethod
@@ -276,7 +291,8 @@ class Analysis(Shown):
         experiments = None
         if "split" in options:
             experiments = Experiments.from_dict(results, options["split"], options["sampled"])
-        return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"])
+        classes = Classes.stored(results, arrays)
+        return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"], classes)
 
     def with_experiments(self, experiments: Experiments) -> Analysis:
         """The same analysis with accuracies on reviews; computed parts are kept."""

@@ -7,20 +7,21 @@ verdict.jinja.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rnnlens.analysis.mechanism import Measured
-from rnnlens.common.sides import sides_of
+from rnnlens.common.sides import said, sides_of
 from rnnlens.context.known import INTENSIFIERS, NEGATORS
 from rnnlens.networks import Network
 
 TEMPLATE = Path(__file__).with_name("verdict.jinja")
 VALENCE = (("good", "bad"), ("great", "terrible"), ("awesome", "awful"))  # pairs to read examples with
 
+WEAKENING, INTENSIFYING = ("negator", "diminisher"), ("intensifier",)
 ALIKE = 0.5  # logits: readings whose standard deviation is smaller hardly differ
 
 Results = Mapping[str, Any]
@@ -45,9 +46,15 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
             sentences.append(Sentence(text, section))
 
     add(say.both_ways(results.get("both_ways")), "both-ways")
+    classes = results.get("classes")
+    if classes is not None:
+        add(say.geometry([said(name) for name in classes["names"]], classes["geometry"]), "classes")
+    if classes is not None and not classes["ordered"]:
+        _say_classes(add, classes, results, run)
+        return sentences
     modifiers = results["modifiers"]
-    negator = chosen(modifiers["words"], ("negator", "diminisher"), NEGATORS)
-    intensifier = chosen(modifiers["words"], ("intensifier",), INTENSIFIERS)
+    negator = chosen(modifiers["words"], WEAKENING, NEGATORS)
+    intensifier = chosen(modifiers["words"], INTENSIFYING, INTENSIFIERS)
     if negator is None and intensifier is None:
         spread = results.get("blank_input", {}).get("spread", [ALIKE])[0]
         add(
@@ -66,6 +73,23 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     return sentences
 
 
+def _say_classes(add: Callable[[str, str], None], classes: Results, results: Results, run: bool) -> None:
+    """What modifies the evidence of several classes, and what it costs without it."""
+    say, words, names = _template(), classes["modifiers"], [said(name) for name in classes["names"]]
+    described = [chosen(words, kinds, known) for kinds, known in ((WEAKENING, NEGATORS), (INTENSIFYING, INTENSIFIERS))]
+    for one in described:
+        if one is not None:
+            row = next(row for row in words if row["word"] == one.word)
+            by_class = sorted(zip(names, row["by_class"], strict=True), key=lambda pair: abs(pair[1]))
+            add(say.modifies(one, by_class[0], by_class[-1]), "classes")
+    if any(described):
+        add(say.counts(classes["n"], classes["of"], classes["unclear"]), "classes")
+    else:
+        add(say.nothing(classes["unclear"], perturbed(results)), "classes")
+    add(say.perturbed(perturbed(results), run), "perturbation")
+    add(say.shown(said(classes["shown"]), run), "modifiers")
+
+
 def plain(text: str) -> str:
     """A sentence without the asterisks around words."""
     return re.sub(r"(?<!\S)\*(.+?)\*(?=\s)", r"\1", text)
@@ -77,14 +101,14 @@ def chosen(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], known: Seque
     row = next((of_kind[word] for word in known if word in of_kind), next(iter(of_kind.values()), None))
     if row is None:
         return None
-    return Measured(row["word"], row["strength"], row["error"], row["tau"], row["valence"])
+    return Measured(row["word"], row["strength"], row["error"], row.get("tau"), row.get("valence", 0.0))
 
 
 def example_readings(network: Network, rows: Sequence[Mapping[str, Any]], probes: Results) -> dict[str, float]:
     """Logits of a positive and a negative word, alone and after the negator that the verdict describes: "good", "not
     good", "bad", "not bad". Well-known valence words are used where the network knows them, else its probe words; for
     one of several classes always its probe words."""
-    negator, vocab = chosen(rows, ("negator", "diminisher"), NEGATORS), network.vocab
+    negator, vocab = chosen(rows, WEAKENING, NEGATORS), network.vocab
     assert vocab is not None
     strongest = (probes["positive"][0], probes["negative"][0])
     known = () if network.reads_one_of_many else VALENCE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rnnlens.context.modifiers import Modifiers
 
 LISTED = 15  # words of each list that an analysis prints
+MOST_CLASSES = 8  # columns of a table
 
 
 def demo(
@@ -134,8 +136,10 @@ def analyze(
     overwrite
         Replace an analysis of more reviews.
     class_
-        Of a network with several classes, the one to analyze: its logit minus the mean of the other classes' logits.
-        The accuracy experiments measure the whole network. An earlier analysis of another class is replaced.
+        Of a network with several classes, the one to show: all parts but the geometry of the classes and the strengths
+        by class are about its logit minus the mean of the others'. By default the class with most training texts or,
+        without a corpus, the first. Accuracies are the whole network's. An earlier analysis of another class is
+        replaced.
     top
         How many of the most frequent words to measure.
     table
@@ -168,11 +172,14 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     results, words = analysis.results, analysis.modifiers
     for sentence in analysis.verdict:
         say(f"- {plain(sentence.text)}")
-    _show_modifiers(words, results["modifiers"]["unclear"])
+    if analysis.classes is not None and not analysis.classes.ordered:
+        _show_by_class(results["classes"])
+    _show_modifiers(words, results["modifiers"]["unclear"], analysis.network.target)
     for warning in results["warnings"]:
         say(f"warning: {warning}")
     line = results["line_attractor"]
     facts = [
+        *(() if analysis.classes is None else _class_facts(results["classes"])),
         ("blank inputs", BlankInput(**results["blank_input"]).summary()),
         (
             "line attractor",
@@ -207,20 +214,59 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     show_report(write_report(analysis))
 
 
-def _show_modifiers(words: Modifiers, unclear: int) -> None:
-    """Print the clearest modifiers with their strengths."""
+def _class_facts(classes: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The geometry of several classes."""
+    geometry, names = classes["geometry"], classes["names"]
+    (low, high), count = geometry["dimension_interval"], geometry["count_interval"]
+    shown = f"{len(names)}, all in `classes` of results.json; shown: {classes['shown']}"
+    facts = [
+        ("classes", shown + ("" if classes["ordered"] else " (--class NAME shows another)")),
+        (
+            "their attractor",
+            f"{geometry['shape']}, {geometry['count']} dimensions ({count[0]} to {count[1]}), participation ratio "
+            f"{geometry['dimension']:.2f} ({low:.2f} to {high:.2f})",
+        ),
+    ]
+    for name, text in (("words", "word counts"), ("classes", "class correlations")):
+        if name in geometry["predicted"]:
+            of = geometry["predicted"][name]
+            facts.append(
+                (f"predicted by {text}", f"{of['count']} dimensions, participation ratio {of['dimension']:.2f}")
+            )
+    return facts
+
+
+def _show_by_class(classes: Mapping[str, Any]) -> None:
+    """Print the clearest modifiers with their strength over all classes and for each."""
+    names = classes["names"][:MOST_CLASSES]
+    rows = [row for row in classes["modifiers"] if row["kind"] in ("negator", "diminisher", "intensifier")]
+    if not rows:
+        say(f"no word clearly modifies the evidence of the {len(classes['names'])} classes")
+        return
+    table = table_of("word", "all classes", *names, title="the clearest modifiers, by class")
+    for row in rows[:LISTED]:
+        cells = (f"{value:+.2f}" for value in row["by_class"][: len(names)])
+        table.add_row(row["word"], f"{row['strength']:+.2f} ± {row['error']:.2f}", *cells)
+    show(table)
+
+
+def _show_modifiers(words: Modifiers, unclear: int, target: str = "") -> None:
+    """Print the clearest modifiers with their strengths. target: the class that these are of, if there are several."""
+    of = f" of {target}" if target else ""
     weakening, intensifying = words.strongest(LISTED, ("negator", "diminisher")), words.strongest(LISTED, "intensifier")
     if not weakening and not intensifying:
         say(
-            f"no word is clearly a modifier ({unclear:,} are unclear): too little data to tell, or this network reads "
-            "much like a bag of words"
+            f"no word is clearly a modifier{of} ({unclear:,} are unclear): too little data to tell, or this network "
+            "reads much like a bag of words"
         )
         return
 
     def cells(word: str | None) -> tuple[str, str]:
         return ("", "") if word is None else (word, f"{words[word]['strength']:+.2f} ± {words[word]['error']:.2f}")
 
-    table = table_of("negators and diminishers", "strength", "intensifiers", "strength", title="the clearest modifiers")
+    table = table_of(
+        "negators and diminishers", "strength", "intensifiers", "strength", title=f"the clearest modifiers{of}"
+    )
     for pair in zip_longest(weakening, intensifying):
         table.add_row(*cells(pair[0]), *cells(pair[1]))
     show(table)

@@ -173,7 +173,7 @@ def train(
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
     shape |= {"both_ways": both_ways or None, "layers": layers, "convolution": convolution}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
-    run = train_command(
+    train_command(
         corpus,
         out,
         given,
@@ -190,9 +190,7 @@ def train(
         watch=film_of(snapshots),
     )
     if corpus != "toy":
-        network = run.network
-        which = f" --class {quote(network.classes[0])}" if network.classes and not network.ordered else ""
-        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}{which}")
+        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
 
 
 def info(path: Path, /) -> None:

@@ -3,6 +3,9 @@
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes, state_barcode
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.blank import BlankInput, blank_input
+from rnnlens.context.class_probes import ClassProbes
+from rnnlens.context.class_strength import class_strengths
+from rnnlens.context.class_table import ClassStrengths
 from rnnlens.context.decay import fit_exponential
 from rnnlens.context.dose_response import Dose, Steering, dose_response
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
@@ -19,10 +22,10 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, steer
 
 __all__ = [
-    "Barcode", "Beginning", "Bilinear", "BlankInput", "Difference", "Dose", "Ending", "Impulse", "LinearQuality",
-    "ModeRemoval", "Modifiers", "Perturbations", "Probes", "Reviews", "Steering", "Subspace", "Timescales", "after",
-    "barcode", "beginning", "blank_input", "compare_logits", "component_barcodes", "dose_response", "effects",
-    "ending", "final_logits", "find_modifiers", "fit_bilinear", "fit_exponential", "fit_subspace", "impulse",
-    "linear_effects", "linear_quality", "mode_removal", "negation_form", "perturb", "probe_phrases", "probe_reviews",
-    "project_out", "state_barcode", "steer", "timescales", "word_inputs",
+    "Barcode", "Beginning", "Bilinear", "BlankInput", "ClassProbes", "ClassStrengths", "Difference", "Dose", "Ending",
+    "Impulse", "LinearQuality", "ModeRemoval", "Modifiers", "Perturbations", "Probes", "Reviews", "Steering",
+    "Subspace", "Timescales", "after", "barcode", "beginning", "blank_input", "class_strengths", "compare_logits",
+    "component_barcodes", "dose_response", "effects", "ending", "final_logits", "find_modifiers", "fit_bilinear",
+    "fit_exponential", "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal", "negation_form",
+    "perturb", "probe_phrases", "probe_reviews", "project_out", "state_barcode", "steer", "timescales", "word_inputs",
 ]  # fmt: skip

@@ -32,14 +32,14 @@ def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
 @torch.no_grad()
 def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) -> Tensor:
     """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V); through a head that is not
-    linear, the exact difference of logits.
+    linear, the exact difference of logits. Of a network with C classes → (..., V, C).
 
     read (N,): a readout in place of w.
 
     For a cell, the words' drives and the states' recurrent inputs are computed once, and only φ for every pair.
     """
     flat = h.reshape(-1, network.size)
-    if read is None and network.features is None:
+    if read is None and network.features is None and not network.several_classes:
         read = network.w
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
     parts = []
@@ -52,7 +52,8 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
             after = network.step(pairs, inputs.expand(len(states), -1, -1))
         logits = network.logit(after) if read is None else after @ read
         parts.append(logits[:, 1:] - logits[:, :1])
-    return torch.cat(parts).reshape(*h.shape[:-1], len(e))
+    every = torch.cat(parts)
+    return every.reshape(*h.shape[:-1], len(e), *every.shape[2:])
 
 
 @torch.no_grad()

@@ -28,8 +28,8 @@ from rnnlens.common.terminal import printable
 from rnnlens.context.probes import Probes
 from rnnlens.context.strength import (
     KINDS,
-    LEAST_ERRORS,
     MODIFIERS,
+    certain_first,
     clear_at,
     kind_of,
     kinds_of,
@@ -121,11 +121,7 @@ class Modifiers(Shown):
     def order(self) -> Tensor:
         """All rows, by |strength| − 2 errors (the end of the ± 2 error interval nearer 0): modifiers first, then the
         other words, valence words last."""
-        modifier = torch.tensor([kind in MODIFIERS for kind in self.kinds], device=self.strength.device)
-        valence = torch.tensor([kind == "valence" for kind in self.kinds], device=self.strength.device)
-        size = self.strength.abs() - LEAST_ERRORS * self.error
-        bound = float(size.abs().max()) + 1 if len(size) else 1.0
-        return (size + 2 * bound * modifier - 2 * bound * valence).argsort(descending=True)
+        return certain_first(self.strength, self.error, self.kinds)
 
     @property
     def selected(self) -> Tensor:

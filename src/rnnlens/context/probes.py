@@ -14,6 +14,7 @@ from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.effects import word_inputs
 from rnnlens.corpora.classes import find_class
+from rnnlens.corpora.occurrences import occurrences
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics import LineAttractor, word_effects
 from rnnlens.networks import Network
@@ -167,29 +168,30 @@ def bag_of_words(
     """Weights (W,) of a logistic regression of the label on the words that occur in a training review. If there are
     more than `most` reviews, it uses `most` of them, drawn at random. class_: of several classes, the one that is
     predicted against the rest. ordered: the upper half of ordered classes is predicted."""
-    from scipy.sparse import csr_matrix
-    from sklearn.linear_model import LogisticRegression
-
-    split = corpus.train
-    chosen = np.arange(len(split))
-    if len(split) > most:
-        chosen = np.sort(np.random.default_rng(seed).choice(len(split), most, replace=False))
-    columns, rows = [], []
-    for start in range(0, len(chosen), 4096):
-        ids, n = split.batch(chosen[start : start + 4096])
-        is_word = (np.arange(ids.shape[1]) < np.asarray(n)[:, None]) & (ids >= 0)
-        rows.append(np.nonzero(is_word)[0] + start)
-        columns.append(ids[is_word])
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    occurs = csr_matrix((np.ones(len(row), np.float32), (row, column)), shape=(len(chosen), len(corpus.vocab)))
-    occurs.sum_duplicates()
-    occurs.data[:] = 1
-    model = LogisticRegression(C=C, solver="liblinear", random_state=seed)
-    model.fit(occurs, _positive(corpus, class_, ordered)[chosen])
-    weights = model.coef_[0]
+    occurs, chosen = words_that_occur(corpus, seed, most)
+    weights = logistic_weights(occurs, _positive(corpus, class_, ordered)[chosen], seed, C)
     if corpus.vocab.unk >= 0:
         weights[corpus.vocab.unk] = 0
     return weights
+
+
+def words_that_occur(corpus: CorpusLike, seed: int, most: int) -> tuple[Any, np.ndarray]:
+    """Which words occur in each of the training reviews, a sparse matrix (n, W) of ones, and which reviews (n,) these
+    are: all, or `most` of them at random."""
+    chosen = np.arange(len(corpus.train))
+    if len(chosen) > most:
+        chosen = np.sort(np.random.default_rng(seed).choice(len(chosen), most, replace=False))
+    occurs = occurrences(corpus, chosen)
+    occurs.data[:] = 1
+    return occurs, chosen
+
+
+def logistic_weights(occurs: Any, positive: np.ndarray, seed: int, C: float = 0.05) -> np.ndarray:
+    """Weights (W,) of a logistic regression of labels (n,) on the words that occur, (n, W)."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=C, solver="liblinear", random_state=seed)
+    return model.fit(occurs, positive).coef_[0]
 
 
 def _positive(corpus: CorpusLike, class_: str | None, ordered: bool) -> np.ndarray:

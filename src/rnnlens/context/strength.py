@@ -16,7 +16,7 @@ network. For a single network the last one follows from a rule that was fitted t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -81,14 +81,20 @@ def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes
     elsewhere = [_ratio(*_effects(network, h, words, few.inputs(network)), few)[0] for h in places]
     from_places = torch.stack([strength, *elsewhere]).std(0) / (1 + len(places)) ** 0.5
     valence = effects(network, line.h_star, words)
-    median = _moved(network, line, network.E.detach()[common_words(network, COMMON)]).median()
-    moves = _moved(network, line, words) / median.clamp(min=torch.finfo(median.dtype).tiny)
+    moves = relative_moves(network, line.h_star, words)
     return Strengths(strength, valence, valence / usual.abs().mean(), moves, from_probes, from_places)
 
 
-def _moved(network: Network, line: LineAttractor, words: Tensor) -> Tensor:
-    """Distance (M,) between the states after each embedded word (M, D) and after a blank input, from h*."""
-    return (network.step(line.h_star.expand(len(words), -1), words) - network.step(line.h_star)).norm(dim=-1)
+def relative_moves(network: Network, h: Tensor, words: Tensor) -> Tensor:
+    """How far each embedded word (M, D) moves a state (N,) beyond a blank input, (M,), in units of the median over
+    common words."""
+    assert network.E is not None
+
+    def moved(e: Tensor) -> Tensor:
+        return (network.step(h.expand(len(e), -1), e) - network.step(h)).norm(dim=-1)
+
+    median = moved(network.E.detach()[common_words(network, COMMON)]).median()
+    return moved(words) / median.clamp(min=torch.finfo(median.dtype).tiny)
 
 
 def _effects(network: Network, h: Tensor, words: Tensor, e: Tensor) -> tuple[Tensor, Tensor]:
@@ -146,6 +152,16 @@ def kind_of(strength: float, error: float = 0.0, own: float = 0.0, clear: float 
     if abs(own) > abs(strength):
         return "valence"
     return "intensifier" if strength > 0 else "negator" if strength <= NEGATES else "diminisher"
+
+
+def certain_first(strength: Tensor, error: Tensor, kinds: Sequence[str]) -> Tensor:
+    """All rows (M,), by |strength| − 2 errors (the end of the ± 2 error interval nearer 0): modifiers first, then the
+    other words, valence words last."""
+    modifier = torch.tensor([kind in MODIFIERS for kind in kinds], device=strength.device)
+    valence = torch.tensor([kind == "valence" for kind in kinds], device=strength.device)
+    size = strength.abs() - LEAST_ERRORS * error
+    bound = float(size.abs().max()) + 1 if len(size) else 1.0
+    return (size + 2 * bound * modifier - 2 * bound * valence).argsort(descending=True)
 
 
 @torch.no_grad()

@@ -27,7 +27,8 @@ class Subspace(Shown):
     sizes       (K,)    standard deviation of the deflections along each
     mean        (N,)    the deflections' mean, which PCA subtracts
     h_star      (N,)    the origin
-    line        (k, N)  the directions of `LineAttractor.valence`, orthogonal to the components
+    line        (k, N)  the directions of `LineAttractor.valence`, and of a whole attractor if one was given, orthogonal
+                        to the components
     words, coordinates (M, R)  the modifiers of the fit, and their coordinates
     """
 
@@ -105,18 +106,21 @@ def fit_subspace(
     rank: int | None = 3,
     rows: Tensor | None = None,
     without: Tensor | None = None,
+    attractor: Tensor | None = None,
 ) -> Subspace:
     """PCA of the modifiers' deflections, after the directions of `line.valence` are removed from them.
 
     rank: number of components; None for all, at most 10. rows: rows of the words to use; by default the strongest 400.
-    without: more orthonormal directions (k, N) that are removed from the deflections."""
+    without: more orthonormal directions (k, N) that are removed from the deflections. attractor: directions (k, N) that
+    are removed too, and from which random controls are to keep away (`Subspace.line`): with several classes
+    `ClassGeometry.span`, so that the subspace holds no evidence of any class."""
     line.check_blank()
     rows = modifiers.strong if rows is None else rows
     if len(rows) < 2:
         raise RnnlensError(
             f"got {len(rows)} words: expected at least 2 to fit a subspace to; raise `top` of find_modifiers"
         )
-    span = line.valence.double()
+    span = _joined(line.valence, attractor).double()
     deflections = (modifiers.h_mod[rows] - line.h_star).double()
     deflections = deflections - (deflections @ span.t()) @ span
     if without is not None:
@@ -140,11 +144,20 @@ def fit_subspace(
         (size / len(rows) ** 0.5).to(dtype),
         mean.to(dtype),
         line.h_star,
-        line.valence,
+        span.to(dtype),
         [modifiers.words[i] for i in rows.tolist()],
         (deflections @ axes[:rank].t()).to(dtype),
         [modifiers.kinds[i] for i in rows.tolist()],
     )
+
+
+def _joined(line: Tensor, attractor: Tensor | None) -> Tensor:
+    """Orthonormal rows (k, N) that span those of the line and of an attractor."""
+    if attractor is None:
+        return line
+    rows = torch.cat([line, attractor.to(line)]).double()
+    _, size, axes = torch.linalg.svd(rows, full_matrices=False)
+    return axes[size > 1e-6 * size[0]].to(line)
 
 
 def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None = None) -> Network:

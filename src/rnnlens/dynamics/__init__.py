@@ -1,5 +1,6 @@
 """Dynamics: from the step function to Jacobians, fixed and slow points, line attractors and linear modes."""
 
+from rnnlens.dynamics.class_geometry import ClassGeometry, class_geometry
 from rnnlens.dynamics.fixed_points import FixedPoints, find_fixed_points
 from rnnlens.dynamics.jacobians import input_change, jacobians, linearise, word_effects
 from rnnlens.dynamics.line_attractor import LineAttractor, fit_line_attractor
@@ -9,4 +10,5 @@ from rnnlens.dynamics.sampling import visited_states
 __all__ = [
     "jacobians", "linearise", "word_effects", "input_change", "find_fixed_points", "FixedPoints",
     "fit_line_attractor", "LineAttractor", "linear_modes", "Modes", "remove_modes", "visited_states",
+    "class_geometry", "ClassGeometry",
 ]  # fmt: skip

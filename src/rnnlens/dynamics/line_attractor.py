@@ -192,7 +192,7 @@ def fit_line_attractor(
     if not high - low > 1e-9 * (1 + abs(high)):
         raise RnnlensError("all slow points have the same logit: there is no line along the readout to fit")
     at = torch.linspace(low, high, knots, dtype=s.dtype, device=s.device)
-    curve, slope = _local_regression(h, s, at, smooth * (high - low) / (knots - 1))
+    curve, slope = local_regression(h, s, at, smooth * (high - low) / (knots - 1))
 
     centre = h.mean(0)
     spread = (h - centre).square().sum()
@@ -262,7 +262,7 @@ def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return point.reshape(h.shape), left.reshape(h.shape[:-1]), along.reshape(h.shape[:-1])
 
 
-def _local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
+def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
     """Weighted linear regressions of h (K, N) on s (K,), one around each of `at` (M,): values (M, N), slopes (M, N).
 
     Each kernel is at least as wide as the distance to its sixth nearest point."""

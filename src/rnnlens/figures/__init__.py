@@ -8,6 +8,8 @@ from rnnlens.figures.agreement import agreement
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
 from rnnlens.figures.catalogue import catalogue, write_figures
+from rnnlens.figures.class_modifiers import class_modifiers
+from rnnlens.figures.classes import classes
 from rnnlens.figures.deflections import deflections
 from rnnlens.figures.dose_response import dose_response
 from rnnlens.figures.edges import beginning, ending, ending_modes
@@ -30,6 +32,6 @@ __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "dose_response", "beginning", "ending",
-    "ending_modes", "table", "architectures", "agreement", "strengths", "write_figure", "catalogue",
-    "write_figures",
+    "ending_modes", "table", "architectures", "agreement", "strengths", "classes", "class_modifiers", "write_figure",
+    "catalogue", "write_figures",
 ]  # fmt: skip

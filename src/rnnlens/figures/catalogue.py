@@ -12,6 +12,8 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.common.replacing import check_output
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
+from rnnlens.figures.class_modifiers import class_modifiers
+from rnnlens.figures.classes import classes
 from rnnlens.figures.deflections import deflections
 from rnnlens.figures.dose_response import dose_response
 from rnnlens.figures.edges import beginning, ending, ending_modes
@@ -54,6 +56,7 @@ ANALYSIS: Mapping[str, Draw] = {
 }
 
 REPRODUCTION: Mapping[str, Draw] = {"table": table, "architectures": architectures}
+CLASSES: Mapping[str, Draw] = {"classes": classes, "class_modifiers": class_modifiers}  # of a network with several
 
 TOY: Mapping[str, Draw] = {  # of a run's `toy` results
     "toy_state_space": lambda toy: state_space(toy["state_space"]),
@@ -90,6 +93,8 @@ def catalogue(results: Mapping[str, Any]) -> dict[str, Callable[[], Figure]]:
     figures: dict[str, Callable[[], Figure]] = {}
     if "subspace" in results:
         figures |= {name: partial(draw, results) for name, draw in ANALYSIS.items()}
+    if "classes" in results:
+        figures |= {name: partial(draw, results) for name, draw in CLASSES.items()}
     for name, draw in REPRODUCTION.items():
         if isinstance(results.get(name), Mapping) and results[name]:
             figures[name] = partial(draw, results)

@@ -1,0 +1,123 @@
+"""Probe words of several classes: words that are evidence of one class each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rnnlens.common.display import Facts, Shown
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.context.effects import effects, word_inputs
+from rnnlens.context.probes import common_words, logistic_weights, words_that_occur
+from rnnlens.corpora.protocol import CorpusLike
+from rnnlens.networks import Network
+
+MOST_TEXTS = 10_000  # of the logistic regressions, one for each class
+
+
+@dataclass(frozen=True)
+class ClassProbes(Shown):
+    """Words by class, the strongest first. source: how they were chosen."""
+
+    words: Mapping[str, tuple[str, ...]]
+    source: str = "given"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.words, Mapping) or len(self.words) < 2:
+            raise RnnlensError(f"probes are {quoted(self.words)}: expected words by class, as in {{'joy': ['happy']}}")
+        checked: dict[str, tuple[str, ...]] = {}
+        for name, words in self.words.items():
+            if isinstance(words, str) or not isinstance(words, Sequence) or not words:
+                raise RnnlensError(f"the probes of {quoted(name)} are {quoted(words)}: expected at least one word")
+            checked[name] = tuple(words)
+        every = [word for words in checked.values() for word in words]
+        twice = next((word for word in every if every.count(word) > 1), None)
+        if twice is not None:
+            raise RnnlensError(f"{quoted(twice)} is a probe of two classes, or twice of one: expected each word once")
+        object.__setattr__(self, "words", checked)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For results.json, under `classes.probes`."""
+        return {"words": {name: list(words) for name, words in self.words.items()}, "source": self.source}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> ClassProbes:
+        return cls({name: tuple(words) for name, words in stored["words"].items()}, stored["source"])
+
+    def some(self, n: int) -> ClassProbes:
+        """At most n of each class, evenly spaced from the strongest to the weakest."""
+        kept = {
+            name: tuple(words[len(words) * i // n] for i in range(n)) if len(words) > n else words
+            for name, words in self.words.items()
+        }
+        return ClassProbes(kept, self.source)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of words of each class."""
+        return [len(words) for words in self.words.values()]
+
+    def inputs(self, network: Network) -> Tensor:
+        """The embeddings (V, D) of all words, class by class."""
+        return word_inputs(network, [word for words in self.words.values() for word in words])
+
+    def known_to(self, network: Network) -> ClassProbes:
+        """The probes that are in a network's vocabulary, in the order of its classes."""
+        vocab = network.vocab
+        if vocab is None:
+            raise RnnlensError("this network has no words: probes need a network with a vocabulary")
+        if other := [name for name in self.words if name not in network.classes]:
+            raise RnnlensError(f"probes are of the class {quoted(other[0])}: expected classes of the network")
+        kept = {name: tuple(word for word in words if word in vocab) for name, words in self.words.items()}
+        lacking = next((name for name in kept if not kept[name]), None)
+        if lacking is not None:
+            raise RnnlensError(f"no probe of the class {quoted(lacking)} is in the network's vocabulary: pass others")
+        return ClassProbes({name: kept[name] for name in network.classes if name in kept}, self.source)
+
+    @classmethod
+    def from_corpus(cls, corpus: CorpusLike, n: int = 40, seed: int = 0, most: int = MOST_TEXTS) -> ClassProbes:
+        """For each class the n words with the largest weights in a logistic regression of the class against the rest,
+        on the words of the training texts, at most `most` of them. A word is a probe of the class in which its weight
+        is largest."""
+        names = getattr(corpus, "classes", ())
+        if not names:
+            raise RnnlensError("the corpus has no classes: expected three or more; for two use Probes.from_corpus")
+        occurs, chosen = words_that_occur(corpus, seed, most)
+        labels = np.asarray(corpus.train.labels)[chosen]
+        weights = np.stack([logistic_weights(occurs, labels == k, seed) for k in range(len(names))], 1)
+        words = [word for i, word in enumerate(corpus.vocab.words) if i != corpus.vocab.unk]
+        weights = np.delete(weights, corpus.vocab.unk, 0) if corpus.vocab.unk >= 0 else weights
+        return cls(_of_each(words, torch.from_numpy(weights), names, n), "logistic regression of each class")
+
+    @classmethod
+    def from_network(cls, network: Network, h: Tensor, n: int = 40, common: int = 5_000) -> ClassProbes:
+        """For each class the n words that add most to its evidence at a state h, of the `common` most frequent."""
+        ids = common_words(network, common)
+        assert network.vocab is not None and network.E is not None
+        added = effects(network, h, network.E.detach()[ids])
+        words = network.vocab.decode(ids.tolist())
+        return cls(
+            _of_each(words, added - added.mean(-1, keepdim=True), network.classes, n), "the network's own effects"
+        )
+
+    def _facts(self) -> Facts:
+        rows: list[tuple[str, object]] = [(name, list(words[:8])) for name, words in list(self.words.items())[:12]]
+        return [*rows, ("source", self.source)]
+
+
+def _of_each(words: Sequence[str], weights: Tensor, names: Sequence[str], n: int) -> dict[str, tuple[str, ...]]:
+    """The n words with the largest weights (W, C) of each class; each word belongs to its largest one."""
+    best, of = weights.max(1)
+    found: dict[str, tuple[str, ...]] = {}
+    for k, name in enumerate(names):
+        rows = ((of == k) & (best > 0)).nonzero().squeeze(1)
+        rows = rows[best[rows].argsort(descending=True, stable=True)][:n]
+        if not len(rows):
+            raise RnnlensError(f"no word is evidence of the class {quoted(name)}: pass probes of your own")
+        found[name] = tuple(words[i] for i in rows.tolist())
+    return found
