@@ -119,9 +119,8 @@ def write_choice(search: Path) -> None:
     models = {}
     for arch in ARCHS:
         chosen = choose(record["trials"], arch)
-        settings = dict(chosen["settings"])
+        settings = {**chosen["settings"], **record["then"].get(arch, {})}
         settings["epochs"] = round(settings.pop("steps") * settings["batch"] / record["documents"])
-        settings |= record["then"].get(arch, {})
         accuracy = mean(part["accuracy"] for part in chosen["validation"].values())
         loss = mean(part["loss"] for part in chosen["validation"].values())
         of_arch = sum(row["arch"] == arch for row in record["trials"])

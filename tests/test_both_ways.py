@@ -123,7 +123,6 @@ def test_a_backward_negator_is_found_in_the_backward_reader_alone():
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: rnnlens.analyze(both_of()[3]), "network.forwards or network.backwards"),
         (lambda: both_of()[3].logits(sentences()[0]), "no logit after each word"),
         (lambda: jacobians(both_of()[3], torch.zeros(H)), "network.forwards or network.backwards"),
         (lambda: rnnlens.find_fixed_points(both_of()[3], torch.zeros(1, H)), "network.forwards or network.backwards"),

@@ -21,6 +21,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="also replace an analysis of more reviews")
     parser.add_argument("--class", dest="class_", help="of a network with several classes, the one to analyze")
+    both = "of a network that reads both ways, the reader to analyze (default: forwards)"
+    parser.add_argument("--direction", choices=["forwards", "backwards"], help=both)
     parser.add_argument("--seed", type=int, default=0, help="seed of random controls")
     options = parser.parse_args(arguments)
 
@@ -35,6 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
                 reviews=options.reviews,
                 overwrite=options.overwrite,
                 class_=options.class_,
+                direction=options.direction,
             )
         )
 

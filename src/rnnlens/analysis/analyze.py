@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 
 from rnnlens.analysis.classes import Classes, shown_class, study_classes
+from rnnlens.analysis.directions import both_directions, check_direction, reader_and_whole, usual_or_reversed
 from rnnlens.analysis.examples import corpus_examples
-from rnnlens.analysis.locate import Location, locate, states_of, stored_probes
+from rnnlens.analysis.locate import Location, locate, states_of, stored_probes, view_of
 from rnnlens.analysis.perturb import check_as_many, evaluated, other_words, perturb_reviews, reviews_to_read
 from rnnlens.analysis.record import Analysis
 from rnnlens.analysis.storage import check_not_packaged, kept_results
@@ -29,7 +30,7 @@ from rnnlens.common.ranges import check_options
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.corpora import CorpusLike
-from rnnlens.networks import BothWays, DeepBothWays, Network, check_words
+from rnnlens.networks import AnyNetwork, BothWays, DeepBothWays, Network, check_words, within
 from rnnlens.networks.devices import threads_for
 from rnnlens.runs import Run, load
 
@@ -43,7 +44,7 @@ PARTS = {  # attributes of `Analysis` in the order of computation, with the text
 
 @torch.no_grad()
 def analyze(
-    run: Run | Network | Path | str,
+    run: Run | AnyNetwork | Path | str,
     corpus: CorpusLike | Path | str | Sequence[Path | str] | None = None,
     states: Tensor | None = None,
     probes: Probes | None = None,
@@ -56,6 +57,7 @@ def analyze(
     accuracy: bool = True,
     reviews: int | None = None,
     class_: str | None = None,
+    direction: str | None = None,
     progress: bool = False,
 ) -> Analysis:
     """Analyze how a network uses context.
@@ -68,36 +70,46 @@ def analyze(
     classes, the one to show: `analysis.classes` is about all of them, and the other parts are about its logit minus the
     mean of the others (`Network.of_class`), with probes of the class against the rest. By default it is the class with
     most training texts or, without a corpus, the first. Accuracies are the whole network's. Of ordered classes their
-    scale is shown, and no class is chosen.
+    scale is shown, and no class is chosen. direction: of a network that reads both ways, the reader to show, forwards
+    (by default) or backwards; accuracies are the whole network's, and `analysis.both_ways` compares the two readers.
     """
     check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
-    run, corpus = _opened(run, corpus)
+    run, usual = _opened(run, corpus)
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
-    check_words(whole, corpus)
-    class_ = shown_class(whole, class_, corpus)
-    network = one_logit(whole, class_)
-    _check(network, folder, corpus, top)
-    steps = (14 if corpus is not None and accuracy else 10) + whole.several_classes
+    check_words(whole, usual)
+    class_, direction = shown_class(whole, class_, usual), check_direction(whole, direction)
+    network, _ = reader_and_whole(one_logit(whole, class_), direction)
+    _check(network, folder, usual, top)
+    texts: CorpusLike | None = usual_or_reversed(usual, direction)
+    by_class = whole.several_classes and direction is None
+    steps = (14 if texts is not None and accuracy else 10) + by_class + (direction is not None)
     with threads_for(network, None), progress_bar("analyzing", steps, shown=progress) as advance:
         step = _Steps(advance)
         step("slow points")
-        location = locate(network, states_of(network, folder, corpus, starts, seed) if states is None else states)
+        location = locate(network, states_of(network, folder, texts, starts, seed) if states is None else states)
         classes = None
-        if whole.several_classes:
+        if by_class:
             step("classes")
             stored = None if folder is None else folder.results.get("classes")
-            classes = study_classes(whole, location.states, corpus, network.target, top=top, seed=seed, stored=stored)
+            classes = study_classes(whole, location.states, usual, network.target, top=top, seed=seed, stored=stored)
         step("probe words")
         if probes is None:
             probes = (
                 stored_probes(folder, network, location.line)
-                if corpus is None
-                else Probes.from_corpus(corpus, class_=class_, ordered=whole.ordered)
+                if texts is None
+                else Probes.from_corpus(texts, class_=class_, ordered=whole.ordered)
             )
         analysis = measure(location, probes, top=top, rank=rank, seed=seed, run=folder, step=step, classes=classes)
-        if corpus is not None and accuracy:
-            analysis = _perturbed(analysis, whole, corpus, reviews, step)
+        if texts is not None and usual is not None and accuracy:
+            measured = reader_and_whole(whole, direction)[1]
+            reads = within(whole, "forwards") if isinstance(whole, BothWays) else measured
+            analysis = _perturbed(analysis, measured, texts, reviews, step, (reads, usual))
+        if isinstance(whole, BothWays):
+            step("both directions")
+            options = {"rank": rank, "starts": starts, "seed": seed, "accuracy": accuracy, "reviews": reviews}
+            compared = both_directions(whole, analysis.modifiers, usual, folder, **options)  # type: ignore[arg-type]
+            analysis = analysis.with_parts(both_ways=compared)
         analysis.results  # noqa: B018 - computed now, so that errors are raised here
         advance(1, "done")
     return analysis
@@ -125,7 +137,7 @@ def measure(
     return analysis
 
 
-def one_logit(network: Network, class_: str | None) -> Network:
+def one_logit(network: Any, class_: str | None) -> Any:
     """The network, or its view of one of several classes, as `shown_class` chose it."""
     if class_ is not None or network.ordered:
         return network.of_class(class_)
@@ -133,9 +145,15 @@ def one_logit(network: Network, class_: str | None) -> Network:
 
 
 def _perturbed(
-    analysis: Analysis, whole: Network, corpus: CorpusLike, reviews: int | None, step: Callable[[str], None]
+    analysis: Analysis,
+    whole: Any,
+    corpus: CorpusLike,
+    reviews: int | None,
+    step: Callable[[str], None],
+    shown: tuple[Any, CorpusLike],
 ) -> Analysis:
-    """The analysis with experiments on reviews. whole: the network with all its classes."""
+    """The analysis with experiments on reviews. whole: the network with all its classes and readers. shown: the network
+    that reads the examples, and the corpus that they are from, in their usual order."""
     network, line, seed = analysis.network, analysis.line, analysis.seed
     span = None if analysis.classes is None else analysis.classes.span
     others = other_words(network, line, analysis.modifiers, analysis.subspace, seed, attractor=span)
@@ -154,9 +172,9 @@ def _perturbed(
         step=step,
     )
     if whole.several_classes:  # examples are of positive and negative reviews
-        return analysis.with_experiments(experiments)
-    examples = corpus_examples(network, analysis.modifiers, dict([evaluated(corpus)])[experiments.split])
-    return analysis.with_experiments(replace(experiments, examples=examples))
+        return analysis.with_parts(experiments=experiments)
+    examples = corpus_examples(shown[0], analysis.modifiers, evaluated(shown[1])[1])
+    return analysis.with_parts(experiments=replace(experiments, examples=examples))
 
 
 def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: int) -> None:
@@ -192,6 +210,7 @@ def analyze_command(
     reviews: int | None = None,
     overwrite: bool = False,
     class_: str | None = None,
+    direction: str | None = None,
     **options: Any,
 ) -> Analysis:
     """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
@@ -199,34 +218,29 @@ def analyze_command(
     opened = load(run)
     _, data = _opened(opened, corpus)
     class_ = shown_class(opened.network, class_, data)
-    one_logit(opened.network, class_)
+    network, _ = reader_and_whole(one_logit(opened.network, class_), check_direction(opened.network, direction))
     # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):
         pass
     if data is not None and not overwrite:
-        known = kept_results(opened.results, one_logit(opened.network, class_).target)
+        known = kept_results(opened.results, view_of(network))
         check_as_many(known, reviews_to_read(data, reviews), opened.path)
-    analysis = analyze(opened, data, reviews=reviews, class_=class_, progress=True, **options)
+    analysis = analyze(opened, data, reviews=reviews, class_=class_, direction=direction, progress=True, **options)
     analysis.save(overwrite=overwrite)
     return analysis
 
 
-def _opened(run: Any, corpus: Any) -> tuple[Run | Network, CorpusLike | None]:
+def _opened(run: Any, corpus: Any) -> tuple[Run | Any, CorpusLike | None]:
     """The run or network, and the corpus with its words; both are loaded if given by folder or name."""
     run = load(run) if isinstance(run, Path | str) else run
-    if isinstance(run, BothWays):
-        raise RnnlensError(
-            "this network reads both ways, and its two readers are analyzed one by one: pass network.forwards or "
-            "network.backwards"
-        )
     if isinstance(run, DeepBothWays):
         raise RnnlensError(
             "this network has no state that a word changes, since its upper layers or its head read both directions at "
             "once: network.read(text) says what each word is worth, and jacobians, find_fixed_points and linear_modes "
             "take a reader of one layer, such as network.layers[0].forwards"
         )
-    if not isinstance(run, Run | Network):
+    if not isinstance(run, Run | Network | BothWays):
         raise RnnlensError(
             f"analyze got {quoted(type(run).__name__)}: expected a run, its folder or a network; torch's own modules "
             "come in through rnnlens.from_torch"

@@ -167,7 +167,8 @@ def states_of(
 ) -> Tensor:
     """Visited states (K, N), the starting points of the search for slow points: the sample stored in the run, states
     visited in the corpus, or states after random words."""
-    stored = run.states() if run is not None and corpus is None else None
+    known = run is not None and corpus is None and analyzed_view(run.results)[1] == network.direction
+    stored = run.states() if run is not None and known else None
     if stored is not None:
         return stored
     source = None if corpus is None else getattr(corpus, "validation", None) or corpus
@@ -250,7 +251,7 @@ def stored_line(run: Run) -> LineAttractor:
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:
     """The stored probe words of an analyzed run, or the words with the largest effects in the network. Probe words of
     another class are not used."""
-    same = run is not None and analyzed_class(run.results) == network.target
+    same = run is not None and analyzed_view(run.results)[0] == network.target
     stored = run.results.get("probes", {}) if run is not None and same else {}
     if run is not None and "positive" in stored:
         with parsing(run.path / "results.json", "result of rnnlens"):
@@ -258,7 +259,20 @@ def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Pro
     return Probes.from_network(network, line)
 
 
-def analyzed_class(results: Mapping[str, Any]) -> str:
-    """The class that the analysis in results.json is of; empty if the network has one logit."""
+def analyzed_view(results: Mapping[str, Any]) -> tuple[str, str]:
+    """The class and the direction that the analysis in results.json is of; empty if the network has one logit, or reads
+    one way."""
     options = results.get("analysis")
-    return str(options.get("class", "")) if isinstance(options, Mapping) else ""
+    options = options if isinstance(options, Mapping) else {}
+    return str(options.get("class", "")), str(options.get("direction", ""))
+
+
+def view_of(network: Network) -> tuple[str, str]:
+    """The class and the direction of the network that is analyzed."""
+    return network.target, network.direction
+
+
+def viewed(network: Network) -> dict[str, str]:
+    """The same for results.json, under `analysis`: without those that are empty."""
+    named = {"class": network.target, "direction": network.direction}
+    return {name: value for name, value in named.items() if value}

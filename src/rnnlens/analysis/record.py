@@ -18,17 +18,19 @@ import torch
 from torch import Tensor
 
 from rnnlens.analysis.checks import check_arrays, check_results, check_stored_options, rounded
-from rnnlens.analysis.claims import Claim, counted
+from rnnlens.analysis.claims import Claim
 from rnnlens.analysis.classes import Classes
-from rnnlens.analysis.locate import Location
+from rnnlens.analysis.directions import BothDirections
+from rnnlens.analysis.locate import Location, view_of, viewed
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.people import packaged
 from rnnlens.analysis.perturb import Experiments
 from rnnlens.analysis.scores import Correlation, correlate
 from rnnlens.analysis.state_space import state_space
 from rnnlens.analysis.storage import kept_results, save_files
+from rnnlens.analysis.summary import claims_table, facts_of
 from rnnlens.analysis.verdict import Sentence, example_readings, verdict
-from rnnlens.common.display import Facts, Shown, percents, table_html
+from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
@@ -71,6 +73,7 @@ class Analysis(Shown):
     run          the run that the network comes from, if any
     rank         of the modifier subspace
     seed         of random controls
+    both_ways    of a network that reads both ways: its two readers side by side
     """
 
     network: Network = field(repr=False)
@@ -82,6 +85,7 @@ class Analysis(Shown):
     rank: int = 3
     seed: int = 0
     classes: Classes | None = field(repr=False, default=None)
+    both_ways: BothDirections | None = field(repr=False, default=None)
 
     @property
     def states(self) -> Tensor:
@@ -191,7 +195,7 @@ class Analysis(Shown):
     @cached_property
     def results(self) -> dict[str, Any]:
         """`to_dict`, merged with the accuracies stored in the run."""
-        known = {} if self.run is None else kept_results(self.run.results, self.network.target)
+        known = {} if self.run is None else kept_results(self.run.results, view_of(self.network))
         return merge_results({name: known[name] for name in WITH_REVIEWS if name in known}, self.to_dict())
 
     @cached_property
@@ -229,7 +233,7 @@ class Analysis(Shown):
         network, line, probes, modifiers = self.network, self.line, self.probes, self.modifiers
         by_norm = modifiers.norm.argsort(descending=True)[:MOST]  # the paper's choice of modifiers
         content: dict[str, Any] = {
-            "analysis": {"rank": self.rank, "seed": self.seed, **({"class": network.target} if network.target else {})},
+            "analysis": {"rank": self.rank, "seed": self.seed, **viewed(network)},
             **self.location.to_dict(),
             "state_space": state_space(self.location, self.readings["reviews"]),
             "probes": {**self.readings, **probes.to_dict()},
@@ -252,6 +256,7 @@ class Analysis(Shown):
         }
         if self.classes is not None:
             content["classes"] = self.classes.to_dict(modifiers)
+        content |= {} if self.both_ways is None else {"both_ways": self.both_ways.to_dict()}
         content["people"] = None if self.people is None else self.people.to_dict()
         if self.experiments is not None:
             content["analysis"] |= {"split": self.experiments.split, "sampled": self.experiments.sampled}
@@ -291,12 +296,14 @@ class Analysis(Shown):
         experiments = None
         if "split" in options:
             experiments = Experiments.from_dict(results, options["split"], options["sampled"])
-        classes = Classes.stored(results, arrays)
-        return cls(network, location, probes, modifiers, experiments, run, options["rank"], options["seed"], classes)
+        classes, both = Classes.stored(results, arrays), results.get("both_ways")
+        both = None if both is None else BothDirections.from_dict(both, None if run is None else run.network)
+        rank, seed = options["rank"], options["seed"]
+        return cls(network, location, probes, modifiers, experiments, run, rank, seed, classes, both)
 
-    def with_experiments(self, experiments: Experiments) -> Analysis:
-        """The same analysis with accuracies on reviews; computed parts are kept."""
-        new = replace(self, experiments=experiments)
+    def with_parts(self, **parts: Any) -> Analysis:
+        """The same analysis with other fields, such as accuracies on reviews; computed parts are kept."""
+        new = replace(self, **parts)
         names = {name for name, value in vars(Analysis).items() if isinstance(value, cached_property)} - {
             "results",
             "_plain",
@@ -311,8 +318,8 @@ class Analysis(Shown):
         if folder is None and self.run is None:
             raise RnnlensError("this network has no run folder: pass a folder, as in analysis.save('analysis')")
         path = Path(folder) if folder is not None else self.run.path  # type: ignore[union-attr]
-        target = self.network.target
-        return save_files(path, self.run, self.to_dict(), self.results, self.arrays(), self.states, overwrite, target)
+        content = self.to_dict(), self.results, self.arrays(), self.states
+        return save_files(path, self.run, *content, overwrite, view_of(self.network))
 
     @classmethod
     def load(cls, run: Run | Path | str) -> Analysis:
@@ -326,30 +333,13 @@ class Analysis(Shown):
                 f"the analysis of {quoted(str(run.path))} is incomplete or of an earlier version: {again} again"
             )
         with parsing(run.path / "analysis.safetensors", "analysis of this network"):
-            check_arrays(arrays, run.network.size)
+            check_arrays(arrays, run.analyzed_network.size)
         with parsing(run.path / "results.json", "analysis of this network"):
             check_stored_options(run.results["analysis"])
             return cls.from_dict(run.analyzed_network, run.results, arrays, states, run)
 
     def _facts(self) -> Facts:
-        shown, of = counted(self.claims)
-        return [
-            ("network", repr(self.network)),
-            ("verdict", " ".join(sentence.text for sentence in self.verdict)),
-            ("warnings", self.warnings or "none"),
-            ("line attractor", f"a curve explains {percents([self.line.explained])} of the slow points' variance"),
-            ("modifiers", f"{len(self.modifiers.selected):,} of {len(self.modifiers):,} words"),
-            ("negators and diminishers", self.modifiers.strongest(12, ("negator", "diminisher"))),
-            ("intensifiers", self.modifiers.strongest(12, "intensifier")),
-            ("subspace", f"{percents(self.subspace.explained.tolist()[:3])} of the modifiers' variance"),
-            ("timescales, words", self.timescales.mean()),
-            ("bilinear model, 1, 2, 3 terms", percents(self.bilinear.explained.tolist()[:3])),
-            ("claims of the paper", f"{shown} of {of} that were measured and are specific are shown"),
-        ]
+        return facts_of(self)
 
     def _drawing(self) -> str:
-        rows = [
-            ["–" if claim.shown is None else "✓" if claim.shown else "✗", claim.claim, claim.measured, claim.paper]
-            for claim in self.claims
-        ]
-        return table_html(rows, ["", "claim", "here", "paper"])
+        return claims_table(self.claims)

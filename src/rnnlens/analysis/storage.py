@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from rnnlens.analysis.locate import analyzed_class
+from rnnlens.analysis.locate import analyzed_view
 from rnnlens.analysis.perturb import check_as_many, reviews_read
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive, write_json, write_tensors
@@ -29,12 +29,12 @@ def save_files(
     arrays: Mapping[str, Tensor],
     states: Tensor,
     overwrite: bool,
-    target: str = "",
+    view: tuple[str, str] = ("", ""),
 ) -> Path:
     """Write the three files of an analysis. In the run's own folder `measured` is merged into results.json; it replaces
     an analysis of more reviews only with `overwrite`. In other folders all `results` are written, and only an earlier
-    analysis is replaced. target: the class that was analyzed, if there are several; an analysis of another class is
-    replaced as a whole."""
+    analysis is replaced. view: the class and the direction that were analyzed; an analysis of another is replaced as a
+    whole."""
     check_not_packaged(path)
     own = run is not None and path.resolve() == run.path.resolve()
     if not own:
@@ -42,24 +42,24 @@ def save_files(
     with exclusive(path, wait=True):  # if two processes save here, the second waits
         provenance = {} if run is None else run.current_provenance() if own else run.provenance
         if run is not None and own and not overwrite:
-            stored = kept_results(Run(path, run.about).results, target)  # as they are in the file now
+            stored = kept_results(Run(path, run.about).results, view)  # as they are in the file now
             check_as_many(stored, reviews_read(measured), path)
         mark = write_tensors(path / "analysis.safetensors", dict(arrays), {"what": WHAT, KEY: provenance})
         about = {"what": "visited states, a sample", KEY: provenance}
         write_tensors(path / "states.safetensors", {"states": states.half()}, about)
         if run is not None and own:
-            run.add_results(partial(kept_results, target=target), **measured, provenance={"analysis": mark})
+            run.add_results(partial(kept_results, view=view), **measured, provenance={"analysis": mark})
         else:
             write_json(path / "results.json", {**results, KEY: {**provenance, "analysis": mark}})
     return path
 
 
-def kept_results(results: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """What an analysis of the class `target` keeps of results.json: without the experiments of another class."""
+def kept_results(results: Mapping[str, Any], view: tuple[str, str]) -> dict[str, Any]:
+    """What an analysis of a class and a direction keeps of results.json: without the experiments of another."""
     kept = dict(results)
-    if "analysis" not in results or analyzed_class(results) == target:
+    if "analysis" not in results or analyzed_view(results) == view:
         return kept
-    for name in ("beginning", "ending", "examples", "steering"):
+    for name in ("beginning", "ending", "examples", "steering", "both_ways"):
         kept.pop(name, None)
     accuracy = results.get("accuracy", {})
     return kept | {"accuracy": {name: accuracy[name] for name in accuracy if not name.endswith(EXPERIMENTS)}}

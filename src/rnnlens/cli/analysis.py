@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -111,6 +111,7 @@ def analyze(
     reviews: int | None = None,
     overwrite: bool = False,
     class_: Annotated[str | None, Parameter(name="--class")] = None,
+    direction: Literal["forwards", "backwards"] | None = None,
     top: int = 10_000,
     table: Path | None = None,
     seed: int = 0,
@@ -140,6 +141,9 @@ def analyze(
         by class are about its logit minus the mean of the others'. By default the class with most training texts or,
         without a corpus, the first. Accuracies are the whole network's. An earlier analysis of another class is
         replaced.
+    direction
+        Of a network that reads both ways, the reader to analyze, by default the forward one. The accuracy experiments
+        measure the whole network, and both readers are compared. An earlier analysis of the other one is replaced.
     top
         How many of the most frequent words to measure.
     table
@@ -158,7 +162,7 @@ def analyze(
     if table is not None:
         check_output(table, "a table", *TABLES)
     options = {"top": top, "seed": seed, "device": device, "reviews": reviews, "overwrite": overwrite}
-    _analyze(run, corpus, table, class_=class_, **options)
+    _analyze(run, corpus, table, class_=class_, direction=direction, **options)
 
 
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
@@ -175,6 +179,10 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     if analysis.classes is not None and not analysis.classes.ordered:
         _show_by_class(results["classes"])
     _show_modifiers(words, results["modifiers"]["unclear"], analysis.network.target)
+    if "both_ways" in results:
+        from rnnlens.cli.sides import show_directions
+
+        show_directions(results["both_ways"])
     for warning in results["warnings"]:
         say(f"warning: {warning}")
     line = results["line_attractor"]

@@ -220,7 +220,8 @@ def probe(
     """Read sentences with a trained network and show its logit after every word.
 
     After `rnnlens analyze`, it also shows the logits with the modifier subspace removed. A network with several classes
-    shows their probabilities or, with `--class`, the logit of one.
+    shows their probabilities or, with `--class`, the logit of one. A network that reads both ways shows what each word
+    adds from either side.
 
     Example: `rnnlens probe runs/mine "not bad at all" "bad" --figure reading.html`
 
@@ -251,6 +252,13 @@ def probe(
     loaded = load(run)
     network = loaded.network.to(device or "cpu")
     network = network if class_ is None else network.of_class(class_)
+    if hasattr(network, "forwards"):
+        from rnnlens.cli.sides import show_sides
+
+        show_sides(network, loaded.without_subspace(network), texts, figure)
+        return
+    if network.backward:
+        say("this network reads texts from their last word to their first: words are shown in this order")
     if network.several_classes:
         if figure is not None:
             raise UsageError(f"--figure draws one logit: choose a class, such as --class {quote(network.classes[0])}")

@@ -29,7 +29,7 @@ from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.context.perturbation import Difference, Reviews, compare_logits, final_logits
 from rnnlens.context.strength import ENOUGH
 from rnnlens.context.subspace import Subspace, random_subspace, steer
-from rnnlens.networks import Network
+from rnnlens.networks import Network, Within
 from rnnlens.networks.steered import steered
 
 GAINS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
@@ -133,7 +133,8 @@ def dose_response(
     before: the network's own final logits, if they are known."""
     rows = modifiers.selected[:MOST]
     usual = final_logits(network, reviews) if before is None else before
-    one = modifiers.network if network.several_classes else network  # strengths are of one logit
+    # Strengths are of one logit, and of one reader.
+    one = modifiers.network if network.several_classes or isinstance(network, Within) else network
 
     def doses(V: Tensor, at: Sequence[float], what: str) -> Doses:
         measured = modifications(steered_strengths(one, modifiers, rows, V, at), at, seed)

@@ -95,7 +95,8 @@ def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = No
 
     shuffle: the seed for a random order of each review's words. pads: number of blank inputs appended to each review.
     """
-    logits = np.zeros((len(reviews), *network.logit(network.h0).shape), dtype=np.float32)
+    classes = (len(network.classes),) if network.several_classes else ()
+    logits = np.zeros((len(reviews), *classes), dtype=np.float32)
     for rows, ids, n in reviews.batches:
         if shuffle is not None:
             # One generator per review, so that the order does not depend on the batches.

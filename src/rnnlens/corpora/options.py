@@ -9,6 +9,7 @@ from typing import Any
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_options, shown
 
+FLAGS = ("classes", "ordered", "reverse")
 Progress = Callable[[int, int], None]  # called with the rows read so far and the total
 
 
@@ -45,10 +46,14 @@ class PrepareConfig:
     ordered: bool = False
     """The classes are numbers in order, such as stars: every label is a class, and networks read them on one scale."""
 
+    reverse: bool = False
+    """Write the words of each review in reverse order: networks trained on it read from the last word to the first, so
+    that a word can modify those before it. Texts that they are given later are reversed too."""
+
     def check(self) -> None:
         """Refuse values that are out of range."""
         check_options("prepare", vars(self))
-        for name in ("classes", "ordered"):
+        for name in FLAGS:
             if not isinstance(getattr(self, name), bool):
                 raise RnnlensError(f"{name} is {shown(getattr(self, name))}: expected True or False")
         for name in ("text", "label"):
@@ -58,9 +63,9 @@ class PrepareConfig:
 
 
 def recorded(config: PrepareConfig) -> dict[str, Any]:
-    """The options as a corpus records them. Two classes are recorded as they were before there could be more, so that
-    corpora keep their keys."""
-    return {name: value for name, value in asdict(config).items() if name not in ("classes", "ordered") or value}
+    """The options as a corpus records them. Those that are False are left out, so that corpora keep the keys that they
+    had before these options existed."""
+    return {name: value for name, value in asdict(config).items() if name not in FLAGS or value}
 
 
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:

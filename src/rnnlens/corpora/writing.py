@@ -15,6 +15,7 @@ from rnnlens.corpora.classes import label_dtype
 from rnnlens.corpora.encoding import byte_chunks
 from rnnlens.corpora.indexing import Place, index_texts, stratified
 from rnnlens.corpora.options import PrepareConfig, Progress
+from rnnlens.corpora.reversing import backwards
 from rnnlens.corpora.saving import write_about, write_npy
 from rnnlens.corpora.sources import Source
 from rnnlens.corpora.spool import Spool
@@ -36,7 +37,7 @@ def write_corpus(
     names = sources[0].names
     indexed = index_texts(spools, texts, config, rng, [part["name"] for part in named], names)
     for part, places in indexed.parts.items():
-        _write_split(folder, part, places, indexed.table, several=len(sources) > 1)
+        _write_split(folder, part, places, indexed.table, len(sources) > 1, config.reverse)
     for spool in (spool for of_source in spools for spool in of_source.values()):
         spool.close()
     files.write_json(folder / "vocab.json", {"words": indexed.vocab.words, "counts": indexed.vocab.counts})
@@ -56,6 +57,7 @@ def write_corpus(
         facts = {**about["about"], "sources": [{**n, **r} for n, r in zip(named, read, strict=True)]}
     facts |= {"classes": list(names)} if names else {}
     facts |= {"ordered": True} if names and config.ordered else {}
+    facts |= {"reversed": True} if config.reverse else {}
     write_about(folder, indexed.vocab, list(indexed.parts), {**about, "about": facts})
 
 
@@ -100,14 +102,19 @@ def _kept_texts(
 
 
 def _write_split(
-    folder: Path, part: str, places: Sequence[tuple[int, Spool, np.ndarray]], table: np.ndarray, several: bool
+    folder: Path,
+    part: str,
+    places: Sequence[tuple[int, Spool, np.ndarray]],
+    table: np.ndarray,
+    several: bool,
+    reverse: bool,
 ) -> None:
     """The documents of one split, source by source."""
     lengths = np.concatenate([spool.lengths[chosen] for _, spool, chosen in places])
     labels = np.concatenate([spool.labels[chosen] for _, spool, chosen in places])
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     ids = (
-        table[codes[np.repeat(chosen[rows], n[rows])]]
+        _ids(table[codes[np.repeat(chosen[rows], n[rows])]], n[rows][chosen[rows]], reverse)
         for n, spool, chosen in [(spool.lengths, spool, chosen) for _, spool, chosen in places]
         for rows, codes in spool.blocks()
     )
@@ -117,3 +124,7 @@ def _write_split(
     if several:
         numbers = [np.full(np.count_nonzero(chosen), number, np.uint8) for number, _, chosen in places]
         write_npy(folder / f"{part}.sources.npy", np.dtype(np.uint8), len(labels), numbers)
+
+
+def _ids(ids: np.ndarray, lengths: np.ndarray, reverse: bool) -> np.ndarray:
+    return backwards(ids, lengths) if reverse else ids

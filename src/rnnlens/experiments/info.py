@@ -41,7 +41,8 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
 
     facts = [("status", about["status"])]
     facts += [(name, str(value)) for name, value in about["network"].items()]
-    facts += [("corpus", f"{about['corpus'].get('source')} ({about['corpus']['fingerprint'][:12]})")]
+    order = ", from the last word to the first" if "reversed" in about["corpus"] else ""
+    facts += [("corpus", f"{about['corpus'].get('source')}{order} ({about['corpus']['fingerprint'][:12]})")]
     if start := about.get("start"):
         facts += [("started from", f"{start['name']} ({start['words']:,} words, weights {start['weights'][:12]})")]
     facts += [("written by", f"rnnlens {about['version']}")]
@@ -79,6 +80,7 @@ def _corpus_facts(corpus: Corpus) -> Facts:
 
     facts = [("source", str(corpus.about.get("source"))), ("fingerprint", corpus.fingerprint[:8])]
     facts += [("words known", f"{len(corpus.vocab):,}")]
+    facts += [("order", "from the last word to the first")] if "reversed" in corpus.about else []
     facts += _split_facts(statistics(corpus))
     by_source = source_statistics(corpus)
     for name, about in _sources(corpus.about):

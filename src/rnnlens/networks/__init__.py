@@ -12,6 +12,7 @@ from rnnlens.networks.network import Network
 from rnnlens.networks.pooling import unpooled
 from rnnlens.networks.recurrences import RECURRENCES, RGLRU, Mamba, MinGRU, MinLSTM
 from rnnlens.networks.scan import scan, step_by_step
+from rnnlens.networks.within import DIRECTIONS, Within, reader_of, replaced, within
 
 __all__ = [
     "Network",
@@ -26,6 +27,11 @@ __all__ = [
     "DeepBothWays",
     "Occlusion",
     "Sides",
+    "DIRECTIONS",
+    "Within",
+    "reader_of",
+    "replaced",
+    "within",
     "check_words",
     "ARCHITECTURES",
     "CELLS",

@@ -65,7 +65,6 @@ class BothWays(ReadsTexts, nn.Module):
     scalar, (C,) for C classes, or the C − 1 thresholds of `ordered` classes, whose names are `classes`.
     """
 
-    backward = False  # a corpus is read in its usual order, from both ends
     reads = ""
 
     def __init__(
@@ -74,7 +73,7 @@ class BothWays(ReadsTexts, nn.Module):
         super().__init__()
         self.forwards, self.backwards, self.b = forwards, backwards, nn.Parameter(b)
         self.classes, self.ordered = tuple(classes) or forwards.classes, ordered
-        backwards.backward = True  # so that it is not given texts in their usual order
+        forwards.direction, backwards.direction = "forwards", "backwards"
 
     @classmethod
     def untrained(

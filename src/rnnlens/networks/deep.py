@@ -49,7 +49,7 @@ class Readers(nn.Module):
     def __init__(self, forwards: Network, backwards: Network):
         super().__init__()
         self.forwards, self.backwards = forwards, backwards
-        backwards.backward = True
+        forwards.direction, backwards.direction = "forwards", "backwards"
 
     def outputs(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The outputs of both at each word, (B, T, 2n), of inputs e (B, T, D)."""
@@ -71,7 +71,6 @@ class DeepBothWays(ReadsTexts, nn.Module):
     `network.outputs(ids, lengths)[k − 1]`.
     """
 
-    backward = False
     reads = ""
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
-from rnnlens.networks.both_ways import AnyNetwork
+from rnnlens.networks.both_ways import AnyNetwork, BothWays
 
 
 def check_words(network: AnyNetwork, corpus: CorpusLike | SplitLike | None) -> None:
@@ -16,7 +16,12 @@ def check_words(network: AnyNetwork, corpus: CorpusLike | SplitLike | None) -> N
     if network.backward and "reversed" not in getattr(corpus, "about", {"reversed": True}):
         raise RnnlensError(
             "this network reads texts from their last word to their first, and the corpus is in the usual order: pass "
-            "rnnlens.reversed_corpus(corpus)"
+            "rnnlens.reversed_corpus(corpus), or prepare it with --reverse"
+        )
+    if isinstance(network, BothWays) and "reversed" in getattr(corpus, "about", {}):
+        raise RnnlensError(
+            "this network reads texts from both ends, and the words of the corpus are in reverse order: pass the "
+            "corpus in its usual order"
         )
     words = getattr(corpus, "vocab", None)
     if words is not None and network.vocab is not None and words != network.vocab:

@@ -45,7 +45,6 @@ class Network(ReadsTexts, nn.Module):
     scale: float = 1.0
     memory: float = 0.0
     reads: str = ""  # of a readout with several outputs: which ones the logit is computed from
-    backward: bool = False  # whether it is the backward reader of a bidirectional network
 
     def __init__(
         self,
@@ -110,7 +109,7 @@ class Network(ReadsTexts, nn.Module):
         network = Network.assemble(cell, E, w, b, h0, self.vocab, arch)
         network.reads, network.classes, network.target = self.reads, self.classes, self.target
         network.ordered = self.ordered
-        network.features, network.backward = copy.deepcopy(self.features), self.backward
+        network.features, network.direction = copy.deepcopy(self.features), self.direction
         return network
 
     def of_class(self, name: str | None = None) -> Network:
@@ -126,7 +125,7 @@ class Network(ReadsTexts, nn.Module):
         view = Network.assemble(self.cell, self.E, w, b, self.h0, self.vocab, self.arch)
         view.E, view.h0, view.features = self.E, self.h0, self.features  # the same parameters, not copies
         view.scale, view.memory, view.target, view.reads = self.scale, self.memory, str(name), reads
-        view.backward = self.backward
+        view.direction = self.direction
         return view.train(self.training)
 
     # --- the parts everything derives from ---

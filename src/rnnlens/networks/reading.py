@@ -25,6 +25,15 @@ class ReadsTexts(HasClasses):
 
     vocab: Vocab | None
     h0: Tensor
+    direction: str = ""
+    """`backwards` for a network that reads texts from their last word to their first: the backward reader of a network
+    that reads both ways, or one that was trained on reversed texts. Texts are reversed for it; words and ids are taken
+    in the order in which it reads them. The forward reader of two has `forwards`, other networks an empty text."""
+
+    @property
+    def backward(self) -> bool:
+        """Whether it reads texts from their last word to their first."""
+        return self.direction == "backwards"
 
     def logits(self, ids: Tensor) -> Tensor:
         raise NotImplementedError
@@ -45,7 +54,8 @@ class ReadsTexts(HasClasses):
 
         A list or tuple of texts gives a list of readings, one for each text. Words that are already split are passed as
         `network.read(words=["not", "bad"])` and taken as they are. `<pad>` is a blank input. A warning is given
-        if the network does not know most of the words. A network with several classes gives probabilities instead of a
+        if the network does not know most of the words. A network that reads backward gets the text from its last word
+        to its first, and gives the words in this order. A network with several classes gives probabilities instead of a
         logit, as a dict by class."""
         vocab = self._words_known("read")
         if (text is None) == (words is None):
@@ -54,12 +64,12 @@ class ReadsTexts(HasClasses):
         if words is not None:
             return self._read_one(_split_words(words), words)
         if isinstance(text, str):
-            return self._read_one(vocab.split(text), text)
+            return self._read_one(self._in_order(vocab.split(text)), text)
         if not isinstance(text, Iterable) or isinstance(text, bytes | Set | Mapping | Tensor):
             raise RnnlensError(f"the text is of type {type(text).__name__}: expected text, or a list of texts{_SPLIT}")
         readings = []
         for each in list_of_texts(text, _SPLIT):  # a loop, so that warnings name the line that calls `read`
-            readings.append(self._read_one(vocab.split(each), each))
+            readings.append(self._read_one(self._in_order(vocab.split(each)), each))
         return readings
 
     def _read_one(self, words: list[str], text: object) -> Reading:
@@ -116,7 +126,7 @@ class ReadsTexts(HasClasses):
         """Final logits (n,) or (n, C), on the CPU."""
         vocab = self._words_known("predict")
         self._check_numbers()
-        rows = [vocab.encode(text) for text in texts]
+        rows = [self._in_order(vocab.encode(text)) for text in texts]
         order = np.argsort([len(row) for row in rows], kind="stable")
         shape = (len(rows), len(self.classes)) if self.several_classes else (len(rows),)
         logits = torch.zeros(shape, dtype=self.h0.dtype)
@@ -135,7 +145,7 @@ class ReadsTexts(HasClasses):
                 "lengths were given together with texts: expected texts alone, or ids with their lengths"
             )
         texts = [given] if isinstance(given, str) else list_of_texts(given)
-        logits = self._last_logits([vocab.encode(text) for text in texts])
+        logits = self._last_logits([self._in_order(vocab.encode(text)) for text in texts])
         return logits[0] if isinstance(given, str) else logits
 
     def _last_logits(self, rows: Sequence[np.ndarray]) -> Tensor:
@@ -146,6 +156,10 @@ class ReadsTexts(HasClasses):
             ids[i, : len(row)] = row
         last = torch.as_tensor(lengths, device=self.h0.device)
         return at_lengths(self.logits(torch.as_tensor(ids, device=self.h0.device)), last)
+
+    def _in_order(self, words: Any) -> Any:
+        """The words of a text in the order in which the network reads them."""
+        return words[::-1] if self.backward else words
 
     # --- checks ---
 

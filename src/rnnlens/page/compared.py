@@ -13,6 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from rnnlens.analysis.analyze import analyze
+from rnnlens.analysis.locate import view_of
 from rnnlens.analysis.record import Analysis
 from rnnlens.analysis.storage import kept_results
 from rnnlens.common.errors import RnnlensError, quoted
@@ -76,7 +77,7 @@ def not_analyzed(run: Run | None) -> RnnlensError:
 
 def _compared(run: Run | Analysis, name: str) -> Compared:
     opened, network = _run_of(run), _network_of(run)
-    stored = {} if opened is None else kept_results(opened.results, network.target)
+    stored = {} if opened is None else kept_results(opened.results, view_of(network))
     own = run.results if isinstance(run, Run) else run.to_dict()
     arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else opened.provenance

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.analysis.locate import view_of
 from rnnlens.analysis.storage import kept_results
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import atomic_file, parsing
@@ -92,7 +93,7 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
         return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
     network = run.analyzed_network if isinstance(run, Run) else run.network
-    stored = {} if opened is None else kept_results(opened.results, network.target)
+    stored = {} if opened is None else kept_results(opened.results, view_of(network))
     own = run.results if isinstance(run, Run) else run.to_dict()
     results = {**merge_results(stored, own), **(more or {})}
     if opened is not None and "claims" in results.get("toy", {}):

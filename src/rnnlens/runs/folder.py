@@ -30,14 +30,14 @@ from rnnlens.common.version import __version__
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.corpora.vocab import Vocab
-from rnnlens.networks import Network, new_network
+from rnnlens.networks import Network
 from rnnlens.networks.architectures import least_weights
-from rnnlens.networks.projected import projected
 from rnnlens.networks.reading import Reading
 from rnnlens.runs import zoo
 from rnnlens.runs.config import TrainConfig
 from rnnlens.runs.snapshots import FILE as SNAPSHOTS
 from rnnlens.runs.snapshots import Snapshots, read_snapshots
+from rnnlens.runs.views import analyzed, untrained, without
 from rnnlens.runs.weights import load_weights, misfit
 
 C = TypeVar("C", bound=CorpusLike | None)
@@ -77,10 +77,9 @@ class Run:
 
     @property
     def analyzed_network(self) -> Network:
-        """The network that the stored analysis is of: of several classes, the view of one (`Network.of_class`)."""
-        options = self.results.get("analysis")
-        name = options.get("class") if isinstance(options, dict) else None
-        return self.network if name is None else self.network.of_class(name)
+        """The network that the stored analysis is of: of several classes, the view of one (`Network.of_class`); of a
+        network that reads both ways, one of its readers."""
+        return analyzed(self.network, self.results.get("analysis"))
 
     @overload
     def read(self, text: str) -> Reading: ...
@@ -158,7 +157,7 @@ class Run:
             least = least_weights(shape) + len(self.vocab) * shape["embedding"]  # before memory is allocated
             if sum(array.size for array in tensors.values()) < least:
                 raise misfit(path, tensors)
-            network = new_network(self.vocab, **shape)
+            network = untrained(self.vocab, self.about)
         if any(name.endswith("h0") and array.dtype == np.float64 for name, array in tensors.items()):
             network = network.double()  # half precision, which a packaged run may be stored in, is read as single
         load_weights(network, tensors, path)
@@ -201,15 +200,14 @@ class Run:
         """The small records that `train(…, snapshots=N)` kept; an error if the run was trained without."""
         return read_snapshots(self.path, self.about.get(KEY, {}))
 
-    def without_subspace(self, network: Network | None = None) -> Network | None:
+    def without_subspace(self, network: Network | Any = None) -> Network | Any:
         """The network without the modifier subspace that an analysis stored; None if there is no analysis."""
         arrays = self.analysis_arrays()
         if "subspace" not in arrays:
             return None
         network = self.network if network is None else network
         with parsing(self.path / "analysis.safetensors", "analysis of this network"):
-            V, h_star = (arrays[name].to(network.h0) for name in ("subspace", "h_star"))
-            return projected(network, V, h_star @ V.t())
+            return without(network, self.results.get("analysis"), arrays)
 
     def analysis_arrays(self) -> dict[str, Tensor]:
         """The arrays of analysis.safetensors, empty if there is none; they must be of the same analysis as
@@ -238,8 +236,9 @@ class Run:
             return None
         tensors, about, _ = read_marked_tensors(path)
         self.check_provenance(path, names_in(about), f"{_RESTORE}, or move it away")
-        with parsing(path, f"sample of states of {self.network.size} units"):
-            return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, self.network.size))
+        size = self.analyzed_network.size
+        with parsing(path, f"sample of states of {size} units"):
+            return torch.from_numpy(tensors["states"].astype(np.float32).reshape(-1, size))
 
     def add_results(self, keep: Callable[[Results], Results] = dict, /, **results: Any) -> None:
         """Merge results into results.json, key by key, and the parts that several commands write (accuracy, loss,

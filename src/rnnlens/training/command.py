@@ -156,6 +156,12 @@ def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: 
 
 
 def _check_start_classes(start: Run, corpus: Any) -> None:
+    if start.network.backward != ("reversed" in corpus.about):
+        orders = ["reverse", "usual"] if start.network.backward else ["usual", "reverse"]
+        raise RnnlensError(
+            f"start is {quoted(start.name)}, which reads words in their {orders[0]} order, and the corpus has them in "
+            f"their {orders[1]} order: prepare it {'with' if start.network.backward else 'without'} --reverse"
+        )
     own = start.network.classes if start.network.several_classes else ()
     if corpus.classes != own:
         counts = [f"{len(names)} classes" if names else "two classes" for names in (own, corpus.classes)]

@@ -68,6 +68,8 @@ def train(
     if isinstance(corpus, Path | str):
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
     check_words(network, corpus)
+    if "reversed" in corpus.about:
+        network.direction = "backwards"  # texts that it is given later are reversed too
     if not len(corpus.train.ids):
         raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
     check_labels(network, corpus.train)
