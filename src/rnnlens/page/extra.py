@@ -68,15 +68,19 @@ def both_ways_sections(results: Mapping[str, Any]) -> list[Section]:
 
 
 def layer_sections(results: Mapping[str, Any]) -> list[Section]:
-    """The strengths of words by layer; empty unless the results have them."""
+    """What each part of the state keeps and modifies; empty unless the results have it."""
     stored = results.get("layers")
-    rows = stored.get("words", []) if isinstance(stored, Mapping) else []
-    if not rows:
+    if not stored:
         return []
-    depth = max(len(row["by_layer"]) for row in rows)
-    head = ["word", *(f"layer {k}" for k in range(1, depth + 1))]
-    table = [[row["word"], *(signed(value) for value in row["by_layer"])] for row in rows[:ROWS]]
-    return [Section(**_part("layers"), table=[head, *table])]
+    keeps, lies = (
+        ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(stored["parts"], stored[of], strict=True))
+        for of in ("keeps", "subspace")
+    )
+    head = ["word", "strength", *stored["parts"]]
+    table = [
+        [row["word"], signed(row["strength"]), *(signed(share) for share in row["by_part"])] for row in stored["words"]
+    ]
+    return [Section(**_part("layers", keeps=keeps, lies=lies), table=[head, *table])]
 
 
 def _part(id_: str, **numbers: Any) -> dict[str, Any]:
