@@ -119,9 +119,9 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
 
 def both_ways(run: Run | Analysis) -> BothWays | None:
     """The network that reads both ways, if the analysis is of one of its two readers."""
-    opened = run if isinstance(run, Run) else run.run
-    whole = None if opened is None else opened.network
-    return whole if isinstance(whole, BothWays) else None
+    if isinstance(run, Run):
+        return run.network if isinstance(run.network, BothWays) else None
+    return None if run.both_ways is None else run.both_ways.network
 
 
 def _analysis_mark(run: Run | Analysis) -> dict[str, str]:
