@@ -52,7 +52,7 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     if classes is not None and not classes["ordered"]:
         _say_classes(add, classes, results, run)
         return sentences
-    sides = SIDES if classes is None else SCALE
+    sides = _sides(results)
     modifiers = results["modifiers"]
     negator = chosen(modifiers["words"], WEAKENING, NEGATORS)
     intensifier = chosen(modifiers["words"], INTENSIFYING, INTENSIFIERS)
@@ -71,6 +71,14 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     add(say.perturbed(perturbed(results), run), "perturbation")
     add(say.people(results.get("people")), "modifiers")
     return sentences
+
+
+def _sides(results: Results) -> tuple[str, str]:
+    """How readings above and below 0 are called: of one of several classes, they are evidence of it or against it."""
+    name = results.get("analysis", {}).get("class", "")
+    if results.get("classes", {}).get("ordered"):
+        return SCALE
+    return (f"evidence of {name}", f"evidence against {name}") if name else SIDES
 
 
 def _say_classes(add: Callable[[str, str], None], classes: Results, results: Results, run: bool) -> None:
