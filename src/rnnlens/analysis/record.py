@@ -233,7 +233,7 @@ class Analysis(Shown):
         network, line, probes, modifiers = self.network, self.line, self.probes, self.modifiers
         by_norm = modifiers.norm.argsort(descending=True)[:MOST]  # the paper's choice of modifiers
         content: dict[str, Any] = {
-            "analysis": {"rank": self.rank, "seed": self.seed, **viewed(network)},
+            "analysis": {"rank": self.rank, "seed": self.seed, **viewed(network), **network.sides},
             **self.location.to_dict(),
             "state_space": state_space(self.location, self.readings["reviews"]),
             "probes": {**self.readings, **probes.to_dict()},
@@ -275,7 +275,7 @@ class Analysis(Shown):
             "line_directions": self.subspace.line,
             "bilinear_m": self.bilinear.m,
             **self.modifiers.arrays(),
-            "places": self.subspace.project(self.modifiers.h_mod),
+            "places": self.modifiers.places(self.subspace.project),
             **({} if self.classes is None else {"class_directions": self.classes.span}),
         }
 

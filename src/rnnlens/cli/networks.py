@@ -288,8 +288,10 @@ def probe(
         say("without modifiers: with the modifier subspace projected out of the state at every step")
     if figure is not None:
         from rnnlens import figures
+        from rnnlens.common.sides import sides_of
 
-        say(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
+        sides = sides_of({"analysis": network.sides})
+        say(f"figure: {figures.write_figure(figures.reading(sentences, sides=sides), figure)}")
 
 
 def _show_classes(words: ClassReading) -> None:
