@@ -381,6 +381,8 @@ def test_an_analysis_comes_back_and_one_of_another_class_replaces_it(run, corpus
     again = rnnlens.Analysis.load(run.path)
     assert again.network.target == "joy" and again.to_dict() == analysis.to_dict()
     other = rnnlens.analyze(rnnlens.load(run.path), class_="fear", starts=200)
+    assert other.classes.geometry["predicted"] == again.classes.geometry["predicted"]  # which only a corpus can measure
+    assert other.classes.probes == again.classes.probes
     other.save()
     stored = rnnlens.load(run.path)
     assert stored.results["analysis"]["class"] == "fear" and stored.analyzed_network.target == "fear"

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
-from rnnlens.common.errors import quoted
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.class_probes import ClassProbes
 from rnnlens.context.class_strength import class_strengths
 from rnnlens.context.known import FEW
@@ -75,6 +75,8 @@ class Classes(Shown):
         of, span = results.get(KEY), arrays.get("class_directions")
         if of is None or span is None:
             return None
+        if span.ndim != 2 or span.shape[1:] != arrays["slow_points"].shape[1:]:
+            raise ValueError(f"class_directions have shape {tuple(span.shape)}")
         ordered, probes = of["ordered"], of["probes"]
         counts = {} if ordered else {name: of[name] for name in ("n", "unclear", "of")}
         return cls(
@@ -131,14 +133,11 @@ def study_classes(
     words and predictions are used again without a corpus."""
     geometry = class_geometry(network, corpus, states, seed=seed)
     found, span = geometry.to_dict(), geometry.span
-    if corpus is None and stored:
-        found["predicted"] = stored["geometry"]["predicted"]
+    kept, predicted = _measured_before(stored if corpus is None else None, network)
+    found["predicted"] = found["predicted"] or predicted
     if network.ordered:
         return Classes(network.classes, True, shown, found, (), {}, {}, None, span)
-    if corpus is not None:
-        probes: ClassProbes | None = ClassProbes.from_corpus(corpus, seed=seed)
-    else:
-        probes = ClassProbes.from_dict(stored["probes"]) if stored and stored["probes"] else None
+    probes = kept if corpus is None else ClassProbes.from_corpus(corpus, seed=seed)
     table = class_strengths(network, geometry, probes, top=top)
     counts = {
         "n": sum(kind in MODIFIERS for kind in table.kinds),
@@ -150,6 +149,17 @@ def study_classes(
     spread = {word: table.spread(word or None).tolist() for word in ("", *named)} if whole else {}
     words = table.to_dict(LISTED, also=FEW)
     return Classes(network.classes, False, shown, found, words, counts, spread, table.probes, span)
+
+
+def _measured_before(stored: Any, network: Network) -> tuple[ClassProbes | None, dict[str, Any]]:
+    """Probe words and predictions of an earlier result; none if it is of other classes or not readable."""
+    try:
+        if tuple(stored["names"]) != network.classes:
+            return None, {}
+        probes = None if stored["probes"] is None else ClassProbes.from_dict(stored["probes"]).known_to(network)
+        return probes, dict(stored["geometry"]["predicted"])
+    except (KeyError, TypeError, AttributeError, ValueError, RnnlensError):
+        return None, {}
 
 
 def _on_the_scale(table: Modifiers, classes: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
