@@ -42,7 +42,7 @@ def class_sections(results: Mapping[str, Any], figures: Catalogue) -> list[Secti
     sections.append(Section(**part, table=_by_class(stored["modifiers"], few), shaded=True))
     spread = stored.get("spread") or {}
     if spread and len(names) <= COLUMNS:
-        word = next(iter(spread))
+        word = next((row["word"] for row in stored["modifiers"] if row["word"] in spread), next(iter(spread)))
         sections.append(Section(**_part("class-spread", word=word), table=_spread(spread[word], names), shaded=True))
     return sections
 
