@@ -119,8 +119,8 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
 
 def both_ways(run: Run | Analysis) -> BothWays | None:
     """The network that reads both ways, if the analysis is of one of its two readers."""
-    opened = run if isinstance(run, Run) else run.run
-    whole = None if opened is None else opened.network
+    of = None if isinstance(run, Run) else run.both_ways
+    whole = run.network if isinstance(run, Run) else None if of is None else of.network
     return whole if isinstance(whole, BothWays) else None
 
 
