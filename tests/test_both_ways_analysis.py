@@ -196,6 +196,17 @@ def test_the_commands_show_both_sides(trained, capsys):
     assert "both_ways" in capsys.readouterr().out
 
 
+def test_a_run_that_reads_both_ways_is_audited_and_shared(trained, tmp_path):
+    run, _ = trained
+    audited = rnnlens.audit(run)
+    assert "reads both ways" in audited.unmeasured and audited.kinds[0].accuracy == 1
+    folder = rnnlens.export(run, tmp_path / "shared")
+    shared = rnnlens.load(folder)
+    assert isinstance(shared.network, BothWays) and shared.read("good not").logit == run.read("good not").logit
+    card = (folder / "README.md").read_text()
+    assert "16 + 16 units, forwards and backwards" in card and "what each word adds from either side" in card
+
+
 @pytest.mark.parametrize("ordered", [False, True])
 def test_classes_are_analyzed_in_either_direction(ordered, tmp_path):
     texts, labels = texts_of(600)

@@ -10,6 +10,7 @@ from torch import nn
 
 import rnnlens
 from rnnlens import Network, RnnlensError, figures, from_torch
+from rnnlens.common.files import write_json
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.corpora import prepare, statistics
 from rnnlens.networks.projected import projected
@@ -449,4 +450,11 @@ def test_the_command_line_takes_named_classes_from_prepare_to_report(csv, tmp_pa
     assert "classes" in run_command("info", run)[1]
     assert run_command("export", run, "--to", tmp_path / "model")[0] == 0
     assert rnnlens.load(tmp_path / "model").network.classes == ("anger", "fear", "joy")
-    assert run_command("baselines", corpus, "--modifiers", run, "--out", tmp_path / "six")[0] == 1
+    quick = {"parameters": {"epochs": 1, "batch": 64, "learning_rate": 0.02}}
+    settings = {"kind": "settings", "corpus": "", "models": dict.fromkeys(rnnlens.baselines.BASELINES, quick)}
+    write_json(tmp_path / "settings.json", settings)
+    (tmp_path / "words.txt").write_text("not the")
+    options = ("--modifiers", tmp_path / "words.txt", "--settings", tmp_path / "settings.json")
+    code, printed = run_command("baselines", corpus, *options, "--out", tmp_path / "six")
+    assert code == 0 and "strongest modifiers" in printed
+    assert rnnlens.baselines.OneVsRest.load(tmp_path / "six" / "comw").classes_.tolist() == ["anger", "fear", "joy"]

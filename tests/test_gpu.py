@@ -8,7 +8,8 @@ from rnnlens import Network, analyze, load
 from rnnlens.context import Reviews, final_logits, project_out, steer
 from rnnlens.context.subspace import random_subspace
 from rnnlens.dynamics import find_fixed_points, jacobians
-from rnnlens.networks import CELLS, scan, step_by_step
+from rnnlens.networks import CELLS, RECURRENCES, scan, step_by_step
+from rnnlens.networks.architectures import make_cell
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 
@@ -32,6 +33,25 @@ def test_steps_scans_and_fused_kernels_agree_with_the_cpu():
             with torch.no_grad():
                 close(cell.outputs(e, h0), reference[:, 1:, cell.output], tolerance)
                 close(cell.sequence(e, h0), reference, tolerance)
+
+
+def test_parallel_scans_and_their_gradients_agree_with_the_cpu():
+    for arch in RECURRENCES:
+        for dtype, tolerance in TOLERANCE.items():
+            cell = make_cell(arch, 32, 16, 2, None, torch.Generator().manual_seed(0)).to(dtype)
+            e = torch.randn(8, 61, 16, generator=torch.Generator().manual_seed(1), dtype=dtype)
+            found = {}
+            for device in ("cpu", "cuda"):
+                cell = cell.to(device)
+                cell.zero_grad()
+                h0 = torch.zeros(8, cell.size, dtype=dtype, device=device)
+                outputs = cell.outputs(e.to(device), h0)
+                outputs.square().mean().backward()
+                found[device] = [outputs.detach(), cell.sequence(e.to(device), h0).detach()]
+                found[device] += [p.grad.clone() for p in cell.parameters()]
+            for there, here in zip(found["cuda"], found["cpu"], strict=True):
+                close(there, here, 10 * tolerance)
+            close(found["cuda"][1], step_by_step(cell.cpu().step, e, torch.zeros(8, cell.size, dtype=dtype)), tolerance)
 
 
 def test_gradients_of_the_scan_agree_with_the_cpu():

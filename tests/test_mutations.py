@@ -20,7 +20,7 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.strength import kind_of
 from rnnlens.context.subspace import fit_subspace
 from rnnlens.corpora import Corpus
-from rnnlens.dynamics.jacobians import input_features
+from rnnlens.dynamics.features import input_features
 from rnnlens.dynamics.line_attractor import _nearest
 
 PROBES = Probes(("great", "good"), ("awful", "bad"))

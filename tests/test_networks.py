@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from rnnlens import Network, RnnlensError, Vocab
 from rnnlens.corpora import PAD
-from rnnlens.networks import CELLS
+from rnnlens.networks import ARCHITECTURES, CELLS
 
 WORDS = ["<unk>", "not", "bad", "at", "all", "good"]
-archs = pytest.mark.parametrize("arch", CELLS)
+archs = pytest.mark.parametrize("arch", ARCHITECTURES)
 
 
 def make(arch="gru"):
@@ -151,7 +151,7 @@ def test_pad_can_be_written_in_a_sentence():
     assert Vocab(WORDS).decode([1, PAD, 5]) == ["not", "<pad>", "good"]
 
 
-@archs
+@pytest.mark.parametrize("arch", CELLS)  # (of the others, test_recurrences)
 def test_a_network_that_begins_remembering_keeps_what_it_read_for_long(arch):
     def kept(network):
         """How much of what one word did to the state is left 30 pads later."""

@@ -8,11 +8,12 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlens import Network, RnnlensError
+from rnnlens import Network, RnnlensError, analyze, export, load
 from rnnlens.networks import ARCHITECTURES, RECURRENCES, step_by_step
 from rnnlens.networks import layers as layers_module
 from rnnlens.networks.architectures import make_cell
 from rnnlens.networks.linear_scan import best_chunks, linear_scan
+from rnnlens.training.__main__ import main as train_main
 
 B, T, H, D = 3, 9, 5, 4
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
@@ -243,6 +244,32 @@ def test_initial_time_constants_are_those_at_blank_input(arch):
     words = kept / (1 - kept)
     assert 1 - 1e-6 <= words.min() < 2 and 50 < words.max() <= 100 + 1e-3
     assert 5 < words.median() < 20, "log-uniform"
+
+
+def test_the_training_module_trains_layers_with_a_convolution(tmp_path):
+    texts = tmp_path / "texts.csv"
+    texts.write_text("text,label\n" + "".join(f"it was {['bad', 'good'][i % 2]},{i % 2}\n" for i in range(60)))
+    flags = [str(texts), "--out", str(tmp_path / "run"), "--hidden", "6", "--embedding", "4", "--epochs", "2"]
+    assert train_main([*flags, "--arch", "mingru", "--layers", "2", "--convolution", "3", "--device", "cpu"]) == 0
+    run = load(tmp_path / "run")
+    assert run.network.config == {"arch": "mingru", "hidden": 6, "embedding": 4, "layers": 2, "convolution": 3}
+    assert run.about["network"] == run.network.config and len(run.network.read("it was good")) == 3
+    exported = load(export(run, tmp_path / "export"))
+    assert exported.network.predict_proba(["it was bad"]).tolist() == run.predict_proba(["it was bad"]).tolist()
+
+
+def test_an_analysis_goes_on_without_the_modes_that_a_convolution_has_not(tmp_path):
+    words = ["<unk>", *(f"word{i}" for i in range(60))]
+    network = Network(words, "mamba", hidden=4, embedding=4, memory=50, seed=1).requires_grad_(False)
+    analysis = analyze(network, starts=60, top=60)
+    assert analysis.ending.modes is None and "modes" not in analysis.results["ending"]
+    value = complex(*analysis.results["line_attractor"]["integration_eigenvalue"])
+    kept = network.cell.slope(analysis.line.h_star, torch.zeros(4))
+    assert value.imag == 0 and abs(value.real - float(kept[(kept - 1).abs().argmin()])) < 1e-5
+    figure = analysis.figures.ending()
+    assert figure.data, "the figure of the end needs no modes"
+    with pytest.raises(RnnlensError, match="these results have no 'ending.modes'"):
+        analysis.figures.ending_modes()
 
 
 def test_bad_shapes_are_refused_in_one_line():

@@ -11,6 +11,7 @@ import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, Vocab, toy_corpus, train
 from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
+from rnnlens.networks import ARCHITECTURES
 from rnnlens.training.batches import epoch_batches, token_batches
 from rnnlens.training.dropping import drop
 
@@ -46,7 +47,7 @@ def same(first, second):
     return first.keys() == second.keys() and all(np.array_equal(first[name], second[name]) for name in first)
 
 
-@pytest.mark.parametrize("arch", ["gru", "lstm", "ugrnn", "vanilla"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_architecture_learns_reviews(corpus, arch, tmp_path):
     run = train(small(corpus, arch), corpus, dataclasses.replace(QUICK, epochs=8), tmp_path / "run", test=True)
     assert run.results["accuracy"]["validation"] == 1 and run.results["accuracy"]["test"] == 1

@@ -52,6 +52,8 @@ _HOMES = {
     "project_out": "context",
     "steer": "context",
     "fit_bilinear": "context",
+    "attribute": "context",
+    "Attribution": "context",
     "analyze": "analysis.analyze",
     "Analysis": "analysis.record",
     "agreement": "analysis.agreement",
@@ -77,8 +79,9 @@ __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes",
     "remove_modes", "visited_states", "class_geometry", "ClassGeometry", "Probes", "find_modifiers", "Modifiers",
     "ClassProbes", "class_strengths", "ClassStrengths", "barcode", "fit_subspace", "project_out", "steer",
-    "fit_bilinear", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit", "KindAudit", "linear_quality",
-    "mode_removal", "report", "Run", "load", "export", "RnnlensError", "baselines", "figures",
+    "fit_bilinear", "attribute", "Attribution", "analyze", "Analysis", "agreement", "Agreement", "audit", "Audit",
+    "KindAudit", "linear_quality", "mode_removal", "report", "Run", "load", "export", "RnnlensError", "baselines",
+    "figures",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -90,10 +93,12 @@ if TYPE_CHECKING:
     from rnnlens.analysis.record import Analysis
     from rnnlens.common.errors import RnnlensError
     from rnnlens.context import (
+        Attribution,
         ClassProbes,
         ClassStrengths,
         Modifiers,
         Probes,
+        attribute,
         barcode,
         class_strengths,
         find_modifiers,

@@ -13,7 +13,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import quoted
 from rnnlens.context.class_probes import ClassProbes
-from rnnlens.context.class_strength import PROBED, class_strengths
+from rnnlens.context.class_strength import class_strengths
 from rnnlens.context.known import FEW
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.strength import MODIFIERS
@@ -36,7 +36,7 @@ class Classes(Shown):
     modifiers       words with their strength and error, overall and by class, the most certain first
     counts          number of clear modifiers (`n`), of unclear words (`unclear`), and of words (`of`)
     spread          where the evidence of probe words goes after a word: a matrix (C, C) for some words, and under the
-                    empty word without one (`ClassStrengths.spread`)
+                    empty word without one (`ClassStrengths.spread`); empty if there are more than 30 classes
     probes          the probe words of each class; None of ordered classes
     span (k, N)     directions in which the evidence of all classes is kept and read
     """
@@ -146,8 +146,8 @@ def study_classes(
         "of": len(table),
     }
     named = dict.fromkeys([*(word for word in FEW if word in table.words), *table.strongest(SPREAD)])
-    few = len(network.classes) <= PROBED
-    spread = {word: table.spread(word or None).tolist() for word in ("", *named)} if few else {}
+    whole = len(table.probes.words) == len(network.classes)  # else the matrix would lack rows
+    spread = {word: table.spread(word or None).tolist() for word in ("", *named)} if whole else {}
     words = table.to_dict(LISTED, also=FEW)
     return Classes(network.classes, False, shown, found, words, counts, spread, table.probes, span)
 

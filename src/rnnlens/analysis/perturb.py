@@ -142,7 +142,7 @@ def other_words(
     generator = torch.Generator().manual_seed(seed)
     subspaces = []
     for _ in range(draws if len(rest) > len(strong) else 0):
-        rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.h_mod.device)
+        rows = rest[torch.randperm(len(rest), generator=generator)[: len(strong)]].to(modifiers.ids.device)
         away = {"without": subspace.components, "attractor": attractor}
         subspaces.append(fit_subspace(network, line, modifiers, rank=None, rows=rows, **away))
     return subspaces

@@ -275,7 +275,7 @@ class Analysis(Shown):
             "line_directions": self.subspace.line,
             "bilinear_m": self.bilinear.m,
             **self.modifiers.arrays(),
-            "places": self.subspace.project(self.modifiers.h_mod),
+            "places": self.modifiers.places(self.subspace.project),
             **({} if self.classes is None else {"class_directions": self.classes.span}),
         }
 

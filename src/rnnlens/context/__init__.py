@@ -1,5 +1,6 @@
 """How a network uses context: the effects of words at a state, and how modifiers change them."""
 
+from rnnlens.context.attribution import Attribution, attribute
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes, state_barcode
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.blank import BlankInput, blank_input
@@ -22,10 +23,11 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, steer
 
 __all__ = [
-    "Barcode", "Beginning", "Bilinear", "BlankInput", "ClassProbes", "ClassStrengths", "Difference", "Dose", "Ending",
-    "Impulse", "LinearQuality", "ModeRemoval", "Modifiers", "Perturbations", "Probes", "Reviews", "Steering",
-    "Subspace", "Timescales", "after", "barcode", "beginning", "blank_input", "class_strengths", "compare_logits",
-    "component_barcodes", "dose_response", "effects", "ending", "final_logits", "find_modifiers", "fit_bilinear",
-    "fit_exponential", "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal", "negation_form",
-    "perturb", "probe_phrases", "probe_reviews", "project_out", "state_barcode", "steer", "timescales", "word_inputs",
+    "Attribution", "Barcode", "Beginning", "Bilinear", "BlankInput", "ClassProbes", "ClassStrengths",
+    "Difference", "Dose", "Ending", "Impulse", "LinearQuality", "ModeRemoval", "Modifiers", "Perturbations",
+    "Probes", "Reviews", "Steering", "Subspace", "Timescales", "after", "attribute", "barcode", "beginning",
+    "blank_input", "class_strengths", "compare_logits", "component_barcodes", "dose_response", "effects",
+    "ending", "final_logits", "find_modifiers", "fit_bilinear", "fit_exponential", "fit_subspace", "impulse",
+    "linear_effects", "linear_quality", "mode_removal", "negation_form", "perturb", "probe_phrases",
+    "probe_reviews", "project_out", "state_barcode", "steer", "timescales", "word_inputs",
 ]  # fmt: skip

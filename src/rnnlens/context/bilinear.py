@@ -19,7 +19,7 @@ from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError
 from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.dynamics import LineAttractor
-from rnnlens.dynamics.jacobians import input_features
+from rnnlens.dynamics.features import input_features
 from rnnlens.networks import Network
 
 
@@ -62,6 +62,11 @@ class Bilinear(Shown):
             ("at most possible", percents(self.bound.tolist()[:5])),
         ]
 
+    def terms(self, share: float) -> int | None:
+        """The smallest number of terms that explain this share of the change; None if none of those fitted do."""
+        enough = torch.nonzero(self.explained >= share).flatten().tolist()
+        return enough[0] + 1 if enough else None
+
     def __repr__(self) -> str:
         shares = ", ".join(f"{100 * x:.1f} %" for x in self.explained[: self.rank].tolist())
         return f"Bilinear(rank {self.rank}: {shares} of the change in J_inp of {self.n} modifiers)"
@@ -82,8 +87,9 @@ def fit_bilinear(
     rows = modifiers.norm.argsort(descending=True)[:MOST] if rows is None else rows
     if len(rows) < 5:
         raise RnnlensError(f"got {len(rows)} modifiers: expected at least 5 to fit the bilinear model to")
-    X = (modifiers.h_mod[rows] - line.h_star).double()
-    Y = (input_features(network, modifiers.h_mod[rows]) - input_features(network, line.h_star)).double()
+    h_mod = modifiers.after(rows)
+    X = (h_mod - line.h_star).double()
+    Y = (input_features(network, h_mod) - input_features(network, line.h_star)).double()
     most = min(most, len(rows), network.size)
     if not 1 <= rank <= most:
         raise RnnlensError(f"rank is {rank}: expected 1 … {most}")

@@ -166,9 +166,15 @@ def random_directions(network: Network, subspace: Subspace, draws: int = DRAWS, 
 def written_share(network: Network, modifiers: Modifiers, V: Tensor) -> float:
     """The share of what words write, beyond a blank input at h*, that lies along the orthonormal rows of V (R, N): of
     the mean squared length over all words of the table, each weighted by its count."""
-    written = (modifiers.h_mod - network.step(modifiers.line.h_star)).double()
+    blank = network.step(modifiers.line.h_star)
+
+    def squares(h_mod: Tensor) -> Tensor:
+        written = (h_mod - blank).double()
+        return torch.stack([part.square().sum(1) for part in (written @ V.double().t(), written)], 1)
+
+    both = modifiers.places(squares)
     weight = torch.ones(len(modifiers)) if modifiers.counts is None else modifiers.counts
-    along, whole = ((weight.to(written) * part.square().sum(1)).sum() for part in (written @ V.double().t(), written))
+    along, whole = (weight.to(both).unsqueeze(1) * both).sum(0)
     return float(along / whole)
 
 
@@ -178,7 +184,7 @@ def steered_strengths(
 ) -> np.ndarray:
     """Strengths (gains, M) of rows of the table in the network steered along the orthonormal rows of V (R, N): those of
     `strengths(steer(network, V, gain), …)`, from steps of the network itself."""
-    h_star, h_mod, probes = modifiers.line.h_star, modifiers.h_mod[rows], modifiers.probes.some(ENOUGH)
+    h_star, h_mod, probes = modifiers.line.h_star, modifiers.after(rows), modifiers.probes.some(ENOUGH)
     e, written, found = probes.inputs(network), (h_mod - network.step(h_star)) @ V.t(), []
     for gain in gains:
         if network.features is None:

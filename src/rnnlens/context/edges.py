@@ -14,13 +14,15 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, lines_svg
+from rnnlens.common.errors import RnnlensError
 from rnnlens.context.barcodes import Barcode, state_barcode
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.impulse import responses
 from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace
-from rnnlens.dynamics import LineAttractor, Modes
+from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import linearise
+from rnnlens.dynamics.modes import Spectrum
 from rnnlens.networks import Network
 
 
@@ -89,7 +91,8 @@ class Ending(Shown):
     ratio        (V,)      last divided by first effect: below 1, words at the end count more
     settled      (V,)      steps until the transient has covered 95 % of the way to its last value
     growth                 |λ|^T of the integration mode: the factor by which it grows or decays meanwhile
-    modes        the linear modes that carry the transients
+    modes        the linear modes that carry the transients; None if there are none (a convolution has no modes), or
+                 more than fit into memory
     """
 
     words: list[str]
@@ -97,7 +100,7 @@ class Ending(Shown):
     ratio: Tensor
     settled: Tensor
     growth: float
-    modes: EndingModes
+    modes: EndingModes | None
 
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `ending`."""
@@ -109,7 +112,7 @@ class Ending(Shown):
             "growth": self.growth,
             "ratio_over_growth": float(self.ratio.median()) / self.growth,
             "settled_median": float(self.settled.double().median()),
-            "modes": self.modes.to_dict(),
+            **({} if self.modes is None else {"modes": self.modes.to_dict()}),
         }
 
     def _facts(self) -> Facts:
@@ -119,11 +122,15 @@ class Ending(Shown):
             ("steady / initial effect, median", ratio),
             ("the same without the line's own growth", ratio / self.growth),
             ("settles within, median", f"{float(self.settled.double().median()):.0f} blank inputs"),
-            ("timescales of the two strongest modes", self.modes.to_dict()["strongest_timescales"]),
+            (
+                "timescales of the two strongest modes",
+                "there are no modes" if self.modes is None else self.modes.to_dict()["strongest_timescales"],
+            ),
         ]
 
     def _drawing(self) -> str:
-        return self.modes._drawing()
+        rows = zip(self.words, self.transients.tolist(), strict=True)
+        return lines_svg(list(rows)[:4]) if self.modes is None else self.modes._drawing()
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +145,7 @@ class EndingModes(Shown):
     transients (V, T+1)  of the words, and `without` (V, T+1) with these two removed from the state at each step
     """
 
-    modes: Modes
+    modes: Spectrum
     timescales: Tensor
     eigenvalues: Tensor
     change: Tensor
@@ -225,8 +232,12 @@ def _transients(network: Network, h: Tensor, e: Tensor, steps: int, keep: Tensor
 
 def _ending_modes(
     network: Network, line: LineAttractor, probes: Probes, steps: int, fastest: float, examples: Sequence[str]
-) -> EndingModes:
-    modes = line.modes
+) -> EndingModes | None:
+    try:
+        modes = line.modes
+        modes.right  # noqa: B018 - made now
+    except RnnlensError:  # J_rec is defective, or too large: the modes are lost, not the rest of the analysis
+        return None
     first = torch.tensor([unit[0] for unit in modes.units], device=modes.J.device)
     half = Probes(probes.positive[:50], probes.negative[:50])  # the paper's 50 + 50 valence words
     e = half.inputs(network)

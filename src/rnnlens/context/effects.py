@@ -6,7 +6,7 @@ A modifier is a word after which the effects of other words differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Cell, Network
 
 BLOCK = 2**22  # largest number of floats in a block of states × words
+STATES = 2**26  # largest number of floats in a block of states after words
 
 
 def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
@@ -27,6 +28,14 @@ def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
     if unknown is not None:
         raise RnnlensError(f"the network does not know the word {quoted(unknown)}: expected words of its vocabulary")
     return network.embed(torch.as_tensor(network.vocab.encode(list(words)), device=network.h0.device)).detach()
+
+
+@torch.no_grad()
+def states_after(network: Network, h: Tensor, e: Tensor) -> Iterator[Tensor]:
+    """The states F(h, v) after each of the embedded words e (M, D), from h (N,): in blocks (·, N) that fit into memory,
+    one for networks of the usual size."""
+    for words in e.split(max(1, STATES // network.size)):
+        yield network.step(h.expand(len(words), -1), words)
 
 
 @torch.no_grad()

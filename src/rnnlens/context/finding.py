@@ -10,12 +10,12 @@ from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.context.decay import fit_exponential
-from rnnlens.context.effects import linear_effects
+from rnnlens.context.effects import linear_effects, states_after
 from rnnlens.context.modifiers import Modifiers, table_of
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.strength import check_measured, fading, strengths, training_error
 from rnnlens.dynamics import LineAttractor
-from rnnlens.dynamics.jacobians import input_change
+from rnnlens.dynamics.features import input_change
 from rnnlens.networks import Network
 
 PRIOR_SEEDS = 4.0  # the weight, in networks, of the rule for the training error beside the networks that are given
@@ -44,11 +44,12 @@ def find_modifiers(
     ids = common_words(network, top)
     assert network.vocab is not None and network.E is not None
     h_star = line.h_star
-    h_mod = network.step(h_star.expand(len(ids), -1), network.E.detach()[ids])
-    e = probes.inputs(network)
-    barcode = linear_effects(network, h_mod, e) - linear_effects(network, h_star, e)
-    positive, negative = (part.mean(-1) for part in probes.split(barcode))
-    norm = input_change(network, h_mod, h_star)
+    e, barcodes, norms = probes.inputs(network), [], []
+    for h_mod in states_after(network, h_star, network.E.detach()[ids]):
+        barcodes.append(linear_effects(network, h_mod, e) - linear_effects(network, h_star, e))
+        norms.append(input_change(network, h_mod, h_star))
+    positive, negative = (part.mean(-1) for part in probes.split(torch.cat(barcodes)))
+    norm = torch.cat(norms)
     check_measured(norm=norm)
     modifiers = measured_words(network, line, ids, probes)
     modifiers = replace(modifiers, norm=norm, on_positive=positive, on_negative=negative)
@@ -81,7 +82,7 @@ def _taus(modifiers: Modifiers) -> Tensor:
     """τ (M,) of the strongest words, NaN for the others."""
     tau, rows = torch.full_like(modifiers.norm, torch.nan), modifiers.strong
     if len(rows):
-        strength = fading(modifiers.network, modifiers.line, modifiers.h_mod[rows], modifiers.probes)
+        strength = fading(modifiers.network, modifiers.line, modifiers.after(rows), modifiers.probes)
         tau[rows] = fit_exponential(strength).tau.to(tau)
     return tau
 

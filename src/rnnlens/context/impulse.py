@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, lines_svg, table_html
 from rnnlens.context.decay import ExponentialFit, fit_exponential
-from rnnlens.context.effects import word_inputs
+from rnnlens.context.effects import STATES, word_inputs
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.subspace import Subspace
 from rnnlens.dynamics import LineAttractor
@@ -150,8 +150,9 @@ class Timescales(Shown):
 @torch.no_grad()
 def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps: int = 30) -> Timescales:
     """Exponential fits to the modifiers' coordinates in the subspace, under blank inputs."""
-    rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.h_mod.device)
-    paths = subspace.project(responses(network, modifiers.h_mod[rows], steps))
+    rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.ids.device)
+    few = max(1, STATES // ((steps + 1) * network.size))  # words whose paths fit into memory
+    paths = torch.cat([subspace.project(responses(network, modifiers.after(part), steps)) for part in rows.split(few)])
     fit = fit_exponential(paths.transpose(1, 2))
     # If a word hardly moves the state along a component, nothing decays there.
     moved = paths[:, 0].abs() >= 0.05 * paths[:, 0].norm(dim=1, keepdim=True)

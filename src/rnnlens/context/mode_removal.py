@@ -7,7 +7,7 @@ carry the deflection should bring these effects back to those at h*.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from rnnlens.common.display import Facts, Shown, lines_svg, percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.effects import effects
 from rnnlens.dynamics.jacobians import linearise, readout_after
-from rnnlens.dynamics.modes import Modes, linear_modes
+from rnnlens.dynamics.modes import Modes, Spectrum, linear_modes
 from rnnlens.networks import Network
 
 Kind = Literal["biorthogonal", "orthogonal"]
@@ -43,7 +43,7 @@ class ModeRemoval(Shown):
                             some often makes it longer, and takes the state to where the network never is
     """
 
-    modes: Modes
+    modes: Spectrum
     kind: Kind
     order: Order
     what: What
@@ -93,7 +93,7 @@ def mode_removal(
     h_mod: Tensor,
     h_star: Tensor,
     e: Tensor,
-    modes: Modes | None = None,
+    modes: Spectrum | None = None,
     *,
     kind: Kind = "biorthogonal",
     order: Order = "single",
@@ -122,17 +122,17 @@ def mode_removal(
     if not size > 1e-6 * reference.norm():
         raise RnnlensError("the words have the same effects at h_mod as at h*: expected the state after a modifier")
 
-    def left(basis: Modes, sets: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    def left(basis: Spectrum, sets: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """The words' effects without each set of units, (sets, V), and the remaining share of the change, (sets,)."""
         changed = measure(_without(deflection, basis, sets, kind))
         return changed, (changed - reference).norm(dim=-1) / size
 
-    def curve(basis: Modes, removed: Sequence[int]) -> tuple[Tensor, Tensor]:
+    def curve(basis: Spectrum, removed: Sequence[int]) -> tuple[Tensor, Tensor]:
         return left(basis, [removed[:k] for k in range(len(removed) + 1)])
 
     candidates = [i for i, unit in enumerate(modes.units) if what == "state" or modes.integration not in unit]
 
-    def ordered(basis: Modes) -> list[int]:
+    def ordered(basis: Spectrum) -> list[int]:
         return _ordered(partial(left, basis), candidates, whole, order, most)
 
     chosen = ordered(modes) if units is None else [*units]
@@ -179,7 +179,7 @@ def _ordered(
     return chosen
 
 
-def _check(order: str, what: str, modes: Modes) -> None:
+def _check(order: str, what: str, modes: Spectrum) -> None:
     if order not in ("single", "greedy"):
         raise RnnlensError(f"order is {quoted(order)}: expected single or greedy")
     if what not in ("state", "input"):
@@ -191,7 +191,7 @@ def _check(order: str, what: str, modes: Modes) -> None:
         )
 
 
-def _without(deflection: Tensor, modes: Modes, sets: Sequence[Sequence[int]], kind: Kind) -> Tensor:
+def _without(deflection: Tensor, modes: Spectrum, sets: Sequence[Sequence[int]], kind: Kind) -> Tensor:
     """Deflections (..., N) with each set of units removed, (sets, ..., N): `remove_modes` for many sets at once."""
     rows = [[a for i in units for a in modes.units[i]] for units in sets]
     if kind == "biorthogonal":
@@ -214,12 +214,13 @@ def _without(deflection: Tensor, modes: Modes, sets: Sequence[Sequence[int]], ki
     return deflection - part.mT.reshape(len(sets), *deflection.shape)
 
 
-def _rotated(modes: Modes, generator: torch.Generator) -> Modes:
+def _rotated(modes: Spectrum, generator: torch.Generator) -> Modes:
     """The modes of Q J Qᵀ for a random rotation Q: the same eigenvalues and the same angles between each other."""
     random = torch.randn(len(modes), len(modes), generator=generator, dtype=modes.J.dtype).to(modes.J)
     Q = torch.linalg.qr(random)[0]
     rotation = Q.to(modes.right.dtype)
-    return replace(modes, right=rotation @ modes.right, left=modes.left @ rotation.t(), J=Q @ modes.J @ Q.t())
+    right, left = rotation @ modes.right, modes.left @ rotation.t()
+    return Modes(modes.eigenvalues, right, left, Q @ modes.J @ Q.t(), modes.units, modes.inputs)
 
 
 def _measurement(

@@ -11,7 +11,7 @@ kind      negator, diminisher, intensifier, valence, none or unclear.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from rnnlens.common.errors import RnnlensError, UnknownWord, quoted
 from rnnlens.common.files import atomic_file
 from rnnlens.common.replacing import check_output
 from rnnlens.common.terminal import printable
+from rnnlens.context.effects import STATES, states_after
 from rnnlens.context.probes import Probes
 from rnnlens.context.strength import (
     KINDS,
@@ -35,7 +36,7 @@ from rnnlens.context.strength import (
     kinds_of,
 )
 from rnnlens.dynamics import LineAttractor
-from rnnlens.dynamics.jacobians import input_size
+from rnnlens.dynamics.features import input_size
 from rnnlens.networks import Network
 
 if TYPE_CHECKING:
@@ -102,6 +103,22 @@ class Modifiers(Shown):
         assert self.network.E is not None
         with torch.no_grad():
             return self.network.step(self.line.h_star.expand(len(self), -1), self.network.E.detach()[self.ids])
+
+    def after(self, rows: Tensor | Sequence[int]) -> Tensor:
+        """h_mod of some rows of the table, (R, N). Of a network with a large state only these are computed."""
+        assert self.network.E is not None
+        if len(self) * self.network.size <= STATES:
+            return self.h_mod[rows]
+        with torch.no_grad():
+            words = self.network.E.detach()[self.ids[rows]]
+            return torch.cat([*states_after(self.network, self.line.h_star, words)])
+
+    def places(self, project: Callable[[Tensor], Tensor]) -> Tensor:
+        """A function of h_mod, of all words: block by block for a large state."""
+        if len(self) * self.network.size <= STATES:
+            return project(self.h_mod)
+        rows = torch.arange(len(self), device=self.ids.device)
+        return torch.cat([project(self.after(part)) for part in rows.split(max(1, STATES // self.network.size))])
 
     @cached_property
     def error(self) -> Tensor:

@@ -23,7 +23,7 @@ def negation_form(network: Network, line: LineAttractor, modifiers: Modifiers, m
         return {"n": 0}
     e = modifiers.probes.inputs(network)
     x = effects(network, line.h_star, e).double()
-    y = effects(network, modifiers.h_mod[rows], e).double()
+    y = effects(network, modifiers.after(rows), e).double()
     sign = torch.sign(x)
     shift = ((x - y) * sign).mean(1, keepdim=True)
     factor = (y @ x).unsqueeze(1) / x.square().sum()

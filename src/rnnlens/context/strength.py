@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.context.effects import effects
+from rnnlens.context.effects import effects, states_after
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
@@ -90,8 +90,10 @@ def relative_moves(network: Network, h: Tensor, words: Tensor) -> Tensor:
     common words."""
     assert network.E is not None
 
+    blank = network.step(h)
+
     def moved(e: Tensor) -> Tensor:
-        return (network.step(h.expand(len(e), -1), e) - network.step(h)).norm(dim=-1)
+        return torch.cat([(states - blank).norm(dim=-1) for states in states_after(network, h, e)])
 
     median = moved(network.E.detach()[common_words(network, COMMON)]).median()
     return moved(words) / median.clamp(min=torch.finfo(median.dtype).tiny)
@@ -99,7 +101,7 @@ def relative_moves(network: Network, h: Tensor, words: Tensor) -> Tensor:
 
 def _effects(network: Network, h: Tensor, words: Tensor, e: Tensor) -> tuple[Tensor, Tensor]:
     """Effects of embedded probes (V, D) at a state, (V,), and after each of the embedded words (M, D), (M, V)."""
-    return effects(network, h, e), effects(network, network.step(h.expand(len(words), -1), words), e)
+    return effects(network, h, e), torch.cat([effects(network, after, e) for after in states_after(network, h, words)])
 
 
 def _ratio(usual: Tensor, after: Tensor, probes: Probes) -> tuple[Tensor, Tensor]:

@@ -121,7 +121,7 @@ def fit_subspace(
             f"got {len(rows)} words: expected at least 2 to fit a subspace to; raise `top` of find_modifiers"
         )
     span = _joined(line.valence, attractor).double()
-    deflections = (modifiers.h_mod[rows] - line.h_star).double()
+    deflections = (modifiers.after(rows) - line.h_star).double()
     deflections = deflections - (deflections @ span.t()) @ span
     if without is not None:
         deflections = deflections - (deflections @ without.double().t()) @ without.double()

@@ -23,6 +23,7 @@ from rnnlens.common.progress import progress_bar
 from rnnlens.dynamics.inputs import Inputs, held_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newton_dense, newton_krylov, relax
+from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
 from rnnlens.networks import Cell, Network
 
 Mode = Literal["fixed", "slow"]
@@ -93,6 +94,8 @@ class FixedPoints(Shown):
     @cached_property
     def stability(self) -> Tensor:
         """Number of eigenvalues of J_rec outside the unit circle at each point, (K,). 0 means stable."""
+        if is_triangular(self.network):
+            return (slope(self.network, self.states, self.inputs).abs() > 1 + 1e-6).sum(-1)
         counts = []
         for k in range(len(self)):
             e = self.inputs if self.inputs.ndim == 1 else self.inputs[k]
@@ -147,7 +150,7 @@ def find_fixed_points(
         raise RnnlensError(f"tolerance is {tolerance}: expected a number above 0")
     if chunk is not None and chunk < 1:
         raise RnnlensError(f"chunk is {chunk}: expected at least 1")
-    double = _doubled(network)
+    double = doubled(network)
     chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts, mode))
     with progress_bar(f"{mode} points", len(starts), progress) as advance:
 
@@ -184,6 +187,11 @@ def _solve_chunk(
     network: Network, double: Network, starts: Tensor, e: Tensor, mode: Mode, tolerance: float
 ) -> tuple[Tensor, Tensor]:
     """States and iterations for a chunk of starts: first in the network's own precision, then in float64."""
+    if mode == "fixed" and is_triangular(network):
+        exact = _problem(double, e)
+        fine = Search.begin(exact, starts.to(double.h0.dtype, copy=True))
+        solve_fixed(exact, fine, tolerance)
+        return fine.h.to(starts.dtype), fine.iterations
     problem = _problem(network, e)
     search = Search.begin(problem, starts.clone())
     if mode == "slow":
@@ -240,7 +248,7 @@ def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], netwo
         torch.set_num_threads(threads)
 
 
-def _doubled(network: Network) -> Network:
+def doubled(network: Network) -> Network:
     """The network in float64; unchanged if a user's step function holds tensors of another precision."""
     if network.h0.dtype == torch.float64:
         return network

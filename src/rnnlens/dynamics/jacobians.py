@@ -5,7 +5,7 @@ For the four cells h' = φ(h, d, u) the derivatives of φ are elementwise, so wi
     J_rec = diag(p_h) + Σ_g diag(p_u^g) U_g        J_inp = Σ_g diag(p_d^g) W_g
 
 and a batch of products with vectors costs one matrix product. Adapted networks are differentiated by torch.
-The paper's x is a one-hot word, e = E x. Its input Jacobian J_inp E, N × W, is never formed: see `input_features`.
+The paper's x is a one-hot word, e = E x. Its input Jacobian J_inp E, N × W, is never formed: see `features`.
 
 Shapes: N flat state, H units, D embedding, W words, G gates, S blocks of the state.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import torch
@@ -69,6 +70,8 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisa
         if isinstance(network.cell, Cell):
             cell = network.cell
             return CellLinearisation(cell, *cell.partials(h, cell.drive(e).expand(*lead, -1), cell.recur(h)))
+        if getattr(network.cell, "depth", 0) == 1:
+            return DiagonalLinearisation(network, h, e.expand(*lead, network.inputs))
         return StepLinearisation(network, h, e.expand(*lead, network.inputs))
 
 
@@ -214,6 +217,24 @@ class StepLinearisation:
         return pulled[0].detach(), pulled[1].detach()
 
 
+class DiagonalLinearisation(StepLinearisation):
+    """Jacobians of one layer of a linear recurrence without convolution: J_rec is diagonal."""
+
+    @cached_property
+    def slope(self) -> Tensor:
+        with torch.no_grad():
+            return self.network.cell.slope(self.h, self.e)
+
+    def J_rec(self) -> Tensor:
+        return torch.diag_embed(self.slope)
+
+    def rec(self, v: Tensor) -> Tensor:
+        return self.slope * v
+
+    def rec_T(self, v: Tensor) -> Tensor:
+        return self.slope * v
+
+
 @contextmanager
 def _differentiated() -> Iterator[None]:
     """Turn torch's errors about a step function without derivative into one line."""
@@ -234,7 +255,7 @@ def _differentiated() -> Iterator[None]:
 @torch.no_grad()
 def word_effects(network: Network, h: Tensor, e: Tensor | None = None) -> Tensor:
     """wᵀ J_inp E, (..., W): the effect of each word as the next input on the logit, to first order."""
-    embedding = _embedding(network)
+    embedding = embedding_of(network)
     here = linearise(network, h, e)
     return here.inp_T(readout_after(network, h, e)) @ embedding.t()
 
@@ -246,64 +267,7 @@ def readout_after(network: Network, h: Tensor, e: Tensor | None = None) -> Tenso
     return network.readout_at(h if network.features is None else network.step(h, e))
 
 
-@torch.no_grad()
-def input_features(network: Network, h: Tensor) -> Tensor:
-    """J_inp(h) E, the paper's N × W input Jacobian, as a much shorter vector (..., K) with the same inner products.
-
-    Differences of these vectors have the norm ‖(J_inp(h) − J_inp(h')) E‖_F, and regressing them is equivalent to
-    regressing the input Jacobians. With C = EᵀE the inner product is tr(J C J'ᵀ), which does not depend on W.
-    For a cell, J_inp = Σ_g diag(p^g) W_g, so unit h contributes Σ_{g,g'} p^g p'^g' (W_g C W_g'ᵀ)_hh, which does not
-    depend on D either. With the G × G matrix factored as RᵀR, unit h has the G features R p: K = S·H·G. For any other
-    step K = N·D.
-    """
-    gram = _gram(network)
-    if not isinstance(network.cell, Cell):
-        values, vectors = torch.linalg.eigh(gram.double())
-        root = (vectors * values.clamp(min=0).sqrt()).to(h.dtype)  # C = root rootᵀ
-        flat = h.reshape(-1, h.shape[-1])
-        parts = [(linearise(network, points).J_inp() @ root).flatten(1) for points in flat.split(256)]
-        return torch.cat(parts).reshape(*h.shape[:-1], -1)
-    weights = network.cell.W.double().unflatten(0, (network.cell.gates, -1))  # (G, H, D)
-    overlap = torch.einsum("ghd,khd->hgk", weights @ gram.double(), weights)  # (H, G, G)
-    values, vectors = torch.linalg.eigh(overlap.cpu())
-    root = (vectors * values.clamp(min=0).sqrt().unsqueeze(1)).to(h)  # (H, G, K): overlap = root rootᵀ
-    here = linearise(network, h)
-    assert isinstance(here, CellLinearisation)
-    return torch.einsum("...sgh,hgk->...shk", here.p_d, root).flatten(-3)
-
-
-@torch.no_grad()
-def input_change(network: Network, h: Tensor, reference: Tensor, chunk: int = 4096) -> Tensor:
-    """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how far the input Jacobian at a state differs from that at
-    `reference` (eq. 4).
-
-    reference (..., N) broadcasts against h. No array of size W (or D, for a cell) is formed: see `input_features`.
-    """
-    shape = torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1])
-    if reference.ndim == 1:
-        base, flat = input_features(network, reference), h.reshape(-1, network.size)
-        parts = [(input_features(network, points) - base).norm(dim=-1) for points in flat.split(chunk)]
-    else:
-        flat, bases = (part.expand(*shape, -1).reshape(-1, network.size) for part in (h, reference))
-        parts = [
-            (input_features(network, points) - input_features(network, origin)).norm(dim=-1)
-            for points, origin in zip(flat.split(chunk), bases.split(chunk), strict=True)
-        ]
-    return torch.cat(parts).reshape(shape)
-
-
-@torch.no_grad()
-def input_size(network: Network, h: Tensor) -> Tensor:
-    """‖J_inp(h) E‖_F, (...): the norm of the input Jacobian, to which changes are compared."""
-    return input_features(network, h).norm(dim=-1)
-
-
-def _gram(network: Network) -> Tensor:
-    embedding = _embedding(network)
-    return embedding.t() @ embedding
-
-
-def _embedding(network: Network) -> Tensor:
+def embedding_of(network: Network) -> Tensor:
     if network.E is None:
         raise RnnlensError("this network has no words: expected a network with word embeddings")
     return network.E.detach()

@@ -17,7 +17,7 @@ from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, held_input, same_input
-from rnnlens.dynamics.modes import Modes, linear_modes
+from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes
 from rnnlens.networks import Network
 
 ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve must explain to be called a line
@@ -104,7 +104,7 @@ class LineAttractor(Shown):
         """Orthonormal directions (k, N) in which valence is stored and read out: those of the curve, the readout, and
         the left eigenvector of the integration mode at h_star. Removing a component orthogonal to them changes neither
         the logit nor, to first order, the integrated sum."""
-        left = self.modes.left[self.modes.integration].real.to(self.knots.dtype)
+        left = self._integration[1].to(self.knots.dtype)
         w = self.network.readout_at(self.h_star.to(self.network.h0)).to(left)
         rows = torch.cat([self.span, torch.stack([w, left]).to(self.knots)]).double()
         rows = rows / rows.norm(dim=1, keepdim=True)
@@ -112,14 +112,23 @@ class LineAttractor(Shown):
         return axes[size > 1e-6 * size[0]].to(self.knots.dtype)
 
     @cached_property
-    def modes(self) -> Modes:
+    def modes(self) -> Modes | TriangularModes:
         """The linear modes at h_star and the line's own input."""
         return linear_modes(self.network, self.h_star, self.inputs)
 
     @property
     def integration_eigenvalue(self) -> complex:
         """The eigenvalue of J_rec nearest to 1, at h_star and the line's own input: the mode that integrates."""
-        return complex(self.modes.eigenvalues[self.modes.integration])
+        return self._integration[0]
+
+    @cached_property
+    def _integration(self) -> tuple[complex, Tensor]:
+        """The eigenvalue nearest to 1 and its left eigenvector (N,), real part; there are such also without modes."""
+        try:
+            modes = self.modes
+            return complex(modes.eigenvalues[modes.integration]), modes.left_of(modes.integration).real
+        except RnnlensError:
+            return integration_mode(self.network, self.h_star, self.inputs)
 
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `line_attractor`."""

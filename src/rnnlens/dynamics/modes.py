@@ -5,39 +5,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.dynamics.fixed_points import FixedPoints
+from rnnlens.dynamics.fixed_points import FixedPoints, doubled
 from rnnlens.dynamics.inputs import Inputs, held_input, same_input
 from rnnlens.dynamics.jacobians import linearise
+from rnnlens.dynamics.triangular import DEFECTIVE, eigenvector, is_triangular, slope
 from rnnlens.networks import Network
 
+DENSE = 4096  # numbers in a state beyond which no matrix of its size is formed
+LARGEST = 1e12  # norm of the eigenvectors times that of their inverse; beyond, the matrix counts as defective
+TOO_LARGE = "the state has {:,} numbers: the modes of more than 4,096 do not fit into memory"
+NOT_FINITE = "J_rec is NaN or infinite at this point: expected a state and weights of finite numbers"
 
-@dataclass(frozen=True, eq=False)
-class Modes(Shown):
-    """Eigendecomposition J_rec = R diag(λ) L with L R = I, slowest mode first; conjugate pairs are adjacent.
 
-    eigenvalues  (N,)    λ_a, complex
-    right        (N, N)  columns r_a: the direction in which mode a moves the state
-    left         (N, N)  rows ℓ_a: a deflection excites mode a by its overlap with ℓ_a
-    J            (N, N)  the matrix itself
-    units                modes that belong together: (a,) for a real one, (a, a+1) for a conjugate pair
-    inputs       (D,)    the input that J_rec was taken at; None for any other matrix
-    """
+class Spectrum(Shown):
+    """What all modes have in common: eigenvalues, and methods that need vectors only where they use them."""
 
     eigenvalues: Tensor
-    right: Tensor
-    left: Tensor
-    J: Tensor
     units: list[tuple[int, ...]]
-    inputs: Tensor | None = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def right(self) -> Tensor: ...
+        @property
+        def left(self) -> Tensor: ...
+        @property
+        def J(self) -> Tensor: ...
+        @property
+        def inputs(self) -> Tensor | None: ...
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -95,9 +99,81 @@ class Modes(Shown):
         return u[:, size > 1e-10 * size[0]]
 
 
+@dataclass(frozen=True, eq=False)
+class Modes(Spectrum):
+    """Eigendecomposition J_rec = R diag(λ) L with L R = I, slowest mode first; conjugate pairs are adjacent.
+
+    eigenvalues  (N,)    λ_a, complex
+    right        (N, N)  columns r_a: the direction in which mode a moves the state
+    left         (N, N)  rows ℓ_a: a deflection excites mode a by its overlap with ℓ_a
+    J            (N, N)  the matrix itself
+    units                modes that belong together: (a,) for a real one, (a, a+1) for a conjugate pair
+    inputs       (D,)    the input that J_rec was taken at; None for any other matrix
+    """
+
+    eigenvalues: Tensor
+    right: Tensor
+    left: Tensor
+    J: Tensor
+    units: list[tuple[int, ...]]
+    inputs: Tensor | None = None
+
+    def left_of(self, a: int) -> Tensor:
+        """ℓ_a, (N,)."""
+        return self.left[a]
+
+
+@dataclass(frozen=True, eq=False)
+class TriangularModes(Spectrum):
+    """The same where J_rec is triangular: eigenvalues from its diagonal, single left eigenvectors by products, both in
+    memory of a few times N. `right`, `left` and `J` are N × N and made when they are used; they are refused for more
+    than 4,096 numbers, and where J_rec is defective, as with the shift register of a convolution.
+
+    eigenvalues  (N,)  λ_a, slowest first; places: the number in the state that each belongs to
+    """
+
+    network: Network = field(repr=False)
+    h: Tensor
+    inputs: Tensor
+    eigenvalues: Tensor
+    places: Tensor
+
+    @property
+    def units(self) -> list[tuple[int, ...]]:  # type: ignore[override]
+        return [(a,) for a in range(len(self))]
+
+    def left_of(self, a: int) -> Tensor:
+        """ℓ_a, (N,), 1 at its own place."""
+        here = linearise(self.network, self.h, self.inputs)
+        values = torch.empty_like(self.h)
+        values[self.places] = self.eigenvalues.real.to(values)
+        depth = self.network.cell.depth
+        return eigenvector(here, values, int(self.places[a]), depth, left=True).to(self.eigenvalues.dtype)
+
+    @cached_property
+    def dense(self) -> Modes:
+        """All vectors, by torch."""
+        if len(self) > DENSE:
+            raise RnnlensError(TOO_LARGE.format(len(self)))
+        return decompose(linearise(self.network, self.h, self.inputs).J_rec().double())
+
+    @property
+    def right(self) -> Tensor:
+        return self.dense.right
+
+    @property
+    def left(self) -> Tensor:
+        return self.dense.left
+
+    @property
+    def J(self) -> Tensor:
+        return self.dense.J
+
+
 @torch.no_grad()
-def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = None) -> Modes:
-    """The modes of J_rec at a state h (N,), decomposed in float64.
+def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = None) -> Modes | TriangularModes:
+    """The modes of J_rec at a state h (N,), decomposed in float64. For the recurrences of today eigenvalues and
+    timescales are read from its diagonal, without the matrix.
 
     h: a state, or one fixed point (`points.take(0)`), whose own input is then used. inputs: the constant input at a
     state, embedded (D,) or a word; None is the blank input.
@@ -112,14 +188,47 @@ def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = Non
         raise RnnlensError(f"h is {quoted(type(h).__name__)}: expected one state, a tensor ({network.size},)")
     if h.shape != (network.size,):
         raise RnnlensError(f"h has shape {tuple(h.shape)}: expected one state, ({network.size},)")
+    if is_triangular(network):
+        double = doubled(network)
+        h, e = h.detach().to(double.h0), e.to(double.h0)
+        values = slope(double, h, e)
+        if not bool(values.isfinite().all()):
+            raise RnnlensError(NOT_FINITE)
+        places = values.abs().argsort(descending=True, stable=True)
+        return TriangularModes(double, h, e, values[places].double().to(torch.complex128), places)
+    if network.size > DENSE:
+        raise RnnlensError(TOO_LARGE.format(network.size))
     J = linearise(network, h, e.to(h.dtype)).J_rec().double()
     return replace(decompose(J), inputs=e)
+
+
+@torch.no_grad()
+def integration_mode(network: Network, h: Tensor, inputs: Tensor | None) -> tuple[complex, Tensor]:
+    """The eigenvalue of J_rec nearest to 1 and the real part of its left eigenvector (N,), of a defective J_rec too. Of
+    a large state they are found among the slowest modes by products alone (Arnoldi's method)."""
+    e = held_input(network, inputs)
+    here = linearise(network, h, e.to(h.dtype))
+    if network.size <= DENSE:
+        values, vectors = torch.linalg.eig(here.J_rec().double().cpu().t())
+    else:
+        from scipy.sparse.linalg import LinearOperator, eigs
+
+        def product(v: Any) -> Any:
+            return here.rec_T(torch.from_numpy(v.ravel()).to(h)).double().cpu().numpy()
+
+        operator = LinearOperator((network.size, network.size), product, dtype="float64")
+        start = torch.randn(network.size, generator=torch.Generator().manual_seed(0)).double().numpy()
+        values, vectors = (torch.from_numpy(part) for part in eigs(operator, k=6, v0=start, tol=1e-8))
+    nearest = int((values - 1).abs().argmin())
+    vector = vectors[:, nearest]
+    vector = vector / vector[int(vector.abs().argmax())]  # real, if the eigenvalue is
+    return complex(values[nearest]), vector.real.to(h.device)
 
 
 def decompose(J: Tensor) -> Modes:
     """Modes of any real matrix (N, N)."""
     if not bool(J.isfinite().all()):
-        raise RnnlensError("J_rec is NaN or infinite at this point: expected a state and weights of finite numbers")
+        raise RnnlensError(NOT_FINITE)
     values, right = (part.to(J.device) for part in torch.linalg.eig(J.cpu()))
     numbers = values.tolist()  # once: every number that is read from a GPU alone waits for it
     # LAPACK returns a conjugate pair side by side, the one with positive imaginary part first. Pairs are identified
@@ -138,8 +247,9 @@ def decompose(J: Tensor) -> Modes:
     order = [a for unit in pairs for a in unit]
     values, right = values[order], right[:, order]
     left, info = torch.linalg.inv_ex(right)
-    if int(info) != 0:
-        raise RnnlensError("J_rec has fewer eigenvectors than units at this point (it is defective): it has no modes")
+    # Rounding errors keep the vectors of a defective matrix apart, but only just.
+    if int(info) != 0 or not float(left.norm() * right.norm()) < LARGEST:
+        raise RnnlensError(DEFECTIVE)
     starts = [sum(len(unit) for unit in pairs[:k]) for k in range(len(pairs))]
     units = [tuple(range(start, start + len(unit))) for start, unit in zip(starts, pairs, strict=True)]
     return Modes(values, right, left, J, units)
@@ -147,7 +257,7 @@ def decompose(J: Tensor) -> Modes:
 
 def remove_modes(
     h: Tensor,
-    modes: Modes,
+    modes: Spectrum,
     h_star: Tensor,
     which: Iterable[int],
     kind: Literal["biorthogonal", "orthogonal"] = "biorthogonal",

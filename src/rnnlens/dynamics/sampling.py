@@ -11,6 +11,9 @@ from rnnlens.corpora.protocol import CorpusLike, Documents, SplitLike
 from rnnlens.networks import Network, check_words
 from rnnlens.training.batches import token_batches
 
+STATES = 2**25  # numbers in the states that are held while reading
+SAMPLE, FEWEST = 2**23, 64  # numbers in a sample, and states in it whatever their size
+
 
 @torch.no_grad()
 def visited_states(
@@ -26,9 +29,12 @@ def visited_states(
 
     corpus: a split, or a corpus (its test split if it has one, else its training split). Pairs (review, word) are drawn
     first, uniformly over all words without replacement; then only those reviews are read, a batch at a time.
-    Random words: sequences of `length`, drawn in proportion to their counts if the vocabulary has counts.
+    Of a large state, fewer are drawn: 2^23 numbers, but at least 64 states. Random words: sequences of `length`, drawn
+    in proportion to their counts if the vocabulary has counts.
     """
     check_words(network, corpus)
+    tokens = max(1, min(tokens, STATES // network.size))
+    n = min(n, max(FEWEST, SAMPLE // network.size))
     generator = np.random.default_rng(seed)
     if corpus is None:
         length = min(length, max_words or length)

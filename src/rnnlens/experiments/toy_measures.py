@@ -12,7 +12,8 @@ from torch import Tensor
 from rnnlens.context import after, effects, linear_quality, mode_removal, word_inputs
 from rnnlens.corpora.toy import ToyLanguage
 from rnnlens.corpora.vocab import PAD_WORD
-from rnnlens.dynamics import FixedPoints, LineAttractor, Modes, fit_line_attractor, linear_modes
+from rnnlens.dynamics import FixedPoints, LineAttractor, fit_line_attractor, linear_modes
+from rnnlens.dynamics.modes import Spectrum
 from rnnlens.dynamics.view import principal_view
 from rnnlens.networks import Network
 
@@ -130,7 +131,7 @@ class ToyMeasures:
         """The state after the modifier and then neutral words, read from h0."""
         return after(self.network, self.network.h0.detach(), [word, *[NEUTRAL] * neutral])[-1]
 
-    def operating_point(self, word: str) -> tuple[Tensor, float, Modes]:
+    def operating_point(self, word: str) -> tuple[Tensor, float, Spectrum]:
         """The slow point nearest to h_mod, its q, and the modes there."""
         nearest = int((self.points.states - self.h_mod(word)).norm(dim=1).argmin())
         h_star = self.points.states[nearest]

@@ -52,3 +52,21 @@ def least_weights(shape: dict[str, Any]) -> int:
         return layers * 2 * H * D
     units = H // 2 if shape.get("both_ways") else H  # of each direction
     return layers * H * (units + D if layers == 1 else 2 * min(H, D))
+
+
+def parts_of(cell: Any) -> dict[str, slice]:
+    """The parts of a cell's flat state by name: layers, and of each what it keeps (convolution buffer and recurrent
+    state; of an LSTM h and c)."""
+    if isinstance(cell, ResidualStack):
+        return cell.parts
+    layers = list(cell.layers) if isinstance(cell, Stack) else [cell]
+    found, start = {}, 0
+    for number, layer in enumerate(layers, 1):
+        blocks = getattr(layer, "blocks", 1)
+        names = [""] if blocks == 1 else [" h", " c"]
+        sizes = [layer.size] if blocks == 1 else [len(range(layer.size)[layer.output])]
+        sizes += [layer.size - sizes[0]] * (blocks > 1)
+        for name, size in zip(names, sizes, strict=True):
+            found[f"layer {number}{name}" if len(layers) > 1 else name.strip() or "state"] = slice(start, start + size)
+            start += size
+    return found

@@ -305,7 +305,7 @@ class Network(ReadsTexts, nn.Module):
                 "measured with them; train it again, with a lower learning_rate"
             )
         if self.E is not None:
-            e = self.E[:10_000]
+            e = self.E[: max(2, min(10_000, 2**24 // self.size))]
             after = self.step(self.h0.expand(len(e), -1), e)
             if len(e) > 1 and bool((after == after[0]).all()):
                 raise Diverged(

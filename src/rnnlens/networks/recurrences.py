@@ -31,7 +31,9 @@ class MinGRU(Layer):
         self.b = uniform(2 * hidden, fan_in=inputs, generator=generator)
 
     def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
-        d_z, new = self.linears(c, self.W, self.b)
+        return self.equation(*self.linears(c, self.W, self.b))
+
+    def equation(self, d_z: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
         z = torch.sigmoid(d_z)
         return 1 - z, z * new
 
@@ -49,7 +51,9 @@ class MinLSTM(Layer):
         self.b = uniform(3 * hidden, fan_in=inputs, generator=generator)
 
     def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
-        d_f, d_i, new = self.linears(c, self.W, self.b)
+        return self.equation(*self.linears(c, self.W, self.b))
+
+    def equation(self, d_f: Tensor, d_i: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
         d = F.logsigmoid(d_f) - F.logsigmoid(d_i)  # f/(f + i) = σ(log f − log i), also where both are 0 in floats
         kept = torch.sigmoid(d)
         return kept, (1 - kept) * new

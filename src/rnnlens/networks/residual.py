@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -68,6 +70,19 @@ class ResidualStack(nn.Module):
             found.append(layer.slope(part, inputs))
             y = layer.step(part, inputs)[1]
         return torch.cat([*found, torch.zeros_like(h[..., self.output])] if self.slot else found, -1)
+
+    @torch.no_grad()
+    def gate_slopes(self, h: Tensor) -> Tensor:
+        """∂h'/∂d (..., G, H) by each of the gates d = W e + b at blank input, for states h (..., N) of one layer of
+        minGRU or minLSTM without convolution: then a and b depend on each unit's own gates alone."""
+        layer: Any = self.layers[0]
+        gates = tuple(layer.b.detach().split(self.hidden))
+        slopes = []
+        for g in range(len(gates)):
+            along = tuple(torch.full_like(d, float(i == g)) for i, d in enumerate(gates))
+            a, b = torch.func.jvp(layer.equation, gates, along)[1]
+            slopes.append(a * h + b)
+        return torch.stack(slopes, -2)
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         """All states (B, T+1, N), h0 first, for inputs e (B, T, D) from h0 (B, N)."""

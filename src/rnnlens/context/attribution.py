@@ -1,0 +1,248 @@
+"""Where does a network modify? A modifier's strength, attributed to parts of the state: layers, convolution buffers,
+recurrent states.
+
+A word m changes the effect of the next word v, because it leaves the network in another state: h_m = F(h, m) in place
+of h. Interchange intervention: take some parts of the state from the run with m and the others from the run without it,
+and measure v there. Let value(S) be the strength with the parts S from the run with m; value(none) is 0, and value(all)
+is the strength itself. A part's share is its Shapley value: what it adds to the parts exchanged before it, averaged
+over all orders in which parts can be exchanged. So the shares depend on no order, and they sum to the strength.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rnnlens.common.display import Facts, Shown, table_html
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.context.effects import effects, word_inputs
+from rnnlens.context.probes import Probes
+from rnnlens.networks import Network
+from rnnlens.networks.architectures import parts_of
+
+Place = slice | Sequence[int] | Tensor
+EXACT = 6  # parts up to which all orders are taken
+ORDERS = 64  # that are drawn for more parts, each with its reverse
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution(Shown):
+    """The strengths of words, attributed to parts of the state.
+
+    words     (M,)      modifiers
+    parts     (P,)      names of the parts
+    shares    (M, P)    what each part adds to the strength: its Shapley value; they sum to `strength`
+    alone     (M, P)    the strength with only this part from the run with the word
+    without   (M, P)    the strength with all parts but this one from that run
+    strength  (M,)      mean over the states, of all parts together
+    shares_interval (M, P, 2), strength_interval (M, 2)   95 %, over states and probes (bootstrap)
+    orders              number of orders that are averaged; exact: whether these are all of them
+    """
+
+    words: list[str]
+    parts: list[str]
+    shares: Tensor
+    alone: Tensor
+    without: Tensor
+    strength: Tensor
+    shares_interval: Tensor
+    strength_interval: Tensor
+    orders: int
+    exact: bool
+
+    def __getitem__(self, word: str) -> dict[str, float]:
+        """The share of each part in a word's strength."""
+        if word not in self.words:
+            raise RnnlensError(f"there is no word {quoted(word)} here: expected one of {', '.join(self.words[:10])}")
+        return dict(zip(self.parts, self.shares[self.words.index(word)].tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For results.json."""
+        return {
+            "parts": self.parts,
+            "orders": self.orders,
+            "exact": self.exact,
+            "words": {
+                word: {
+                    "strength": float(self.strength[i]),
+                    "strength_interval": self.strength_interval[i].tolist(),
+                    "shares": self.shares[i].tolist(),
+                    "shares_interval": self.shares_interval[i].tolist(),
+                    "alone": self.alone[i].tolist(),
+                    "without": self.without[i].tolist(),
+                }
+                for i, word in enumerate(self.words)
+            },
+        }
+
+    def _facts(self) -> Facts:
+        return [("parts", self.parts), ("orders", f"{self.orders}{', all' if self.exact else ''}")]
+
+    def _drawing(self) -> str:
+        rows = [
+            [word, f"{float(self.strength[i]):+.2f}", *(f"{x:+.2f}" for x in self.shares[i].tolist())]
+            for i, word in enumerate(self.words)
+        ]
+        return table_html(rows, ["word", "strength", *self.parts])
+
+    def __repr__(self) -> str:
+        lines = [f"Attribution of {len(self.words)} words to {', '.join(self.parts)}"]
+        for i, word in enumerate(self.words[:20]):
+            shares = ", ".join(f"{x:+.2f}" for x in self.shares[i].tolist())
+            lines.append(f"  {word}: strength {float(self.strength[i]):+.2f} = {shares}")
+        return "\n".join(lines)
+
+
+@torch.no_grad()
+def attribute(
+    network: Network,
+    states: Tensor,
+    words: Sequence[str],
+    probes: Probes,
+    *,
+    parts: Mapping[str, Place] | None = None,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Attribution:
+    """Attribute the strengths of words to parts of the state, by exchanging parts between the run with the word and the
+    run without it.
+
+    states (K, N) or (N,): where the words are read, such as some visited states or `line.h_star`. probes: the words
+    whose effects are measured next. parts: names and places of the parts, slices or indices of the flat state, each
+    number in one part at most; by default layers, convolution buffers and recurrent states, as the network has them.
+    Numbers that no part has are exchanged as one more part, `rest`, unless no step reads them. Up to six parts are
+    exchanged in all orders, more in 128 random ones. draws: of the bootstrap over states and probes.
+    """
+    network.check_one_logit("an attribution")
+    states = _states(network, states)
+    places = checked_parts(network, parts)
+    probes = probes.known_to(network)
+    e, P, K = probes.inputs(network), len(places), len(states)
+    orders, exact = _orders(P, seed)
+    usual = effects(network, states, e).double()  # (K, V)
+    signs = _signs(probes).to(usual)
+    found = []
+    for word in word_inputs(network, list(words)):
+        after = network.step(states, word.expand(K, -1))
+        values = _values(network, states, after, places, orders, e)
+        none, every = values[frozenset()], values[frozenset(range(P))]
+        adds = torch.stack([torch.zeros_like(usual)] * P)
+        for order in orders:
+            for before, part in _along(order):
+                adds[part] += (values[before | {part}] - values[before]) / len(orders)
+        alone = torch.stack([values[frozenset([p])] - none for p in range(P)])
+        without = torch.stack([values[frozenset(range(P)) - {p}] - none for p in range(P)])
+        found.append(torch.stack([every - none, *adds, *alone, *without]))
+    changes = torch.stack(found) * signs  # (M, 1 + 3P, K, V)
+    mean, low, high = _bootstrap(changes, usual * signs, probes, draws, seed)
+    interval = torch.stack([low, high], -1)
+    a, b = 1 + P, 1 + 2 * P
+    return Attribution(
+        list(words),
+        list(places),
+        mean[:, 1:a],
+        mean[:, a:b],
+        mean[:, b:],
+        mean[:, 0],
+        interval[:, 1:a],
+        interval[:, 0],
+        len(orders),
+        exact,
+    )
+
+
+def checked_parts(network: Network, parts: Mapping[str, Place] | None) -> dict[str, Tensor]:
+    """The places (n,) of each part in the flat state; those that no step reads are left out."""
+    every = torch.arange(network.size)
+    given = parts_of(network.cell) if parts is None else parts
+    places = {}
+    for name, place in given.items():
+        chosen = every[place] if isinstance(place, slice) else torch.as_tensor(place, dtype=torch.long).flatten()
+        if not len(chosen) or int(chosen.min()) < 0 or int(chosen.max()) >= network.size:
+            raise RnnlensError(
+                f"the part {quoted(name)} is empty or outside the state: expected 0 to {network.size - 1}"
+            )
+        places[str(name)] = chosen
+    if not places:
+        raise RnnlensError("parts is empty: expected names and places of parts of the state, or None")
+    counts = torch.bincount(torch.cat([*places.values()]), minlength=network.size)
+    if int(counts.max()) > 1:
+        raise RnnlensError(f"number {int(counts.argmax())} of the state is in two parts: expected each in one at most")
+    if bool((counts == 0).any()):
+        places["rest"] = every[counts == 0]
+    unread = getattr(network.cell, "slot", 0)  # an output that is written at every step, and read by the head alone
+    kept = {name: place[place < network.size - unread].to(network.h0.device) for name, place in places.items()}
+    return {name: place for name, place in kept.items() if len(place)}
+
+
+def _values(
+    network: Network, without: Tensor, after: Tensor, places: Mapping[str, Tensor], orders: Sequence[Any], e: Tensor
+) -> dict[frozenset[int], Tensor]:
+    """Effects (K, V) of the probes for every set of parts that an order meets."""
+    indices, values = list(places.values()), {}
+    every = frozenset(range(len(indices)))
+    needed = {before | {part} for order in orders for before, part in _along(order)} | {frozenset(), every}
+    needed |= {kept for part in every for kept in (frozenset([part]), every - {part})}
+    for chosen in needed:
+        mixed = without.clone()
+        for part in chosen:
+            mixed[:, indices[part]] = after[:, indices[part]]
+        values[chosen] = effects(network, mixed, e).double()
+    return values
+
+
+def _along(order: Sequence[int]) -> Iterator[tuple[frozenset[int], int]]:
+    """Each part of an order, with the parts before it."""
+    for i, part in enumerate(order):
+        yield frozenset(order[:i]), part
+
+
+def _orders(P: int, seed: int) -> tuple[list[tuple[int, ...]], bool]:
+    """All orders of P parts, or random ones, each with its reverse, if there are many parts."""
+    if P <= EXACT:
+        return list(permutations(range(P))), True
+    generator = torch.Generator().manual_seed(seed)
+    drawn = [tuple(torch.randperm(P, generator=generator).tolist()) for _ in range(ORDERS)]
+    return [order for one in drawn for order in (one, one[::-1])], False
+
+
+def _signs(probes: Probes) -> Tensor:
+    """(V,): +1 for positive and −1 for negative probes."""
+    return torch.tensor([1.0] * len(probes.positive) + [-1.0] * len(probes.negative))
+
+
+def _bootstrap(changes: Tensor, usual: Tensor, probes: Probes, draws: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Changes (M, Q, K, V) as shares of the usual effect (K, V): means (M, Q) and the ends of their 95 % intervals over
+    resampled states and resampled probes of each sign. As for strengths, both signs count equally."""
+    K, n, m = usual.shape[0], len(probes.positive), len(probes.negative)
+    generator = torch.Generator().manual_seed(seed)
+
+    def weights(size: int, count: int) -> Tensor:
+        drawn = torch.randint(size, (count, size), generator=generator)
+        return torch.zeros(count, size).scatter_add_(1, drawn, torch.ones(count, size)) / size
+
+    def share(state: Tensor, probe: Tensor) -> Tensor:
+        over = torch.einsum("mqkv,dk,dv->dmq", changes, state, probe)
+        return over / torch.einsum("kv,dk,dv->d", usual, state, probe)[:, None, None]
+
+    def both(positive: Tensor, negative: Tensor) -> Tensor:
+        return torch.cat([positive, negative], 1).to(usual) / 2
+
+    mean = share(torch.full((1, K), 1 / K).to(usual), both(torch.full((1, n), 1 / n), torch.full((1, m), 1 / m)))[0]
+    drawn = share(weights(K, draws).to(usual), both(weights(n, draws), weights(m, draws)))
+    low, high = drawn.quantile(torch.tensor([0.025, 0.975]).to(usual), dim=0)
+    return mean, low, high
+
+
+def _states(network: Network, states: Any) -> Tensor:
+    if not isinstance(states, Tensor) or states.shape[-1:] != (network.size,) or not states.numel():
+        given = tuple(states.shape) if isinstance(states, Tensor) else type(states).__name__
+        raise RnnlensError(f"states are {quoted(given)}: expected a tensor (K, {network.size}), states of the network")
+    if not bool(states.isfinite().all()):
+        raise RnnlensError("some states are NaN or infinite: expected finite numbers")
+    return states.detach().reshape(-1, network.size).to(network.h0)

@@ -1,0 +1,102 @@
+"""J_inp E, the paper's N × W input Jacobian, as a short vector with the same inner products: to compare input Jacobians
+at many states, and to regress them.
+
+With C = EᵀE the inner product is tr(J C J'ᵀ), which does not depend on the number of words W. If units see the input
+through a few gates each, J_inp = Σ_g diag(p^g) W_g, so unit h contributes Σ_{g,g'} p^g p'^g' (W_g C W_g'ᵀ)_hh, which
+does not depend on D either: with that G × G matrix factored as RᵀR, unit h has the G features R p. This is the case for
+the paper's four cells and for one layer of minGRU or minLSTM. For other steps J_inp is taken column by column, N·D
+features, and if those are too many, as a random sketch with the same inner products on average.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rnnlens.dynamics.jacobians import CellLinearisation, embedding_of, linearise
+from rnnlens.networks import Cell, Network
+
+MOST = 2**17  # features of a state before they are sketched
+COLUMNS, BUCKETS = 16, 2048  # of a sketch: random combinations of inputs, and sums over random units
+AT_ONCE = 2**22  # numbers of the states that are differentiated together
+
+
+@torch.no_grad()
+def input_features(network: Network, h: Tensor) -> Tensor:
+    """J_inp(h) E as vectors (..., K) for states h (..., N), at blank input: differences of them have the norm
+    ‖(J_inp(h) − J_inp(h')) E‖_F, and regressing them is equivalent to regressing the input Jacobians.
+
+    K is S·H·G for a cell, G·H for one layer of minGRU or minLSTM, else N·D; beyond 131,072 the features are a sketch of
+    fixed random numbers, with which norms are right to about a tenth, and shares of variance better than that."""
+    E = embedding_of(network)
+    gram = (E.t() @ E).double()
+    if isinstance(network.cell, Cell):
+        here = linearise(network, h)
+        assert isinstance(here, CellLinearisation)
+        return _by_gates(here.p_d, network.cell.W, gram)
+    if getattr(network.cell, "depth", 0) == 1:
+        return _by_gates(network.cell.gate_slopes(h).unsqueeze(-3), network.cell.layers[0].W, gram)
+    values, vectors = torch.linalg.eigh(gram)
+    root = (vectors * values.clamp(min=0).sqrt()).to(h.dtype)  # C = root rootᵀ
+    sketched = network.size * network.inputs > MOST
+    if sketched and network.inputs > COLUMNS:
+        root = root @ _normal(network.inputs, COLUMNS).to(root) / COLUMNS**0.5
+    flat = h.reshape(-1, h.shape[-1])
+    parts = [_columns(network, points, root, sketched) for points in flat.split(max(1, AT_ONCE // network.size))]
+    return torch.cat(parts).reshape(*h.shape[:-1], -1)
+
+
+def _by_gates(p: Tensor, W: Tensor, gram: Tensor) -> Tensor:
+    """Features (..., S·H·G) from the derivatives p (..., S, G, H) by the gates and their weights W (G·H, D)."""
+    weights = W.detach().double().unflatten(0, (p.shape[-2], -1))  # (G, H, D)
+    overlap = torch.einsum("ghd,khd->hgk", weights @ gram, weights)  # (H, G, G)
+    values, vectors = torch.linalg.eigh(overlap.cpu())
+    root = (vectors * values.clamp(min=0).sqrt().unsqueeze(1)).to(p)  # (H, G, K): overlap = root rootᵀ
+    return torch.einsum("...sgh,hgk->...shk", p, root).flatten(-3)
+
+
+def _columns(network: Network, h: Tensor, directions: Tensor, sketched: bool) -> Tensor:
+    """J_inp times each column of directions (D, k), at states h (K, N), flat; with `sketched`, units are added up, with
+    random signs, in 2,048 random groups."""
+    here, columns = linearise(network, h), []
+    for direction in directions.t():
+        column = here.inp(direction.expand(len(h), -1))
+        if sketched and network.size > BUCKETS:
+            generator = torch.Generator().manual_seed(1)
+            bucket = torch.randint(BUCKETS, (network.size,), generator=generator).to(h.device)
+            sign = torch.randint(2, (network.size,), generator=generator).to(h) * 2 - 1
+            column = h.new_zeros(len(h), BUCKETS).index_add_(1, bucket, column * sign)
+        columns.append(column)
+    return torch.cat(columns, -1)
+
+
+def _normal(*shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+@torch.no_grad()
+def input_change(network: Network, h: Tensor, reference: Tensor, chunk: int | None = None) -> Tensor:
+    """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how far the input Jacobian at a state differs from that at
+    `reference` (eq. 4).
+
+    reference (..., N) broadcasts against h. No array of size W (or D, for a cell) is formed: see `input_features`.
+    """
+    whole = 4096 if isinstance(network.cell, Cell) else 2**25 // min(MOST, network.size * network.inputs)
+    chunk = chunk or max(1, whole)
+    shape = torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1])
+    if reference.ndim == 1:
+        base, flat = input_features(network, reference), h.reshape(-1, network.size)
+        parts = [(input_features(network, points) - base).norm(dim=-1) for points in flat.split(chunk)]
+    else:
+        flat, bases = (part.expand(*shape, -1).reshape(-1, network.size) for part in (h, reference))
+        parts = [
+            (input_features(network, points) - input_features(network, origin)).norm(dim=-1)
+            for points, origin in zip(flat.split(chunk), bases.split(chunk), strict=True)
+        ]
+    return torch.cat(parts).reshape(shape)
+
+
+@torch.no_grad()
+def input_size(network: Network, h: Tensor) -> Tensor:
+    """‖J_inp(h) E‖_F, (...): the norm of the input Jacobian, to which changes are compared."""
+    return input_features(network, h).norm(dim=-1)
