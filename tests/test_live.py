@@ -9,6 +9,7 @@ from browser import axe, draw_all, opened
 from torch import nn
 
 import rnnlens
+from rnnlens.cli.sides import show_classes, show_sides
 from rnnlens.common.display import signed
 from rnnlens.context import Probes, project_out, steer
 from rnnlens.networks import Network
@@ -218,6 +219,23 @@ def test_a_network_that_reads_backward_is_shown_in_its_order(browser, tmp_path):
         read = backwards.read(words=["good", "very", "not"])
         assert [one["word"] for one in found] == ["good", "very", "not"]
         assert max(abs(one["logit"] - logit) for one, (_, logit) in zip(found, read, strict=True)) < 1e-4
+
+
+# --- in the terminal --------------------------------------------------------------------------------------------------
+
+
+def test_the_terminal_shows_classes_and_both_directions(capsys):
+    both, ordered = MADE["both ways, classes"](), MADE["ordered"]()
+    show_sides(both, None, ["not very good"], None)
+    said = capsys.readouterr().out
+    best = both.predict(["not very good"])[0]
+    sides = both.of_class(best).read("not very good")
+    assert f"evidence of {best} {sides.logit:+.2f} = {sides.forward_part:+.2f} forwards" in said
+    assert f"{best} {percent(both.predict_proba(['not very good']).max())}" in said
+    show_classes(ordered, ordered, ["not qwertz"])
+    said = capsys.readouterr().out
+    expected = sum(int(k) * p for k, p in ordered.read("not qwertz")[-1][1].items())
+    assert "qwertz (unknown)" in said and f"{expected:.1f}" in said and "without the modifier subspace: 1:" in said
 
 
 # --- the whole page ---------------------------------------------------------------------------------------------------

@@ -59,9 +59,14 @@ def both_ways_sections(results: Mapping[str, Any]) -> list[Section]:
     if counts:
         found = f"Clear modifiers: {counts['forwards']:,} of the forward reader, {counts['backwards']:,} of the other. "
     part = _part("both-ways", shown=shown, other=other, found=found, share=_share(share), removal=_removal(removal))
-    head = ["word", "forwards", "τ, words", "backwards", "τ, words"]
+    phrases = {row["word"]: row for row in stored.get("phrases") or ()}
+    head = ["word", "forwards", "τ, words", "backwards", "τ, words", "on the word after it", "on the word before it"]
     rows = [
-        [row["word"], *(cell for name in ("forwards", "backwards") for cell in _strength_and_tau(row, name))]
+        [
+            row["word"],
+            *(cell for name in ("forwards", "backwards") for cell in _strength_and_tau(row, name)),
+            *(_in_text(phrases.get(row["word"]), place) for place in ("before", "after")),
+        ]
         for row in stored["words"][:ROWS]
     ]
     return [Section(**part, table=[head, *rows])]
@@ -127,6 +132,13 @@ def _spread(matrix: Sequence[Sequence[float]], names: Sequence[str]) -> list[lis
 def _strength_and_tau(row: Mapping[str, Any], name: str) -> tuple[str, str]:
     tau = row.get(f"{name}_tau")
     return _with_error(row[name], row[f"{name}_error"]), "–" if tau is None else f"{tau:.1f}"
+
+
+def _in_text(row: Mapping[str, Any] | None, place: str) -> str:
+    """By how much a word changes its neighbor in both readers together. place: of the word, before or after it."""
+    if row is None:
+        return "–"
+    return _with_error(row[place]["forwards"] + row[place]["backwards"], row[place]["error"])
 
 
 def _with_error(strength: float, error: float) -> str:

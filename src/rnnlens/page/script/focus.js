@@ -17,7 +17,7 @@ export function showFocus(reader, token, { tokens, reading, changes = [] }, t) {
       html('p', {}, known ? badge(reader.words.kind(token.word)) : html('span', { class: 'kind' }, SAID[token.state])),
       ...reader.view.moved(reading, t),
       ...modifiedBy(changes, tokens, t),
-      ...(known && reader.context ? strengthHere(reader, token.word, reading.gains, t) : []),
+      ...(known && reader.context ? strengthHere(reader, token.word, reading.gainsAt(t)) : []),
       known ? html('p', { class: 'said' }, card) : null,
     ),
     ...(known && reader.context ? wordFacts(reader.words, token.word, Math.min(360, reader.width - 8)) : []),
@@ -25,9 +25,8 @@ export function showFocus(reader, token, { tokens, reading, changes = [] }, t) {
 }
 
 /** Its strength, which is measured on the line, and what it does here, where earlier words act as well. */
-function strengthHere({ words, sides, next }, word, gains, t) {
+function strengthHere({ words, sides, next }, word, [before, after]) {
   const row = words.row(word)
-  const [before, after] = [gains[t], gains[t + 1]]
   const said = []
   if (row)
     said.push(
@@ -48,7 +47,7 @@ function strengthHere({ words, sides, next }, word, gains, t) {
         { class: 'said' },
         `Here ${next} would count `,
         html('b', {}, times(after)),
-        Number.isFinite(before) ? `; before this word it was ${times(before)}${earlier}.` : '.',
+        `; before this word it was ${times(before)}${earlier}.`,
       ),
     )
   }

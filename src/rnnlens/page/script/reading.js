@@ -64,6 +64,11 @@ export class Reading {
     return this.logits[t + 1] - this.logits[t]
   }
 
+  /** How much the word read next would count, before and after the word at t is read. */
+  gainsAt(t) {
+    return [this.gains[t], this.gains[t + 1]]
+  }
+
   /** What is read after the word at t, as plain data. */
   after(t) {
     return { logit: this.logits[t + 1], ...(this.scores ? { classes: shares(this.scores[t + 1]) } : {}) }
@@ -139,6 +144,10 @@ export class BothReading {
 
   after(t) {
     return this.adds(t)
+  }
+
+  gainsAt(t) {
+    return this[this.network.shown].gainsAt(this.network.shown === 'forwards' ? t : this.length - 1 - t)
   }
 
   get bias() {

@@ -23,7 +23,8 @@ export class Reads {
   }
 
   tokens(text) {
-    return this.split(text).map(word => this.vocabulary.token(this.vocabulary.spelled(word)))
+    const found = this.split(text).map(word => this.vocabulary.token(this.vocabulary.spelled(word)))
+    return this.network.backward ? found.reverse() : found
   }
 
   /** The words of a text with the logit after each: [{ word, logit, known }]. */
