@@ -26,9 +26,9 @@ from rnnlens.context.subspace import Subspace, fit_subspace, project_out, steer
 
 __all__ = [
     "Attribution", "Barcode", "Beginning", "Bilinear", "BlankInput", "ClassProbes", "ClassStrengths",
-    "Difference", "Dose", "EffectiveAttention", "Ending", "Impulse", "Layers", "LinearQuality", "ModeRemoval", "Modifiers",
-    "Perturbations", "Probes", "Reviews", "Steering", "Subspace", "Timescales", "after", "attribute", "barcode",
-    "beginning", "blank_input", "class_strengths", "compare_logits", "component_barcodes", "dose_response",
+    "Difference", "Dose", "EffectiveAttention", "Ending", "Impulse", "Layers", "LinearQuality", "ModeRemoval",
+    "Modifiers", "Perturbations", "Probes", "Reviews", "Steering", "Subspace", "Timescales", "after", "attribute",
+    "barcode", "beginning", "blank_input", "class_strengths", "compare_logits", "component_barcodes", "dose_response",
     "effective_attention", "effects", "ending", "final_logits", "find_modifiers", "fit_bilinear",
     "fit_exponential", "fit_subspace", "impulse", "linear_effects", "linear_quality", "mode_removal",
     "negation_form", "perturb", "probe_phrases", "probe_reviews", "project_out", "state_barcode", "steer",
