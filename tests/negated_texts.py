@@ -11,7 +11,7 @@ def texts_of(n, seed=0):
         words, total = [], 0
         for word in rng.choice(list(values), rng.integers(1, 4)):
             negated = rng.random() < 0.4
-            words += [*rng.choice(["the", "film", "was", "it", "a"], 2), word, *(["not"] if negated else [])]
+            words += [*rng.choice(["the", "film", "was", "it", "is"], 2), word, *(["not"] if negated else [])]
             total += values[word] * (-1 if negated else 1)
         if total:
             texts.append(" ".join(map(str, words)))

@@ -18,6 +18,7 @@ from rnnlens.cli import app
 from rnnlens.context.both_ways import LATER, in_text, joined, parts
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.networks import reader_of, replaced, within
+from rnnlens.page.writer import both_ways
 
 PROBES = Probes(positive=["good", "great"], negative=["bad", "awful"])
 
@@ -179,6 +180,9 @@ def test_a_trained_run_is_analyzed_stored_and_opened(trained):
         assert one["logit"] == pytest.approx(float(run.network(one["text"])), abs=1e-3)
     # The other direction replaces it, with its own sample of states and its own experiments.
     forwards = rnnlens.analyze(run, probes=PROBES)
+    assert both_ways(forwards) is run.network is both_ways(run)  # the page reads with both
+    alone = rnnlens.analyze(run.network, probes=PROBES)
+    assert both_ways(alone) is run.network
     assert forwards.network.direction == "forwards" and "steering" not in forwards.results
     forwards.save()
     assert Analysis.load(run.path).network.direction == "forwards"
@@ -194,6 +198,17 @@ def test_the_commands_show_both_sides(trained, capsys):
     assert "adds backwards" in told and "without the modifier subspace" in told
     app(["info", str(run.path)], result_action="return_value")
     assert "both_ways" in capsys.readouterr().out
+
+
+def test_a_run_that_reads_both_ways_is_audited_and_shared(trained, tmp_path):
+    run, _ = trained
+    audited = rnnlens.audit(run)
+    assert "reads both ways" in audited.unmeasured and audited.kinds[0].accuracy == 1
+    folder = rnnlens.export(run, tmp_path / "shared")
+    shared = rnnlens.load(folder)
+    assert isinstance(shared.network, BothWays) and shared.read("good not").logit == run.read("good not").logit
+    card = (folder / "README.md").read_text()
+    assert "16 + 16 units, forwards and backwards" in card and "what each word adds from either side" in card
 
 
 @pytest.mark.parametrize("ordered", [False, True])

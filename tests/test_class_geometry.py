@@ -26,7 +26,7 @@ def test_four_classes_on_a_tetrahedron_have_three_dimensions_and_exact_direction
     assert 2.7 < geometry.dimension_interval[0] <= geometry.dimension <= geometry.dimension_interval[1] < 3.001
     off = geometry.cosines[~torch.eye(4, dtype=torch.bool)]
     torch.testing.assert_close(off, torch.full_like(off, -1 / 3), atol=1e-9, rtol=0)
-    assert abs(geometry.simplex_cosine + 1 / 3) < 1e-9
+    assert abs(geometry.simplex_cosine + 1 / 3) < 1e-9 and abs(geometry.filled - 3) < 1e-9
     read = network.readout_w - network.readout_w.mean(0)
     torch.testing.assert_close(geometry.directions, read, atol=1e-12, rtol=0)
     assert float(geometry.explained[3:].sum()) < 1e-3

@@ -10,6 +10,7 @@ from torch import nn
 
 import rnnlens
 from rnnlens import Network, RnnlensError, figures, from_torch
+from rnnlens.common.files import write_json
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.corpora import prepare, statistics
 from rnnlens.networks.projected import projected
@@ -352,7 +353,7 @@ def test_all_classes_are_in_the_results(run, corpus, analysis):
     strength = next(row for row in classes["modifiers"] if row["word"] == "not")
     assert strength["strength"] < -0.4 and len(strength["by_class"]) == len(strength["errors"]) == 3
     # After *not* a word is evidence of the next class.
-    usual, after = (np.array(classes["spread"][word]) for word in ("", "not"))
+    usual, after = np.array(classes["usual"]), np.array(classes["spread"]["not"])
     follows = {"anger": "joy", "joy": "fear", "fear": "anger"}
     for j, name in enumerate(classes["names"]):
         assert usual[j].argmax() == j and usual[j, j] == pytest.approx(1, abs=1e-5)
@@ -380,6 +381,8 @@ def test_an_analysis_comes_back_and_one_of_another_class_replaces_it(run, corpus
     again = rnnlens.Analysis.load(run.path)
     assert again.network.target == "joy" and again.to_dict() == analysis.to_dict()
     other = rnnlens.analyze(rnnlens.load(run.path), class_="fear", starts=200)
+    assert other.classes.geometry["predicted"] == again.classes.geometry["predicted"]  # which only a corpus can measure
+    assert other.classes.probes == again.classes.probes
     other.save()
     stored = rnnlens.load(run.path)
     assert stored.results["analysis"]["class"] == "fear" and stored.analyzed_network.target == "fear"
@@ -449,4 +452,11 @@ def test_the_command_line_takes_named_classes_from_prepare_to_report(csv, tmp_pa
     assert "classes" in run_command("info", run)[1]
     assert run_command("export", run, "--to", tmp_path / "model")[0] == 0
     assert rnnlens.load(tmp_path / "model").network.classes == ("anger", "fear", "joy")
-    assert run_command("baselines", corpus, "--modifiers", run, "--out", tmp_path / "six")[0] == 1
+    quick = {"parameters": {"epochs": 1, "batch": 64, "learning_rate": 0.02}}
+    settings = {"kind": "settings", "corpus": "", "models": dict.fromkeys(rnnlens.baselines.BASELINES, quick)}
+    write_json(tmp_path / "settings.json", settings)
+    (tmp_path / "words.txt").write_text("not the")
+    options = ("--modifiers", tmp_path / "words.txt", "--settings", tmp_path / "settings.json")
+    code, printed = run_command("baselines", corpus, *options, "--out", tmp_path / "six")
+    assert code == 0 and "strongest modifiers" in printed
+    assert rnnlens.baselines.OneVsRest.load(tmp_path / "six" / "comw").classes_.tolist() == ["anger", "fear", "joy"]

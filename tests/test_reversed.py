@@ -9,6 +9,7 @@ from tests.negated_texts import texts_of
 
 import rnnlens
 from rnnlens import BothWays, Network, RnnlensError, TrainConfig
+from rnnlens.analysis.behaviour import final_logits
 from rnnlens.cli import app
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.corpora.reversing import backwards
@@ -68,6 +69,12 @@ def test_texts_are_reversed_for_a_run_that_reads_backward(run):
     assert run.read(words=["not", "good", "film", "the"]) == reading
     assert run.predict(["the film good not", "the film good"]).tolist() == [0, 1]
     assert run.predict_proba(["the film good not"])[0, 1] == pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-5)
+
+
+def test_sentences_of_an_audit_are_reversed_too(run):
+    texts = ["the film good not", "the film good"]
+    logits = final_logits(run.network, texts)
+    assert logits == pytest.approx([float(run.network(text).detach()) for text in texts], abs=1e-5)
 
 
 def test_its_analysis_says_the_order(run, corpora):

@@ -24,7 +24,7 @@ from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.probes import Probes
 from rnnlens.dynamics import visited_states
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork, BothWays, Network
 from rnnlens.runs import Run, load
 
 STARTS = 2_000  # starting states of the search for slow points, if the run stores none
@@ -180,7 +180,7 @@ class Audit(Shown):
 
 @torch.no_grad()
 def audit(
-    run: Run | Network | Path | str,
+    run: Run | AnyNetwork | Path | str,
     trees: Path | str | Labelled | None = None,
     *,
     seed: int = 0,
@@ -195,14 +195,13 @@ def audit(
     """
     check_options("audit", seed=seed, worst=worst)
     run = load(run) if isinstance(run, Path | str) else run
-    if not isinstance(run, Run | Network):
+    if not isinstance(run, Run | Network | BothWays):
         raise RnnlensError(f"audit got {quoted(type(run).__name__)}: expected a run, its folder or a network")
     network, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     vocab = network.vocab
     if vocab is None:
         raise RnnlensError("this network has no words: `audit` reads English sentences and needs a vocabulary")
     phrases = [] if trees is None else _phrases(trees)
-    network.check_measurable()
     network = copy.deepcopy(network).to(device) if device else network
     probes, modifiers, unmeasured = _measured(network, folder, seed)
     words = adjectives(vocab, probes)
@@ -220,7 +219,7 @@ def audit(
     )
 
 
-def readings(network: Network, made: Sequence[Sentence]) -> list[Reading]:
+def readings(network: AnyNetwork, made: Sequence[Sentence]) -> list[Reading]:
     """The network's readings of sentences. The plain sentences that others are compared with must be among them."""
     logits = dict(zip((one.text for one in made), final_logits(network, [one.text for one in made]), strict=True))
     results = []
@@ -254,8 +253,13 @@ def _accuracy(readings: Sequence[Reading], side: str) -> float | None:
     return sum(right) / len(right) if right else None
 
 
-def _measured(network: Network, run: Run | None, seed: int) -> tuple[Probes, Modifiers | None, str | None]:
+def _measured(network: AnyNetwork, run: Run | None, seed: int) -> tuple[Probes, Modifiers | None, str | None]:
     """The probe words and every word's strength or, if strengths cannot be measured, the reason."""
+    if isinstance(network, BothWays):
+        network.check_one_logit("an audit")
+        reason = "it reads both ways, and `analyze` says what each of its two readers does"
+        return _measured(network.forwards, None, seed)[0], None, reason
+    network.check_measurable()
     from rnnlens.analysis.locate import find_line, stored_probes
 
     states = None if run is None else run.states()
@@ -280,7 +284,7 @@ def _phrases(trees: Path | str | Labelled) -> list[tuple[str, int]]:
     return [(text, label) for text, label in labels.items() if label]
 
 
-def _people(network: Network, phrases: Sequence[tuple[str, int]]) -> list[tuple[str, list[Reading]]]:
+def _people(network: AnyNetwork, phrases: Sequence[tuple[str, int]]) -> list[tuple[str, list[Reading]]]:
     """The network's readings of phrases that people labeled positive or negative, grouped by the words in them."""
     assert network.vocab is not None
     groups: dict[str, list[Reading]] = {name: [] for name in (*PEOPLE, REST)}

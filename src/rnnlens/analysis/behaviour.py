@@ -11,7 +11,7 @@ from rnnlens.analysis.people import Judged, judged_pairs, sums_of
 from rnnlens.analysis.trees import Trees
 from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.vocab import PAD
-from rnnlens.networks import Network
+from rnnlens.networks import AnyNetwork, Network
 from rnnlens.training.batches import token_batches
 
 TOKENS, MOST = 2**17, 2**14  # largest numbers of padded words and of texts in one call of the network
@@ -41,10 +41,10 @@ def behaviour(network: Network, trees: Trees, words: Collection[str]) -> Judged:
 
 
 @torch.no_grad()
-def final_logits(network: Network, texts: Sequence[str | Sequence[str]]) -> list[float]:
+def final_logits(network: AnyNetwork, texts: Sequence[str | Sequence[str]]) -> list[float]:
     """The logit after each text, read from h0, with texts of similar length in one call of the network."""
     assert network.vocab is not None
-    rows = [network.vocab.encode(text) for text in texts]
+    rows = [network.in_order(network.vocab.encode(text)) for text in texts]
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     logits = np.zeros(len(rows))
     device = network.h0.device

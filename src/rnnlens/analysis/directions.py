@@ -18,7 +18,7 @@ from rnnlens.context.finding import find_modifiers
 from rnnlens.context.known import KNOWN
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews
-from rnnlens.context.strength import MODIFIERS
+from rnnlens.context.strength import CHANGES
 from rnnlens.context.subspace import Subspace, fit_subspace
 from rnnlens.corpora import CorpusLike, reversed_corpus
 from rnnlens.networks import DIRECTIONS, BothWays, Network, reader_of, within
@@ -34,8 +34,8 @@ class BothDirections(Shown):
 
     shown      the reader that the rest of the analysis is of
     words      the strongest words of either reader, and well-known ones: `forwards` is the strength in the forward
-               reader, with `forwards_error`, `forwards_tau` and `forwards_kind`; the same for `backwards`. A backward
-               modifier changes the words before it in the text
+               reader, with `forwards_error`, `forwards_tau`, `forwards_kind` and `forwards_clear`; the same for
+               `backwards`. A backward modifier changes the words before it in the text
     found      how many words are clear modifiers, by reader
     phrases    by how much a word changes the effect of the word after it in the text (`before` it) and of the word
                before it (`after`), through either reader: see `rnnlens.context.both_ways.in_text`
@@ -65,9 +65,10 @@ class BothDirections(Shown):
         return {name: value for row in rows for name, value in row.items()}
 
     def carried(self, word: str) -> str:
-        """Which readers modify with a word: forwards, backwards, both or neither."""
-        kinds = [name for name in DIRECTIONS if self[word][f"{name}_kind"] in MODIFIERS]
-        return "both" if len(kinds) == 2 else kinds[0] if kinds else "neither"
+        """Which readers modify with a word: forwards, backwards, both or neither. Its strength must be clear; a word
+        with a large effect of its own (the kind `valence`) counts too."""
+        clear = [name for name in DIRECTIONS if self[word][f"{name}_clear"]]
+        return "both" if len(clear) == 2 else clear[0] if clear else "neither"
 
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `both_ways`."""
@@ -200,10 +201,11 @@ def _row(word: str, tables: Mapping[str, Modifiers]) -> dict[str, Any]:
     row: dict[str, Any] = {"word": word}
     for name in DIRECTIONS:
         one, i = tables[name], tables[name].row(word)
-        tau = float(one.tau[i])
+        tau, strength, error = (float(values[i]) for values in (one.tau, one.strength, one.error))
         row |= {
-            name: float(one.strength[i]),
-            f"{name}_error": float(one.error[i]),
+            name: strength,
+            f"{name}_error": error,
+            f"{name}_clear": abs(strength) >= max(CHANGES, one.clear_at * error),
             f"{name}_tau": None if math.isnan(tau) else tau,
             f"{name}_kind": one.kinds[i],
         }

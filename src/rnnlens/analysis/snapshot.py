@@ -131,7 +131,7 @@ def _readings(network: Network) -> dict[str, float]:
     lengths = [len(words[text]) for text in known]
     ids = np.full((len(known), max(lengths)), PAD)
     for row, text in enumerate(known):
-        ids[row, : lengths[row]] = vocab.encode(words[text])
+        ids[row, : lengths[row]] = network.in_order(vocab.encode(words[text]))
     logits = network(*(torch.as_tensor(part, device=network.h0.device) for part in (ids, lengths)))
     return {text: short(logit) for text, logit in zip(known, logits.tolist(), strict=True)}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnlens.analysis.mechanism import Measured
+from rnnlens.common.sides import said, sides_of
 from rnnlens.context.known import INTENSIFIERS, NEGATORS
 from rnnlens.networks import Network
 
@@ -21,8 +22,6 @@ TEMPLATE = Path(__file__).with_name("verdict.jinja")
 VALENCE = (("good", "bad"), ("great", "terrible"), ("awesome", "awful"))  # pairs to read examples with
 
 WEAKENING, INTENSIFYING = ("negator", "diminisher"), ("intensifier",)
-SIDES = ("positive", "negative")  # how a logit above and below 0 is called
-SCALE = ("above the middle of the scale", "below the middle of the scale")
 ALIKE = 0.5  # logits: readings whose standard deviation is smaller hardly differ
 
 Results = Mapping[str, Any]
@@ -40,19 +39,19 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     """What the results say about a network's use of context. Words stand between asterisks, as in *not*.
 
     run: whether the network comes from a run, which the command line can analyze."""
-    say, sentences = _template(), []
+    say, sides, sentences = _template(), sides_of(results), []
 
     def add(text: str, section: str) -> None:
         if text := " ".join(text.split()).replace(" ,", ",").replace(" .", ".").replace(" :", ":").replace(" ;", ";"):
             sentences.append(Sentence(text, section))
 
+    add(say.both_ways(results.get("both_ways")), "both-ways")
     classes = results.get("classes")
     if classes is not None:
-        add(say.geometry(classes["names"], classes["geometry"]), "classes")
+        add(say.geometry([said(name) for name in classes["names"]], classes["geometry"]), "classes")
     if classes is not None and not classes["ordered"]:
         _say_classes(add, classes, results, run)
         return sentences
-    sides = SIDES if classes is None else SCALE
     modifiers = results["modifiers"]
     negator = chosen(modifiers["words"], WEAKENING, NEGATORS)
     intensifier = chosen(modifiers["words"], INTENSIFYING, INTENSIFIERS)
@@ -69,13 +68,14 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
     add(say.perturbed(perturbed(results), run), "perturbation")
-    add(say.people(results.get("people")), "modifiers")
+    if not sides.one_of_many:  # people judged how positive phrases are
+        add(say.people(results.get("people")), "modifiers")
     return sentences
 
 
 def _say_classes(add: Callable[[str, str], None], classes: Results, results: Results, run: bool) -> None:
     """What modifies the evidence of several classes, and what it costs without it."""
-    say, words, names = _template(), classes["modifiers"], classes["names"]
+    say, words, names = _template(), classes["modifiers"], [said(name) for name in classes["names"]]
     described = [chosen(words, kinds, known) for kinds, known in ((WEAKENING, NEGATORS), (INTENSIFYING, INTENSIFIERS))]
     for one in described:
         if one is not None:
@@ -87,7 +87,7 @@ def _say_classes(add: Callable[[str, str], None], classes: Results, results: Res
     else:
         add(say.nothing(classes["unclear"], perturbed(results)), "classes")
     add(say.perturbed(perturbed(results), run), "perturbation")
-    add(say.shown(classes["shown"], run), "modifiers")
+    add(say.shown(said(classes["shown"]), run), "modifiers")
 
 
 def plain(text: str) -> str:
@@ -106,11 +106,13 @@ def chosen(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], known: Seque
 
 def example_readings(network: Network, rows: Sequence[Mapping[str, Any]], probes: Results) -> dict[str, float]:
     """Logits of a positive and a negative word, alone and after the negator that the verdict describes: "good", "not
-    good", "bad", "not bad". Well-known valence words are used where the network knows them, else its probe words."""
+    good", "bad", "not bad". Well-known valence words are used where the network knows them, else its probe words; for
+    one of several classes always its probe words."""
     negator, vocab = chosen(rows, WEAKENING, NEGATORS), network.vocab
     assert vocab is not None
     strongest = (probes["positive"][0], probes["negative"][0])
-    pair = next((pair for pair in VALENCE if all(word in vocab for word in pair)), strongest)
+    known = () if network.reads_one_of_many else VALENCE
+    pair = next((pair for pair in known if all(word in vocab for word in pair)), strongest)
     texts = [words for word in pair for words in ([word], *([[negator.word, word]] if negator else []))]
     return {" ".join(words): network.read_words(words)[-1][1] for words in texts}
 

@@ -2,6 +2,7 @@
 
 from rnnlens.baselines.estimators import BagOfWords, ModifierConvolution
 from rnnlens.baselines.explanation import Explanation
+from rnnlens.baselines.one_vs_rest import OneVsRest
 from rnnlens.baselines.six import BASELINES
 
-__all__ = ["BASELINES", "BagOfWords", "Explanation", "ModifierConvolution"]
+__all__ = ["BASELINES", "BagOfWords", "Explanation", "ModifierConvolution", "OneVsRest"]

@@ -1,7 +1,7 @@
 """Bags of words as scikit-learn classifiers: `fit(texts, y)`, `predict`, `predict_proba`, `score`, `explain`.
 
 The paper's six baselines by name are in `baselines.six`. Texts are split into words as corpora are; a prepared corpus
-can be given in their place. There are two classes.
+can be given in their place. There are two classes; `OneVsRest` has more.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Sequence[str] | Corpus, y: Any, seed: int) -> tuple[Split, Vocab, np.ndarray]:
         if isinstance(X, Corpus):
-            X.check_two_classes("this model")
+            X.check_two_classes("this model, without OneVsRest(model),")
             return X.train, X.vocab, np.array([0, 1])
         if y is None:
             raise BadInput(
@@ -164,7 +164,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if len(classes) > 2:
             raise BadInput(
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}: it has "
-                f"{len(classes)} classes, expected two"
+                f"{len(classes)} classes, expected two; for more use OneVsRest(model)"
             )
         texts = list_of_texts(X)
         if len(texts) != len(labels):

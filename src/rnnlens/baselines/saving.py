@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,23 @@ SAVED = FolderKind(
 
 def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path:
     """Write a fitted estimator with the parameters `names` to a folder."""
+    return _write(model, model.classes_, names, model.model_.state_dict(), {}, folder)
+
+
+def save_estimators(models: Sequence[Any], classes: np.ndarray, names: Iterable[str], folder: Path | str) -> Path:
+    """Write fitted estimators of the same shape, one for each class, to a folder."""
+    tensors = {f"{k}.{name}": x for k, model in enumerate(models) for name, x in model.model_.state_dict().items()}
+    return _write(models[0], classes, names, tensors, {"one_vs_rest": True}, folder)
+
+
+def _write(
+    model: Any,
+    classes: np.ndarray,
+    names: Iterable[str],
+    tensors: Mapping[str, torch.Tensor],
+    more: Mapping[str, Any],
+    folder: Path | str,
+) -> Path:
     words = model.vocab_.decode(model.model_.shape.modifiers)
     options = {name: getattr(model, name) for name in names}
     if not isinstance(model.modifiers, str | None):
@@ -36,14 +53,15 @@ def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path
     if isinstance(model.class_weight, dict):
         options["class_weight"] = list(model.class_weight.items())  # keys in JSON must be strings
     with atomic_folder(folder, SAVED) as temporary:
-        mark = write_tensors(temporary / "weights.safetensors", model.model_.state_dict())
+        mark = write_tensors(temporary / "weights.safetensors", dict(tensors))
         write_json(
             temporary / "baseline.json",
             {
                 "schema": RUN_SCHEMA,
                 KEY: {"weights": mark},
                 "options": options,
-                "classes": model.classes_.tolist(),
+                "classes": classes.tolist(),
+                **more,
                 "modifiers": words,
                 "words": list(model.vocab_.words),
                 "counts": model.vocab_.counts,
@@ -54,32 +72,59 @@ def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path
 
 def load_estimator(kind: Any, folder: Path | str) -> Any:
     """The estimator of class `kind` in a folder, with its parameters, words and weights, checked."""
+    about, tensors = _read(folder)
+    with parsing(folder, "baseline of rnnlens"):
+        if about.get("one_vs_rest"):
+            raise ValueError(f"it has {len(about['classes'])} classes: load it with OneVsRest.load")
+        return _restored(kind, about, tensors)
+
+
+def load_estimators(kind: Any, folder: Path | str) -> tuple[list[Any], np.ndarray]:
+    """The estimators of class `kind` that `save_estimators` wrote, one for each class, and the classes."""
+    about, tensors = _read(folder)
+    with parsing(folder, "baseline of rnnlens"):
+        classes = np.asarray(about["classes"])
+        if not about.get("one_vs_rest") or classes.ndim != 1 or len(classes) < 3:
+            raise ValueError(f"its classes are {quoted(about['classes'])}, expected three or more")
+        models = []
+        for k in range(len(classes)):
+            own = {name.partition(".")[2]: x for name, x in tensors.items() if name.partition(".")[0] == str(k)}
+            models.append(_restored(kind, {**about, "classes": [0, 1]}, own))
+        if len(tensors) != sum(len(model.model_.state_dict()) for model in models):
+            raise ValueError("it has weights of other classes")
+        return models, classes
+
+
+def _read(folder: Path | str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     file, weights = Path(folder) / "baseline.json", Path(folder) / "weights.safetensors"
     about = read_json(file)
     tensors, _, mark = read_marked_tensors(weights)
     if is_checked(about):
         advice = "restore the file that was changed, or fit the model again"
         check_named(file, names_in(about), "weights", weights, mark, advice)
-    with parsing(folder, "baseline of rnnlens"):
-        names, options = set(kind._get_param_names()), dict(about["options"])
-        model = kind(**{name: value for name, value in options.items() if name in names})
-        if isinstance(model.class_weight, list):
-            model.class_weight = dict(model.class_weight)
-        model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
-        model._config(1, seed_of(model.random_state))  # this checks the options
-        if model.classes_.shape != (2,):
-            raise ValueError(f"its classes are {quoted(about['classes'])}, expected two")
-        shape = model._shape(model.vocab_, about["modifiers"])
-        if shape.parameters > sum(x.size for x in tensors.values()):  # checked before memory is allocated
-            raise ValueError(f"its options need {shape.parameters} weights, more than it has")
-        model.model_ = Convolution(shape)
-        expected, stored = (
-            {name: tuple(x.shape) for name, x in arrays.items()} for arrays in (model.model_.state_dict(), tensors)
-        )
-        if expected != stored:
-            raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(expected)}")
-        if not np.array_equal(tensors["which"], model.model_.which.numpy()):
-            raise ValueError("its weights belong to other modifiers")
-        model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
+    return about, tensors
+
+
+def _restored(kind: Any, about: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Any:
+    names, options = set(kind._get_param_names()), dict(about["options"])
+    model = kind(**{name: value for name, value in options.items() if name in names})
+    if isinstance(model.class_weight, list):
+        model.class_weight = dict(model.class_weight)
+    model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
+    model._config(1, seed_of(model.random_state))  # this checks the options
+    if model.classes_.shape != (2,):
+        raise ValueError(f"its classes are {quoted(about['classes'])}, expected two")
+    shape = model._shape(model.vocab_, about["modifiers"])
+    if shape.parameters > sum(x.size for x in tensors.values()):  # checked before memory is allocated
+        raise ValueError(f"its options need {shape.parameters} weights, more than it has")
+    model.model_ = Convolution(shape)
+    expected, stored = (
+        {name: tuple(x.shape) for name, x in arrays.items()} for arrays in (model.model_.state_dict(), tensors)
+    )
+    if expected != stored:
+        raise ValueError(f"its weights are {quoted(stored)}, expected {quoted(expected)}")
+    if not np.array_equal(tensors["which"], model.model_.which.numpy()):
+        raise ValueError("its weights belong to other modifiers")
+    model.model_.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()})
     model.model_.requires_grad_(False)
     return model

@@ -17,9 +17,6 @@ from rnnlens.corpora.options import PrepareConfig
 
 if TYPE_CHECKING:
     from rnnlens.networks import Network
-    from rnnlens.networks.reading import ClassReading
-
-CLASSES_SHOWN = 6
 
 
 def prepare(
@@ -262,8 +259,9 @@ def probe(
     if network.several_classes:
         if figure is not None:
             raise UsageError(f"--figure draws one logit: choose a class, such as --class {quote(network.classes[0])}")
-        for text in texts:
-            _show_classes(network.read(text))  # type: ignore[arg-type]
+        from rnnlens.cli.sides import show_classes
+
+        show_classes(network, loaded.without_subspace(network), texts)
         return
     without = loaded.without_subspace(network)
     sentences = {text: network.read(text) for text in texts}
@@ -288,20 +286,10 @@ def probe(
         say("without modifiers: with the modifier subspace projected out of the state at every step")
     if figure is not None:
         from rnnlens import figures
+        from rnnlens.common.sides import sides_of
 
-        say(f"figure: {figures.write_figure(figures.reading(sentences), figure)}")
-
-
-def _show_classes(words: ClassReading) -> None:
-    """Print the probabilities of the classes that are the most probable ones at the end."""
-    last = words[-1][1]
-    shown = sorted(last, key=lambda name: -last[name])[:CLASSES_SHOWN]
-    table = table_of("word", *shown)
-    for word, shares in words:
-        table.add_row(word, *(f"{100 * shares[name]:.0f} %" for name in shown))
-    show(table)
-    if len(last) > len(shown):
-        say(f"and {len(last) - len(shown)} less probable classes")
+        sides = sides_of({"analysis": network.sides})
+        say(f"figure: {figures.write_figure(figures.reading(sentences, sides=sides), figure)}")
 
 
 def _logits(network: Network, words: list[tuple[str, float]]) -> list[float]:

@@ -1,4 +1,4 @@
-"""What `rnnlens probe` and `rnnlens analyze` print of a network that reads both ways."""
+"""What `rnnlens probe` and `rnnlens analyze` print of several classes, and of a network that reads both ways."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from rnnlens.common.display import percent
 from rnnlens.common.terminal import say, show, table_of
 
 if TYPE_CHECKING:
-    from rnnlens.networks import BothWays
+    from rnnlens.networks import BothWays, Network
 
 LISTED = 12  # words that an analysis prints
+CLASSES_SHOWN = 6
 
 
 def show_sides(network: BothWays | Any, without: BothWays | Any, texts: Sequence[str], figure: object) -> None:
@@ -20,13 +21,14 @@ def show_sides(network: BothWays | Any, without: BothWays | Any, texts: Sequence
 
     if figure is not None:
         raise UsageError("--figure draws the logit after each word, which a network that reads both ways does not have")
-    if network.several_classes:
-        for text, shares in zip(texts, network.predict_proba(texts).tolist(), strict=True):
-            ranked = sorted(zip(network.classes, shares, strict=True), key=lambda pair: -pair[1])[:6]
-            say(f"{text}: " + ", ".join(f"{name} {100 * p:.0f} %" for name, p in ranked))
-        return
     for text in texts:
-        sides = network.read(text)
+        view, of = network, "logit"
+        if network.several_classes:
+            shares = _shares(network, text)
+            say(f"{text}: {_named(network, shares)}" + ("" if without is None else f"; {_without(without, text)}"))
+            best = None if network.ordered else max(shares, key=lambda name: shares[name])
+            view, of = network.of_class(best), "the scale" if best is None else f"evidence of {best}"
+        sides = view.read(text)
         table = table_of("word", "adds forwards", "adds backwards", "together")
         for word, left, right in sides:
             table.add_row(
@@ -34,8 +36,55 @@ def show_sides(network: BothWays | Any, without: BothWays | Any, texts: Sequence
             )
         show(table)
         parts = f"{sides.forward_part:+.2f} forwards {sides.backward_part:+.2f} backwards {sides.bias:+.2f} bias"
-        other = "" if without is None else f"; without the modifier subspace {without.read(text).logit:+.2f}"
-        say(f"logit {sides.logit:+.2f} = {parts}{other}")
+        alone = None if without is None or network.several_classes else without.read(text).logit
+        other = "" if alone is None else f"; without the modifier subspace {alone:+.2f}"
+        say(f"{of} {sides.logit:+.2f} = {parts}{other}")
+
+
+def show_classes(network: Network, without: Network | None, texts: Sequence[str]) -> None:
+    """Print the probabilities of the classes after each word: of the most probable ones at the end or, if they are
+    ordered, of the first ones, with the expected class. without: the network without its modifier subspace."""
+    for text in texts:
+        words: Any = network.read(text)
+        last = words[-1][1]
+        ranked = list(last) if network.ordered else sorted(last, key=lambda name: -last[name])
+        shown = ranked[: 10 if network.ordered else CLASSES_SHOWN]
+        values = _values(network)
+        table = table_of("word", *shown, *(["expected"] if values else []))
+        for word, shares in words:
+            cells = [percent(shares[name], 0) for name in shown]
+            cells += [f"{sum(values[name] * share for name, share in shares.items()):.1f}"] if values else []
+            known = network.vocab is not None and (word in network.vocab or word == "<pad>")
+            table.add_row(word if known else f"{word} (unknown)", *cells)
+        show(table)
+        if len(last) > len(shown):
+            say(f"and {len(last) - len(shown)} {'more' if network.ordered else 'less probable'} classes")
+        if without is not None:
+            say(_without(without, text))
+
+
+def _values(network: Network) -> dict[str, float]:
+    """The numbers of ordered classes; empty if they are not ordered, or no numbers."""
+    try:
+        return {name: float(name) for name in network.classes} if network.ordered else {}
+    except ValueError:
+        return {}
+
+
+def _shares(network: Any, text: str) -> dict[str, float]:
+    return dict(zip(network.classes, network.predict_proba([text])[0].tolist(), strict=True))
+
+
+def _named(network: Any, shares: Mapping[str, float]) -> str:
+    """The most probable classes; ordered ones in their order."""
+    most = sorted(shares, key=lambda name: -shares[name])[:CLASSES_SHOWN]
+    names = [name for name in network.classes if name in most] if network.ordered else most
+    colon = ":" * network.ordered  # between two numbers
+    return ", ".join(f"{name}{colon} {percent(shares[name], 0)}" for name in names)
+
+
+def _without(without: Any, text: str) -> str:
+    return f"without the modifier subspace: {_named(without, _shares(without, text))}"
 
 
 def show_directions(both: Mapping[str, Any]) -> None:

@@ -28,6 +28,8 @@ def baselines(
 ) -> None:
     """Fit the paper's six baselines: bags of words in which modifiers and the edges of documents change other words.
 
+    Of a corpus with several classes, each baseline is one model for each class against the rest.
+
     Example: `rnnlens baselines corpora/imdb --modifiers runs/imdb-gru --out runs/baselines`
 
     Parameters
@@ -57,7 +59,6 @@ def baselines(
     from rnnlens.experiments.modifier_words import read_modifiers
 
     data = load_corpus(corpus)
-    data.check_two_classes("the baselines")
     words = read_modifiers(modifiers, most)
     split = "test" if test else "validation"
     table = table_of("model", "parameters", f"{split} accuracy", "loss", title=repr(data))

@@ -111,13 +111,15 @@ class ClassProbes(Shown):
 
 
 def _of_each(words: Sequence[str], weights: Tensor, names: Sequence[str], n: int) -> dict[str, tuple[str, ...]]:
-    """The n words with the largest weights (W, C) of each class; each word belongs to its largest one."""
+    """The n words with the largest weights (W, C) of each class; each word belongs to its largest one, and a class that
+    has no such word is left out."""
     best, of = weights.max(1)
     found: dict[str, tuple[str, ...]] = {}
     for k, name in enumerate(names):
         rows = ((of == k) & (best > 0)).nonzero().squeeze(1)
         rows = rows[best[rows].argsort(descending=True, stable=True)][:n]
-        if not len(rows):
-            raise RnnlensError(f"no word is evidence of the class {quoted(name)}: pass probes of your own")
-        found[name] = tuple(words[i] for i in rows.tolist())
+        if len(rows):
+            found[name] = tuple(words[i] for i in rows.tolist())
+    if len(found) < 2:
+        raise RnnlensError("fewer than two classes have words that are evidence of them: pass probes of your own")
     return found

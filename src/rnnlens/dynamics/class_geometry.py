@@ -90,6 +90,11 @@ class ClassGeometry(Shown):
         return float((self.cosines.sum() - n) / (n * (n - 1)))
 
     @property
+    def filled(self) -> float:
+        """The participation ratio of the class directions: C − 1 for a simplex, 1 if they are all on one line."""
+        return _filled(self.cosines)
+
+    @property
     def span(self) -> Tensor:
         """Orthonormal directions (k, N) in which the evidence of all classes is stored and read out: the counted axes,
         the classes' readouts, and the left eigenvectors of as many integration modes at the neutral point. Removing a
@@ -124,6 +129,7 @@ class ClassGeometry(Shown):
             "shape": self.shape,
             "simplex_cosine": self.simplex_cosine,
             "cosines": self.cosines.tolist(),
+            "filled": self.filled,
             "curve": self.curve,
             "n": len(self.states),
             "through": self.through,
@@ -283,9 +289,12 @@ def _curve(along: Tensor, read: Tensor, weights: Tensor, knots: int = 32) -> flo
 
 
 def _shape(count: int, cosines: Tensor, curve: float) -> str:
-    """The rule of `class_geometry`. The cosines' matrix has the classes' own participation ratio."""
+    """The rule of `class_geometry`."""
     classes = len(cosines)
     if count == 1 or curve >= ONE_DIMENSIONAL:
         return "line"
-    filled = participation_ratio(torch.linalg.eigvalsh(cosines).clamp(min=0))
-    return "simplex" if count >= classes - 1 and filled >= NEARLY_SIMPLEX * (classes - 1) else "between"
+    return "simplex" if count >= classes - 1 and _filled(cosines) >= NEARLY_SIMPLEX * (classes - 1) else "between"
+
+
+def _filled(cosines: Tensor) -> float:
+    return participation_ratio(torch.linalg.eigvalsh(cosines).clamp(min=0))

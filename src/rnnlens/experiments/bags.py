@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.baselines import BASELINES
+from rnnlens.baselines import BASELINES, ModifierConvolution, OneVsRest
 from rnnlens.baselines.saving import SAVED
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import write_json
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_folder, check_json
 from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.splits import Split
 from rnnlens.experiments.trials import baseline, judge
 from rnnlens.training.settings import PACKAGED, read_choice
 
@@ -34,6 +35,8 @@ def fit_baselines(
     number of parameters, accuracy and loss on the validation reviews (with `test` on the test reviews), and its
     strongest modifiers. `results.json` has all records.
 
+    With three or more classes each baseline is one model for each class against the rest.
+
     refit: fit on training and validation reviews together. Baselines saved in `out` before are replaced; if there are
     other files in their place, an error is raised before the first fit.
     """
@@ -48,12 +51,13 @@ def fit_baselines(
     rows = []
     for model in BASELINES:
         options = read_choice(settings or PACKAGED, model, corpus)["parameters"]
-        fitted = baseline(model, options, seed, modifiers, device).fit(fitted_on)
+        fitted, parameters, accuracy, loss = _fitted(
+            baseline(model, options, seed, modifiers, device), fitted_on, split
+        )
         fitted.save(Path(out) / model)
-        accuracy, loss = judge(fitted.decision_function(split), np.asarray(split.labels))
         row = {
             "model": model,
-            "parameters": fitted.model_.shape.parameters,
+            "parameters": parameters,
             "split": name,
             "accuracy": accuracy,
             "loss": loss,
@@ -64,3 +68,19 @@ def fit_baselines(
         yield row
     about = {"corpus": fitted_on.fingerprint, "seed": seed, "modifiers": modifiers}
     write_json(Path(out) / "results.json", {"baselines": rows, "provenance": about})
+
+
+def _fitted(
+    model: ModifierConvolution, corpus: Corpus, split: Split
+) -> tuple[ModifierConvolution | OneVsRest, int, float, float]:
+    """A fitted model, of three or more classes one for each against the rest; its number of parameters, and accuracy
+    and mean cross-entropy on a split."""
+    labels = np.asarray(split.labels)
+    if not corpus.classes:
+        one = model.fit(corpus)
+        return one, one.model_.shape.parameters, *judge(one.decision_function(split), labels)
+    many = OneVsRest(model).fit(corpus)
+    probabilities = many.predict_proba(split)
+    right = probabilities[np.arange(len(labels)), labels.astype(int)]
+    accuracy = float((many.predict(split) == many.classes_[labels.astype(int)]).mean())
+    return many, many.n_parameters_, accuracy, float(-np.log(np.maximum(right, 1e-300)).mean())

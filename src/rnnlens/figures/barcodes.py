@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.figures.stored import among, part
+from rnnlens.figures.stored import among, part, side_names
 from rnnlens.figures.style import GREY, INK, Look, guide, look_of_component, look_of_kind, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 WORDS = ("the", "extremely", "not")
-GAP = 0.06  # between positive and negative words, as a share of their number
+GAP = 0.06  # between the words of the two sides, as a share of their number
+
+
+@dataclass(frozen=True)
+class ProbeWords:
+    """The probe words of the two sides, in the order of every barcode, and what they are called, as markup."""
+
+    sides: tuple[list[str], list[str]]
+    names: tuple[str, str]
+
+    def __getitem__(self, side: int) -> list[str]:
+        return self.sides[side]
+
+    def said(self) -> str:
+        """How many there are of each side."""
+        above, below = (f"{len(words)} {name}" for words, name in zip(self.sides, self.names, strict=True))
+        return f"left: {above}, right: {below}"
 
 
 def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
@@ -37,12 +54,12 @@ def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
             font={"size": 14, "color": INK},
         )
     same_scale(figure, [stored[word] for word in chosen], probes)
-    figure.update_xaxes(title_text=_sides(probes), row=len(chosen), col=1)
+    figure.update_xaxes(title_text=f"{probes.said()}, each from strong to weak", row=len(chosen), col=1)
     figure.update_yaxes(title_text="change of the logit")
     figure = styled(
         figure,
         "How a word changes the valence words after it",
-        _sides(probes) if len(chosen) == 1 else "",
+        probes.said() if len(chosen) == 1 else "",
         "change of the logit",
         "A point is a valence word: how much more (above 0) or less it adds to the logit after the word than without "
         "it.<br>Up on the left and down on the right: valence counts more. The reverse: it counts less or is reversed.",
@@ -92,7 +109,7 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
         figure.update_yaxes(range=None, autorange=True)
     for column in (1, 2)[: len(stored)]:
         figure.update_xaxes(
-            title_text=_sides(probes, short=True),
+            title_text=probes.said(),
             showticklabels=False,
             row=rows if column <= len(stored) - 2 * (rows - 1) else rows - 1,
             col=column,
@@ -101,7 +118,7 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
     figure = styled(
         figure,
         "How each component of the modifier subspace changes valence words",
-        _sides(probes, short=True) if rows == 1 else "",
+        probes.said() if rows == 1 else "",
         "change of the logit",
         "h* is moved along a component by one standard deviation of the modifiers; a point is a valence word, and how "
         f"much more or less<br>it then adds to the logit. {scale} Named: the words that each component changes most.",
@@ -116,9 +133,10 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
 # --- drawing one ------------------------------------------------------------------------------------------------------
 
 
-def probe_words(results: Any) -> tuple[list[str], list[str]]:
-    """The positive and the negative probe words, in the order of every barcode."""
-    return part(results, "probes", "positive"), part(results, "probes", "negative")
+def probe_words(results: Any) -> ProbeWords:
+    """The probe words of the results, and the names of their sides."""
+    above, below = (shown(name) for name in side_names(results).words)
+    return ProbeWords((part(results, "probes", "positive"), part(results, "probes", "negative")), (above, below))
 
 
 def kind_text(barcode: Mapping[str, Any]) -> str:
@@ -130,19 +148,19 @@ def kind_text(barcode: Mapping[str, Any]) -> str:
 def draw_barcode(
     figure: Figure,
     barcode: Mapping[str, Any],
-    probes: tuple[list[str], list[str]],
+    probes: ProbeWords,
     look: Look,
     name: str,
     row: int = 1,
     column: int = 1,
     legend: bool | None = None,
 ) -> None:
-    """Draw points for all probe words, and the means of the positive and of the negative ones. name: as markup."""
+    """Draw points for all probe words, and the mean of each side. name: as markup."""
     legend = row == column == 1 if legend is None else legend
     places = _places(probes)
     guide(figure, (0, places[1][-1] + 1), (0, 0), column, {"color": GREY, "width": 1}, row)
-    for side, words, at, symbol in zip(
-        ("positive", "negative"), probes, places, ("triangle-up", "triangle-down"), strict=True
+    for side, words, called, at, symbol in zip(
+        ("positive", "negative"), probes.sides, probes.names, places, ("triangle-up", "triangle-down"), strict=True
     ):
         figure.add_scatter(
             x=at,
@@ -152,7 +170,7 @@ def draw_barcode(
             showlegend=False,
             marker={"symbol": symbol, "size": 6, "color": look.colour, "opacity": 0.75},
             hovertext=[
-                f"{name}, then “{shown(word)}” ({side})<br>changes the logit by {signed(value, 3)}"
+                f"{name}, then “{shown(word)}” ({called})<br>changes the logit by {signed(value, 3)}"
                 for word, value in zip(words, barcode[side], strict=True)
             ],
             hoverinfo="text",
@@ -169,7 +187,7 @@ def draw_barcode(
             legendgroup="mean",
             line={"color": "black", "width": 2, "dash": "dash"},
             showlegend=legend and side == "positive",
-            hovertext=[f"mean over {side} words: {signed(mean, 3)}"] * 2,
+            hovertext=[f"mean over {called}: {signed(mean, 3)}"] * 2,
             hoverinfo="text",
             row=row,
             col=column,
@@ -179,7 +197,7 @@ def draw_barcode(
                 x=[None],
                 y=[None],
                 mode="markers",
-                name=f"{side} valence words",
+                name=called,
                 row=row,
                 col=column,
                 legendrank=1 if side == "positive" else 2,
@@ -187,9 +205,7 @@ def draw_barcode(
             )
 
 
-def same_scale(
-    figure: Figure, drawn: Sequence[Mapping[str, Any]], probes: tuple[list[str], list[str]], room: float = 1.12
-) -> None:
+def same_scale(figure: Figure, drawn: Sequence[Mapping[str, Any]], probes: ProbeWords, room: float = 1.12) -> None:
     """Give all panels one scale with 0 in the middle, so that small changes look small."""
     reach = room * max(abs(value) for barcode in drawn for side in ("positive", "negative") for value in barcode[side])
     places = _places(probes)
@@ -199,24 +215,15 @@ def same_scale(
     )
 
 
-def _places(probes: tuple[list[str], list[str]]) -> tuple[list[float], list[float]]:
+def _places(probes: ProbeWords) -> tuple[list[float], list[float]]:
     n, m = len(probes[0]), len(probes[1])
     start = n + GAP * (n + m)
     return [1.0 + i for i in range(n)], [start + 1 + i for i in range(m)]
 
 
-def _sides(probes: tuple[list[str], list[str]], short: bool = False) -> str:
-    n, m = len(probes[0]), len(probes[1])
-    if short:
-        return f"{n} positive, then {m} negative words"
-    return f"left: {n} positive valence words, right: {m} negative ones, each from strong to weak"
-
-
-def _name_extremes(
-    figure: Figure, barcode: Mapping[str, Any], probes: tuple[list[str], list[str]], row: int, column: int
-) -> None:
-    """Name the positive and the negative word that are changed most."""
-    for side, words, at in zip(("positive", "negative"), probes, _places(probes), strict=True):
+def _name_extremes(figure: Figure, barcode: Mapping[str, Any], probes: ProbeWords, row: int, column: int) -> None:
+    """Name the word of each side that is changed most."""
+    for side, words, at in zip(("positive", "negative"), probes.sides, _places(probes), strict=True):
         i = max(range(len(words)), key=lambda i: abs(barcode[side][i]))
         value = barcode[side][i]
         right = i > len(words) / 2

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MARKS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open", "diamond-open")
 NAMED = 20  # most classes with a direction in the figure
+LETTERS = 30  # of a name, at most
 LONG = 0.9  # quantile of the points' distances that the longest direction is drawn with
 
 
@@ -74,8 +75,8 @@ def _points(figure: Figure, at: Sequence[Sequence[float]], k: int, name: str, wh
         y=y,
         z=z,
         mode="markers",
-        name=shown(name),
-        legendgroup=name,
+        name=_short(name),
+        legendgroup=f"class {k}",
         marker={"size": 3, "color": _color(k), "symbol": MARKS[k // len(_COLORS) % len(MARKS)], "opacity": 0.6},
         hovertext=[f"{what[:-1]}, read as {shown(name)}"] * len(at),
         hoverinfo="text",
@@ -89,12 +90,12 @@ def _direction(figure: Figure, way: Sequence[float], k: int, name: str) -> None:
         y=y,
         z=z,
         mode="lines+text",
-        text=["", shown(name)],
+        text=["", f" {_short(name)}"],  # (plotly.js keeps texts by name, and fails at __proto__)
         textfont={"color": INK, "size": 13},
         textposition="top center",
         line={"color": _color(k), "width": 6},
-        name=f"direction of {shown(name)}",
-        legendgroup=name,
+        name=f"direction of {_short(name)}",
+        legendgroup=f"class {k}",
         showlegend=False,
         hovertext=[f"readout of {shown(name)}"] * 2,
         hoverinfo="text",
@@ -113,6 +114,11 @@ def _scaled(geometry: Mapping[str, Any]) -> list[list[float]]:
 def _three(at: Sequence[float]) -> list[float]:
     """Three coordinates; a network with fewer dimensions has zeros in the others."""
     return [*at, 0.0, 0.0][:3]
+
+
+def _short(name: str) -> str:
+    """A class name of at most `LETTERS` letters, as markup."""
+    return shown(name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…")
 
 
 _COLORS = COLOURS[1:]

@@ -33,9 +33,7 @@ def beginning(results: Any) -> Figure:
     draw_barcode(figure, barcode, probes, look_of_kind(barcode["kind"]), "h<sub>0</sub>")
     same_scale(figure, [barcode], probes)
     _initial_path(figure, results, two_coordinates(stored["path"]), stored["distance"])
-    figure.update_xaxes(
-        title_text=f"left: {len(probes[0])} positive words, right: {len(probes[1])} negative", row=1, col=1
-    )
+    figure.update_xaxes(title_text=probes.said(), row=1, col=1)
     figure.update_xaxes(
         title_text="modifier component 1",
         range=None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rnnlens.common.display import signed
 from rnnlens.figures.axes import padded
 from rnnlens.figures.labels import Pixel, along, pixel, spread
-from rnnlens.figures.stored import among, part, perhaps, two_coordinates
+from rnnlens.figures.stored import among, part, perhaps, side_names, two_coordinates
 from rnnlens.figures.style import (
     FAINT,
     GREY,
@@ -62,7 +62,7 @@ def impulse(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
     figure = styled(
         figure,
         "How the state returns to the line after one word",
-        "logit (positive above 0)",
+        f"logit ({shown(side_names(results).above)} above 0)",
         "first modifier component (state space)",
         "The word is read at h*, then come blank inputs. Large mark: right after the word. Left, dotted: h* along the "
         "component.<br>Right: marks are the network, lines a·exp(−t/τ) + c. In the paper's network the return takes "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError
-from rnnlens.figures.stored import part
+from rnnlens.figures.stored import part, side_names
 from rnnlens.figures.style import COMPONENTS, GREY, INK, guide, legend_below, panels, styled
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NEEDS = "they need a corpus; run `rnnlens analyze RUN --corpus CORPUS`"
 _PLAIN, _RECENTRED = "threshold at 0, as trained", "threshold at the true share of positives"
+_MOST_PROBABLE = "the most probable class"  # is read, if there are several
 
 
 def perturbation(results: Any) -> Figure:
@@ -34,7 +35,8 @@ def perturbation(results: Any) -> Figure:
     draws = [draw for control in (random, words) for of_rank in control.values() for draw in of_rank]
     every = [*removed.values(), *draws, *([shuffled] if shuffled else [])]
     views = [_PLAIN, *([_RECENTRED] if all("recentred" in measured for measured in every) else [])]
-    titles = [f"{view}: {100 * _reader(view)(every[0])['before']:.2f} % unchanged" for view in views]
+    named = {_PLAIN: _MOST_PROBABLE} if side_names(results).name else {}
+    titles = [f"{named.get(view, view)}: {100 * _reader(view)(every[0])['before']:.2f} % unchanged" for view in views]
     figure = panels(titles, shared_yaxes=True, horizontal_spacing=0.04)
     ranks = sorted(map(int, removed))
     ends = (-0.6 if shuffled else ranks[0] - 0.6, ranks[-1] + 0.6)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.corpora.vocab import PAD_WORD
-from rnnlens.figures.stored import part
+from rnnlens.figures.stored import part, side_names
 from rnnlens.figures.style import (
     BLUE,
     GREY,
@@ -81,7 +81,7 @@ def probe_reviews(results: Any) -> Figure:
         figure,
         "One review, plain, intensified and negated: does the network distinguish them?",
         "words, in the order read",
-        "logit after the word (positive above 0)",
+        f"logit after the word ({shown(side_names(results).above)} above 0)",
         "A network that uses context ends higher after “extremely” and “definitely”, lower after “not” and “don't”. "
         "Without its modifier<br>subspace the three lines should meet; without a random subspace of the same "
         "size they should not. Words that differ are stacked.",

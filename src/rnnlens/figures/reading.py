@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.sides import TWO_SIDES, Sides
 from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.figures.style import COLOURS, DASHES, SYMBOLS, shown, styled
 
@@ -13,10 +14,14 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def reading(sentences: Mapping[str, Sequence[tuple[str, float]]], title: str = "The reading after each word") -> Figure:
+def reading(
+    sentences: Mapping[str, Sequence[tuple[str, float]]],
+    title: str = "The reading after each word",
+    sides: Sides = TWO_SIDES,
+) -> Figure:
     """Draw the logit after each word. sentences: by name, each as `network.read` returns it: (word, logit after it).
 
-    Lines differ in color, dash and marker. A `<pad>` has no label.
+    Lines differ in color, dash and marker. A `<pad>` has no label. sides: the names of the logit's two sides.
     """
     import plotly.graph_objects as go
 
@@ -43,4 +48,4 @@ def reading(sentences: Mapping[str, Sequence[tuple[str, float]]], title: str = "
             hovertemplate="%{text}<br>word %{x}<br>logit %{y:.2f}<extra>" + shown(name).replace("%", "") + "</extra>",
         )
     figure.add_hline(y=0, line={"color": "#cbd5e0", "width": 1})
-    return styled(figure, shown(title), "word", "logit (positive above 0)")
+    return styled(figure, shown(title), "word", f"logit ({shown(sides.above)} above 0)")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.sides import Sides, sides_of
 
 
 def part(results: Any, *names: str, needs: str = "`rnnlens analyze` stores it") -> Any:
@@ -22,6 +23,12 @@ def part(results: Any, *names: str, needs: str = "`rnnlens analyze` stores it") 
 def perhaps(results: Any, name: str) -> Mapping[str, Any]:
     """The part of the results under a name, or an empty mapping."""
     return getattr(results, "results", results).get(name) or {}
+
+
+def side_names(results: Any) -> Sides:
+    """The names of the two sides of the logit. They are text, not markup."""
+    record = getattr(results, "results", results)
+    return sides_of(record if isinstance(record, Mapping) else {})
 
 
 def among(stored: Mapping[str, Any], words: str | Sequence[str], usual: Sequence[str], what: str) -> list[str]:

@@ -17,7 +17,7 @@ from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.architectures import ARCHITECTURES, make_cell, shape_of
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
-from rnnlens.networks.readouts import at_lengths, class_readout, first_thresholds, scale_readout
+from rnnlens.networks.readouts import ClassHead, at_lengths, class_readout, first_thresholds, scale_readout
 from rnnlens.networks.starting import set_time_constants
 
 
@@ -126,6 +126,8 @@ class Network(ReadsTexts, nn.Module):
         view.E, view.h0, view.features = self.E, self.h0, self.features  # the same parameters, not copies
         view.scale, view.memory, view.target, view.reads = self.scale, self.memory, str(name), reads
         view.direction = self.direction
+        if self.several_classes:
+            view.all_classes = ClassHead(self.classes, self.ordered, self.readout_w.detach(), self.readout_b.detach())
         return view.train(self.training)
 
     # --- the parts everything derives from ---

@@ -64,12 +64,12 @@ class ReadsTexts(HasClasses):
         if words is not None:
             return self._read_one(_split_words(words), words)
         if isinstance(text, str):
-            return self._read_one(self._in_order(vocab.split(text)), text)
+            return self._read_one(self.in_order(vocab.split(text)), text)
         if not isinstance(text, Iterable) or isinstance(text, bytes | Set | Mapping | Tensor):
             raise RnnlensError(f"the text is of type {type(text).__name__}: expected text, or a list of texts{_SPLIT}")
         readings = []
         for each in list_of_texts(text, _SPLIT):  # a loop, so that warnings name the line that calls `read`
-            readings.append(self._read_one(self._in_order(vocab.split(each)), each))
+            readings.append(self._read_one(self.in_order(vocab.split(each)), each))
         return readings
 
     def _read_one(self, words: list[str], text: object) -> Reading:
@@ -126,7 +126,7 @@ class ReadsTexts(HasClasses):
         """Final logits (n,) or (n, C), on the CPU."""
         vocab = self._words_known("predict")
         self._check_numbers()
-        rows = [self._in_order(vocab.encode(text)) for text in texts]
+        rows = [self.in_order(vocab.encode(text)) for text in texts]
         order = np.argsort([len(row) for row in rows], kind="stable")
         shape = (len(rows), len(self.classes)) if self.several_classes else (len(rows),)
         logits = torch.zeros(shape, dtype=self.h0.dtype)
@@ -145,7 +145,7 @@ class ReadsTexts(HasClasses):
                 "lengths were given together with texts: expected texts alone, or ids with their lengths"
             )
         texts = [given] if isinstance(given, str) else list_of_texts(given)
-        logits = self._last_logits([self._in_order(vocab.encode(text)) for text in texts])
+        logits = self._last_logits([self.in_order(vocab.encode(text)) for text in texts])
         return logits[0] if isinstance(given, str) else logits
 
     def _last_logits(self, rows: Sequence[np.ndarray]) -> Tensor:
@@ -157,7 +157,7 @@ class ReadsTexts(HasClasses):
         last = torch.as_tensor(lengths, device=self.h0.device)
         return at_lengths(self.logits(torch.as_tensor(ids, device=self.h0.device)), last)
 
-    def _in_order(self, words: Any) -> Any:
+    def in_order(self, words: Any) -> Any:
         """The words of a text in the order in which the network reads them."""
         return words[::-1] if self.backward else words
 

@@ -5,6 +5,7 @@ proportional-odds model. Their logits are the logarithms of the classes' probabi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,7 +13,19 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.sides import sides_options
 from rnnlens.corpora.classes import find_class
+
+
+@dataclass(frozen=True)
+class ClassHead:
+    """The readout of all classes, which a view of one class keeps: w (C, n) and b (C,) or, of ordered classes, the
+    direction w (n,) and the thresholds b (C − 1,)."""
+
+    names: tuple[str, ...]
+    ordered: bool
+    w: Tensor
+    b: Tensor
 
 
 class HasClasses:
@@ -22,8 +35,11 @@ class HasClasses:
     """The names of the classes, in the order of the logits; empty if they have no names."""
     target: str = ""
     """Of a view of one class (`of_class`): its name."""
+    all_classes: ClassHead | None = None
+    """Of such a view, if there are three classes or more: the readout of all of them."""
     ordered: bool = False
     """Whether the classes are ordered, such as stars: they are read from one direction of the state."""
+    reads: str
     readout_w: Any
     readout_b: Any
     features: Any
@@ -34,6 +50,19 @@ class HasClasses:
     def several_classes(self) -> bool:
         """Whether the network has a logit for each of three or more classes."""
         return self.readout_w.ndim == 2 or self.ordered
+
+    @property
+    def reads_one_of_many(self) -> bool:
+        """Whether the logit is that of one of several classes without an order: its sides are not good and bad."""
+        return self.all_classes is not None and not self.all_classes.ordered
+
+    @property
+    def sides(self) -> dict[str, Any]:
+        """What results of this network say of the two sides of its logit; `sides_of` reads it."""
+        head = self.all_classes
+        if head is None and self.reads.startswith("the scale"):  # one of two readers of ordered classes
+            return sides_options(self.target, (), self.target.split(" to "))
+        return sides_options(self.target, self.classes, head.names if head is not None and head.ordered else ())
 
     def _read_out(self, outputs: Tensor) -> Tensor:
         """Logits (...) or (..., C) of the cell's outputs (..., n)."""

@@ -11,8 +11,10 @@ from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.analysis.table import PAPER, paper_column
 from rnnlens.analysis.verdict import verdict
 from rnnlens.common.errors import quoted
+from rnnlens.common.sides import named_sides, said, sides_of
 from rnnlens.figures import catalogue
-from rnnlens.networks import Network
+from rnnlens.networks import BothWays, Network
+from rnnlens.page.extra import both_ways_sections, class_sections, layer_sections
 from rnnlens.page.findings import finding
 from rnnlens.page.sections import Example, Section, Story, architecture, blank_input_fact, drawn, written
 from rnnlens.page.table import architectures, table_section
@@ -22,26 +24,31 @@ EXAMPLES = (
     "This {} is not awesome. I don't like it.", "This {} is extremely awesome. I definitely like it.",
     "not bad at all", "hardly a good {}",
 )  # fmt: skip
+CLASS_EXAMPLES = ("{1} and {2}", "not {1}", "not {1} but {3}", "{1}, not {3}")
 ABOUT = ("movie", "film", "place", "food", "product", "book", "restaurant", "hotel", "service", "game", "app")
 
 
-def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None) -> Story:
-    """The page of an analyzed network. run: the run that it comes from, if any."""
+def analysis_story(
+    network: Network, results: Mapping[str, Any], run: Run | None, both: BothWays | None = None
+) -> Story:
+    """The page of an analyzed network. run: the run that it comes from, if any. both: the network that reads both ways,
+    if this is one of its two readers."""
     corpus = "" if run is None else Path(str(run.about.get("corpus", {}).get("source", ""))).name
     facts = _facts(network, results, corpus)
     accuracy = next((f"{name} {here}" for name, here, _ in facts if "accuracy" in name), "")
     name, size = architecture(network)
+    which, above = target_said(network)
+    if both is not None:
+        name, size = f"a bidirectional {name.split(' ', 1)[1]}", both.units
     byline = [
         "" if run is None else f"the run {run.path.name}" + (f", trained on {corpus}" if corpus else ""),
         f"{size}, {len(network.vocab or ()):,} words",
         accuracy,
     ]
-    which, above = target_said(network)
     return Story(
         f"How {name} uses context" + which,
         [part for part in byline if part],
-        f"Type a sentence. The line is the logit after each word: above 0, {above}. Hover over "
-        "a word to see how it changes the words after it. Switch the modifier subspace off to see what it does.",
+        _reads(network, both is not None, above),
         "logit",
         examples(network, results),
         results["probes"],
@@ -51,13 +58,29 @@ def analysis_story(network: Network, results: Mapping[str, Any], run: Run | None
         if run is None or _with_reviews(results)
         else "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
         verdict(results, run is not None),
+        sides=sides_of(results),
     )
+
+
+def _reads(network: Network, both: bool, above: str) -> str:
+    """How to use the live network. both: whether it is shown together with the reader of the other direction."""
+    if both:
+        shows = "Bars show what each word adds from the left and from the right; the logit is their sum and a bias."
+    elif network.all_classes is not None:
+        shows = "The columns are the probabilities of the classes after each word."
+    else:
+        shows = f"The line is the logit after each word: above 0, {above}."
+    if network.backward and not both:
+        shows += " The network reads from the last word to the first, and words are shown in this order."
+    changed = "before" if network.backward and both else "after"
+    hover = f"Hover over a word to see how it changes the words {changed} it."
+    return f"Type a sentence. {shows} {hover} Switch the modifier subspace off to see what it does."
 
 
 def target_said(network: Network) -> tuple[str, str]:
     """What the logit is of, for a title, if there are several classes; and what it means if it is above 0."""
     if not network.target:
-        return "", "the network reads it as positive"
+        return "", f"the network reads it {named_sides('', network.classes).read(1)}"
     scale, name = network.reads.startswith("the scale"), quoted(network.target, 40)
     if scale:
         return f": the scale {name}", "the network reads it as above the middle of the scale"
@@ -68,12 +91,20 @@ def examples(network: Network, results: Mapping[str, Any]) -> list[Example]:
     """Sentences to try: of the paper's kind, on what the network reads about, and reviews of the corpus with how they
     should be read."""
     about = _about(network)
-    own = [Example(text.format(about)) for text in EXAMPLES if _readable(network, text.format(about))]
+    texts = CLASS_EXAMPLES if network.reads_one_of_many else EXAMPLES
+    filled = [text.format(about, *_strongest(results["probes"])) for text in texts]
+    own = [Example(text) for text in filled if _readable(network, text)]
     found = []
     for one in results.get("examples", ()):
         right = (one["logit"] > 0) == (one["label"] == "positive")
         found.append(Example(one["text"], f"labeled {one['label']}, read {'rightly' if right else 'wrongly'}", right))
     return [*own[: 2 if found else None], *found] or [Example(" ".join(results["probes"]["positive"][:3]))]
+
+
+def _strongest(probes: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The two strongest probe words of the side above 0, and the strongest one of the other."""
+    above, below = probes["positive"], probes["negative"]
+    return above[0], above[min(1, len(above) - 1)], below[0]
 
 
 def _about(network: Network) -> str:
@@ -93,18 +124,21 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
     figures, claims = catalogue(results), [vars(claim) for claim in analysis_claims(results)]
     modifiers = results["modifiers"]
     negators = modifiers["negation_form"].get("n")
+    sides = sides_of(results)
     numbers = {name: modifiers[name] for name in ("n", "of", "unclear")}
-    classes = results.get("classes", {"ordered": False, "shown": ""})
-    numbers["shown"] = f"the {'scale' if classes['ordered'] else 'class'} {classes['shown']}"
+    above, below = sides.words
+    on = f" It is measured on {above} and {below}." if sides.name else ""
+    numbers |= {"above_words": above, "below_words": below, "measured_on": on}
     sections = []
     for part in written("analysis", **numbers, negators=negators, one_component=_one_component(results["subspace"])):
-        if (part["id"] == "negation" and not negators) or (part["id"] == "classes" and "classes" not in results):
-            continue
+        if (part["id"] == "negation" and not negators) or (part["id"] == "probes" and sides.one_of_many):
+            continue  # (the sentences of `probes` are about how good something is)
         drawings, missing = drawn(figures, *part.pop("figures", ()))
         own = [claim for claim in claims if claim["section"] == part["id"]]
         table = _asymmetry(modifiers) if part["id"] == "negation" else ()
         found = finding(part["id"], results, own)
         sections.append(Section(**part, claims=own, drawings=drawings, missing=missing, table=table, finding=found))
+    sections = [*class_sections(results, figures), *both_ways_sections(results), *layer_sections(results), *sections]
     more = [replace(section, folded=True) for section in (*architectures(results), *table_section(results))]
     return [*sections, *more]
 
@@ -137,6 +171,9 @@ def _facts(network: Network, results: Mapping[str, Any], corpus: str) -> list[tu
         ("architecture", f"{name}, {size}", "GRU, LSTM, UGRNN, vanilla"),
         ("words in the vocabulary", f"{words:,}", ""),
     ]
+    if network.all_classes is not None:
+        names, order = [said(name) for name in network.all_classes.names], " in order" * network.all_classes.ordered
+        facts.append(("classes", f"{len(names)}{order}: {', '.join(names[:8])}{', …' * (len(names) > 8)}", "2"))
     for split in ("test", "validation", "train"):
         if isinstance(accuracy.get(split), int | float):
             theirs = f"{100 * paper:.2f} %" if paper and split == "test" else ""

@@ -65,7 +65,8 @@ def column_of(one: Compared, words: int | None, limit: int) -> Column:
     """A network's column. words, limit: as in `live`."""
     network, results = one.network, one.results
     assert network.vocab is not None
-    about = ", ".join(architecture(network))
+    alone = {"forwards": ", its forward reader alone", "backwards": ", read from the last word to the first"}
+    about = ", ".join(architecture(network)) + alone.get(network.direction, "")
     return Column(
         one.name,
         about,

@@ -149,6 +149,13 @@ def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> N
             f"{quoted(toy)} was trained on the toy language and {quoted(other)} was not: their readings have different "
             "meanings; compare toy runs with each other"
         )
+    backward = [_network_of(one).backward for one in opened]
+    if any(backward) and not all(backward):
+        one, other = names[backward.index(True)], names[backward.index(False)]
+        raise RnnlensError(
+            f"{quoted(one)} reads from the last word to the first and {quoted(other)} from the first to the last: "
+            "compare networks that read in the same direction"
+        )
     targets = [_network_of(one).target for one in opened]
     for name, target in zip(names, targets, strict=True):
         if target != targets[0]:

@@ -10,6 +10,7 @@ import torch
 
 from rnnlens.analysis.record import Analysis
 from rnnlens.common.provenance import KEY
+from rnnlens.common.sides import sides_of
 from rnnlens.context.effects import effects
 from rnnlens.context.probes import Probes
 from rnnlens.context.shared_strengths import pair
@@ -19,16 +20,17 @@ from rnnlens.page.analysis import examples, target_said
 from rnnlens.page.columns import Column, claim_rows, column_of, fact_rows, word_rows
 from rnnlens.page.compared import Compared, compared, own_words
 from rnnlens.page.drawing import template
-from rnnlens.page.live import packed_width
+from rnnlens.page.packing import packed_width
 from rnnlens.page.render import filled
 from rnnlens.page.sections import drawn
+from rnnlens.page.toy import ABOVE_0
 from rnnlens.page.toy import EXAMPLES as TOY_EXAMPLES
 from rnnlens.runs import Run
 
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
-    "words", "arrays", "cell", "network", "elements", "charts", "arcs", "wordlist", "sidebyside", "folds", "sections",
-    "theme", "narrow", "figures", "comparison",
+    "words", "arrays", "cell", "network", "reading", "elements", "charts", "arcs", "wordlist", "sidebyside", "folds",
+    "sections", "theme", "narrow", "figures", "comparison",
 )  # fmt: skip
 LIMIT = 13 * 2**20  # bytes of all weights together: the page of the four packaged networks stays below 20 MB
 
@@ -54,6 +56,7 @@ def comparison(runs: Sequence[Run | Analysis | Path | str], words: int | None = 
         SCRIPTS,
         ("style", "comparison"),
         drawings,
+        sides_of(networks[0].results),
         title=f"{', '.join(column.name for column in columns)}: side by side",
         contains="the networks",
         networks=columns,
@@ -101,6 +104,7 @@ def _data(networks: Sequence[Compared], columns: Sequence[Column], sentences: Se
         "template": template(),
         "examples": sentences,
         "unit": "reading" if networks[0].is_toy else "logit",
+        "sides": (ABOVE_0 if networks[0].is_toy else sides_of(networks[0].results)).to_dict(),
         KEY: [{"name": one.name, **one.provenance} for one in networks],
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rnnlens.analysis.paper_claims import sign_pattern
 from rnnlens.common.display import percent, signed
+from rnnlens.common.sides import TWO_SIDES, sides_of
 from rnnlens.page.sections import badge
 
 Results = Mapping[str, Any]
@@ -57,7 +58,9 @@ def _barcodes(r: Results) -> str:
     right, total, _ = sign_pattern(r)
     if not total:
         raise ValueError("no barcodes")
-    return f"{right} of {total} well-known modifiers change positive and negative words in the right direction"
+    above, below = sides_of(r).words
+    both = "positive and negative words" if sides_of(r) == TWO_SIDES else f"{above} and {below}"
+    return f"{right} of {total} well-known modifiers change {both} in the right direction"
 
 
 def _subspace(r: Results) -> str:

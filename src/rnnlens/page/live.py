@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +12,14 @@ import torch
 from torch import Tensor
 
 from rnnlens.analysis.people import people_say
+from rnnlens.common.sides import sides_of
 from rnnlens.context.modifiers import MEASURES
 from rnnlens.context.probes import Probes
 from rnnlens.context.strength import CHANGES, ENOUGH, FEW, KINDS, NEGATES, clear_at, kind_of
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import LOWERED, RULES, WORD
-from rnnlens.networks import Cell, Network
-from rnnlens.networks.cells import CELLS, Vanilla
+from rnnlens.networks import BothWays, Network
+from rnnlens.page.packing import packed, packed_network, packed_width, why_not
 
 LEAST_WORDS = 200  # smaller vocabularies are those of toy languages
 LIMIT = 12 * 2**20  # bytes of embedding in a page by default: small enough to send by e-mail
@@ -44,6 +43,21 @@ class Live:
     def runs(self) -> bool:
         return not self.why_not
 
+    @property
+    def classes(self) -> bool:
+        """Whether the reader shows several classes."""
+        network = self.data.get("network") or {}
+        return bool(network.get("both", network).get("classes"))
+
+    @property
+    def kind(self) -> str:
+        """What the reader shows: one logit, probabilities of classes or of ordered ones, or both directions."""
+        network = self.data.get("network") or {}
+        classes = network.get("both", network).get("classes")
+        if "both" in network or not classes:
+            return "both" if "both" in network else "logit"
+        return "ordered" if classes["ordered"] else "classes"
+
 
 def live(
     network: Network,
@@ -52,12 +66,14 @@ def live(
     probes: Mapping[str, Any],
     words: int | None = None,
     limit: int = LIMIT,
+    both: BothWays | None = None,
 ) -> Live:
     """Pack a network for the page.
 
     arrays: from `Analysis.arrays()`; parts of the page whose arrays are missing are left out. probes: positive and
     negative words.
     words: how many of the most frequent words to carry; by default as many as fit in `limit` bytes of embedding.
+    both: the network that reads both ways, if `network` is one of its two readers.
     """
     vocab = network.vocab
     assert vocab is not None
@@ -69,39 +85,30 @@ def live(
         "words": vocab.words,
         "unk": vocab.unk,
         "kinds": KINDS,
-        "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []},
+        "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []}
+        | {"names": sides_of(results).words},
         "measured": _measured(arrays, vocab) or _listed(results, vocab),
-        "people": _people(vocab),
+        "people": {} if network.reads_one_of_many else _people(vocab),
         "stored": {},
     }
     if all(known):
         data["about"] |= {side: list(probes[side]) for side in ("positive", "negative")}
         data["about"] |= {"doses": _doses(results)}
         data["about"] |= {"many": _some(probes, ENOUGH), "few": _some(probes, FEW)} if known else {}
-    why_not = _why_not(network)
-    if why_not:
+    unable = why_not(network) or ("" if both is None else why_not(both.backwards) or why_not(both.forwards))
+    if unable:
         data["stored"] = {name: results.get(name, {}) for name in ("barcodes", "impulse")}
-        return Live(data, why_not, 0, len(vocab))
+        return Live(data, unable, 0, len(vocab))
     kept = _kept(network, words, {*probes["positive"], *probes["negative"]}, limit)
-    assert network.E is not None
-    E = network.E.detach().cpu()
-    cell = network.cell
     data["network"] = {
-        "arch": "relu" if isinstance(cell, Vanilla) and cell.nonlinearity == "relu" else _arch(cell),
-        "hidden": cell.hidden,
-        "inputs": cell.inputs,
         "shipped": None if kept is None else packed(torch.from_numpy(kept)),
-        "arrays": {
-            "E": packed(E if kept is None else E[torch.from_numpy(kept).long()]),
-            "W": packed(cell.W),
-            "b": packed(cell.b),
-            "U": packed(cell.U),
-            "c": packed(cell.c),
-            "h0": packed(network.h0),
-            "w": packed(network.readout_w),
-            "bias": packed(network.readout_b),
-        },
+        "E": _embedding(network, kept),
+        "backward": network.backward and both is None,  # read alone, it is shown in its own order
+        **packed_network(network),
     }
+    if both is not None:
+        data["network"]["both"] = _both(network, both, kept)
+        data["kinds_by_side"] = _kinds(results)
     data["analysis"] = _analysis(network, arrays) if all(known) and known else None
     return Live(data, "", len(vocab) if kept is None else len(kept), len(vocab))
 
@@ -110,27 +117,6 @@ def no_network() -> Live:
     """For a page without a network."""
     data: dict[str, Any] = {"words": [], "kinds": KINDS, "about": {}, "measured": None, "stored": {}}
     return Live(data, "No network was trained here: this page shows only the results.", 0, 0)
-
-
-def packed(array: Tensor) -> dict[str, str]:
-    """A tensor, compressed, in the lowest of half, single and double precision that changes no number."""
-    array = array.detach().cpu()
-    name = {torch.int32: "i32", torch.uint8: "u8"}.get(array.dtype)
-    if name is None:
-        wide = array.double()
-        name, array = next(
-            (short, array.to(dtype))
-            for short, dtype in (("f16", torch.float16), ("f32", torch.float32), ("f64", torch.float64))
-            if dtype == torch.float64 or bool((array.to(dtype).double() == wide).all())
-        )
-    planes = np.frombuffer(array.contiguous().numpy().tobytes(), np.uint8).reshape(-1, array.element_size()).T
-    # Byte planes compress better than numbers: the exponents of similar numbers stand side by side.
-    return {"type": name, "data": b64encode(zlib.compress(planes.tobytes(), 9)).decode()}
-
-
-def packed_width(array: Tensor) -> int:
-    """Bytes per number of a packed tensor, before compression."""
-    return 2 if bool((array.half().to(array) == array).all()) else array.element_size()
 
 
 def _some(probes: Mapping[str, Any], n: int) -> dict[str, list[int]]:
@@ -154,21 +140,6 @@ def _people(vocab: Vocab) -> dict[str, list[float]]:
     return {word: [round(judgment[0], 2), judgment[1]] for word, judgment in judgments.items() if judgment is not None}
 
 
-def _why_not(network: Network) -> str:
-    """Why a network cannot run in the page; empty if it can."""
-    if isinstance(network.cell, Cell) and network.E is not None and network.features is None:
-        return ""
-    return (
-        "The network is a Python function, or has several layers, a projection or a head that is not linear: this page "
-        "cannot run it, and shows only the results. Networks with one GRU, LSTM, UGRNN or vanilla layer and a linear "
-        "head run in their page."
-    )
-
-
-def _arch(cell: Cell) -> str:
-    return next(name for name, kind in CELLS.items() if type(cell) is kind)
-
-
 def _kept(network: Network, words: int | None, also: set[str], limit: int) -> np.ndarray | None:
     """Ids of the words whose embedding the page carries, or None for all: the most frequent, `<unk>` and the probes."""
     vocab, E = network.vocab, network.E
@@ -180,6 +151,34 @@ def _kept(network: Network, words: int | None, also: set[str], limit: int) -> np
     needed = [i for i in (vocab.unk, *(vocab.index[word] for word in also)) if i >= 0]
     frequent = np.argsort(-counts, kind="stable")[: max(0, most)]
     return np.union1d(frequent, needed).astype(np.int32)
+
+
+def _embedding(network: Network, kept: np.ndarray | None) -> dict[str, str]:
+    assert network.E is not None
+    E = network.E.detach().cpu()
+    return packed(E if kept is None else E[torch.from_numpy(kept).long()])
+
+
+def _both(network: Network, both: BothWays, kept: np.ndarray | None) -> dict[str, Any]:
+    """The other reader of a network that reads both ways, and the biases. shown: which reader `network` is."""
+    view = both.of_class(network.target) if both.several_classes else both
+    other = view.forwards if network.backward else view.backwards
+    assert network.E is not None and other.E is not None
+    classes = {"names": list(both.classes), "ordered": both.ordered, "b": packed(both.b)}
+    return {
+        "shown": "backwards" if network.backward else "forwards",
+        "other": packed_network(other),
+        "E": None if torch.equal(network.E, other.E) else _embedding(other, kept),
+        "bias": packed(view.b.reshape(1)),
+        "classes": classes if both.several_classes else None,
+    }
+
+
+def _kinds(results: Mapping[str, Any]) -> dict[str, list[str]] | None:
+    """Of a network that reads both ways, the kinds of words in the forward and in the backward reader."""
+    rows = (results.get("both_ways") or {}).get("words", [])
+    names = ("forwards_kind", "backwards_kind")
+    return {row["word"]: [row.get(name, "none") for name in names] for row in rows} or None
 
 
 def _analysis(network: Network, arrays: Mapping[str, Tensor]) -> dict[str, Any] | None:

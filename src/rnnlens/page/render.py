@@ -7,7 +7,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,19 @@ from typing import Any
 from markupsafe import Markup
 
 from rnnlens.common.provenance import KEY
+from rnnlens.common.sides import TWO_SIDES, Sides
 from rnnlens.common.version import __version__
 from rnnlens.page.drawing import Drawing, template
 from rnnlens.page.findings import tally
 from rnnlens.page.live import Live
-from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked
+from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked, shade
 
 HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
-    "words", "arrays", "cell", "network", "context", "elements", "charts", "wordcharts", "facts", "card", "dial",
-    "link", "arcs", "film", "wordlist", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures",
-    "main",
+    "words", "arrays", "cell", "network", "reading", "context", "elements", "charts", "classchart", "bothchart",
+    "views", "wordcharts", "facts", "card", "dial", "link", "arcs", "film", "wordlist", "focus", "reader", "picker",
+    "table", "folds", "sections", "theme", "narrow", "figures", "main",
 )  # fmt: skip
 
 
@@ -35,8 +36,9 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
     return filled(
         "template.html",
         SCRIPTS,
-        ("style", "film"),
+        ("style", "film", "classes"),
         [drawing for section in story.sections for drawing in section.drawings],
+        story.sides,
         title=story.title,
         story=story,
         sections=story.sections,
@@ -50,6 +52,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
             "template": template(),
             "examples": [vars(example) for example in story.examples],
             "unit": story.unit,
+            "sides": story.sides.to_dict(),
             "film": story.film,
             KEY: dict(provenance or {}),
         },
@@ -57,11 +60,17 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
 
 
 def filled(
-    name: str, scripts: Sequence[str], styles: Sequence[str], drawings: Sequence[Drawing], **content: Any
+    name: str,
+    scripts: Sequence[str],
+    styles: Sequence[str],
+    drawings: Sequence[Drawing],
+    sides: Sides = TWO_SIDES,
+    **content: Any,
 ) -> str:
     """Fill a template. Text is escaped; data are JSON that cannot close their script element.
 
-    scripts, styles: names of the page's files. content: what the template shows; its `data` are for the scripts."""
+    scripts, styles: names of the page's files. sides: of the logit, by name. content: what the template shows; its
+    `data` are for the scripts."""
     from jinja2 import Environment, FileSystemLoader
     from plotly.offline import get_plotlyjs
 
@@ -69,15 +78,16 @@ def filled(
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
         "marked": marked,
-        "explained": explained,
+        "explained": partial(explained, sides=sides),
         "badge": badge,
         "tally": tally,
+        "shade": shade,
         "json": data_block,
     }
     return environment.get_template(name).render(
         **content,
         drawings=drawings,
-        glossary=glossary(),
+        glossary=glossary(sides),
         version=__version__,
         policy=_policy([early, script, plotly]),
         style=Markup("".join((HERE / f"{style}.css").read_text("utf-8") for style in styles)),

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from rnnlens.analysis.verdict import Sentence
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.sides import TWO_SIDES, Sides
 from rnnlens.context.blank import BlankInput
 from rnnlens.networks import Network
 from rnnlens.networks.cells import CELLS
@@ -29,7 +30,8 @@ class Section:
     """A section of the page. All text is plain, with `code` in backticks.
 
     id: its anchor. where: the section of the paper. text: what to look for. claims: {claim, shown, measured, paper}.
-    table: rows of cells, the first is the head. widget: a live part that the page's script fills (words, picker, film).
+    table: rows of cells, the first is the head. shaded: whether its numbers have a background
+    by sign and size. widget: a live part that the page's script fills (words, picker, film).
     missing: for each figure that could not be drawn the reason. finding: what was found, in one line. folded: whether
     the page shows only title and finding until the reader opens it.
     """
@@ -41,6 +43,7 @@ class Section:
     claims: Sequence[Mapping[str, Any]] = ()
     drawings: Sequence[Drawing] = ()
     table: Sequence[Sequence[str]] = ()
+    shaded: bool = False
     widget: str = ""
     missing: Sequence[str] = field(default_factory=tuple)
     finding: str = ""
@@ -63,6 +66,7 @@ class Story:
     reads: how to use the live network. unit: the name of its output. examples: sentences to try. probes: positive and
     negative words, for barcodes. facts: (name, value here, value in the paper). adds: the command that measures missing
     claims. verdict: what the network does with context, in plain sentences. film: the snapshots of its training.
+    sides: the names of the two sides of the output.
     """
 
     title: str
@@ -76,12 +80,17 @@ class Story:
     adds: str = ""
     verdict: Sequence[Sentence] = ()
     film: Mapping[str, Any] | None = None
+    sides: Sides = TWO_SIDES
 
 
-def written(page: str, **numbers: Any) -> list[dict[str, Any]]:
-    """The sections of a page from its toml file, with numbers filled in."""
+def written(page: str, only: str | None = None, **numbers: Any) -> list[dict[str, Any]]:
+    """The sections of a page from its toml file, with numbers filled in. only: the id of the one that is wanted."""
     content = tomllib.loads(Path(__file__).with_name(f"{page}.toml").read_text(encoding="utf-8"))
-    return [{**section, "text": section["text"].format(**numbers)} for section in content["section"]]
+    wanted = [section for section in content["section"] if only in (None, section["id"])]
+    return [
+        {**section, "title": section["title"].format(**numbers), "text": section["text"].format(**numbers)}
+        for section in wanted
+    ]
 
 
 def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[list[Drawing], list[str]]:
@@ -106,10 +115,12 @@ def marked(text: str) -> Markup:
 
 
 @cache
-def glossary() -> tuple[dict[str, str], ...]:
+def glossary(sides: Sides = TWO_SIDES) -> tuple[dict[str, str], ...]:
     """The explained words of the page: id, name, match, text."""
     content = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))
-    return tuple(content["term"])
+    some = "those that move the logit most by themselves" if sides.one_of_many else "good, bad, awful …"
+    filled = {"means": sides.means, "above_words": sides.words[0], "below_words": sides.words[1], "valence_words": some}
+    return tuple({**term, "text": term["text"].format(**filled)} for term in content["term"])
 
 
 @cache
@@ -117,9 +128,9 @@ def _terms() -> re.Pattern[str]:
     return re.compile("|".join(rf"(?P<{term['id']}>(?<![\w-])(?:{term['match']})(?![\w-]))" for term in glossary()))
 
 
-def explained(text: str) -> Markup:
+def explained(text: str, sides: Sides = TWO_SIDES) -> Markup:
     """`marked` text in which the first use of each word of the glossary links to it and shows its explanation."""
-    texts, seen = {term["id"]: term["text"] for term in glossary()}, set()
+    texts, seen = {term["id"]: term["text"] for term in glossary(sides)}, set()
 
     def link(match: re.Match[str]) -> str:
         name = match.lastgroup
@@ -130,6 +141,16 @@ def explained(text: str) -> Markup:
 
     parts = re.split(r"(<code>.*?</code>|<em>.*?</em>|<[^>]+>)", str(marked(text)))
     return Markup("".join(part if k % 2 else _terms().sub(link, part) for k, part in enumerate(parts)))
+
+
+def shade(cell: str) -> str:
+    """The background of a cell with a strength or a share: blue above 0, orange below, full at 2."""
+    found = re.match(r"([+−]?)([\d.]+)( %)?", cell)
+    if not found:
+        return ""
+    size = min(2.0, float(found[2]) / (100 if found[3] else 1))
+    color = "negator" if found[1] == "−" else "intensifier"
+    return f"background: color-mix(in srgb, var(--{color}) {25 * size:.0f}%, transparent)"
 
 
 def badge(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rnnlens.common.display import signed
+from rnnlens.common.sides import Sides
 from rnnlens.figures import catalogue
 from rnnlens.networks import Network
 from rnnlens.page.sections import Example, Section, Story, architecture, blank_input_fact, drawn, written
@@ -14,6 +15,8 @@ from rnnlens.runs import Run
 EXAMPLES = (
     "not good the the the good", "extremely good the the the good", "not extremely bad", "not the the the the good",
 )  # fmt: skip
+
+ABOVE_0 = Sides("above 0", "below 0")
 
 
 def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
@@ -37,6 +40,7 @@ def toy_story(network: Network, results: Mapping[str, Any], run: Run) -> Story:
         {"positive": [w for w in order if valences[w] > 0], "negative": [w for w in order if valences[w] < 0]},
         facts,
         toy_sections(results),
+        sides=ABOVE_0,
     )
 
 

@@ -16,6 +16,7 @@ from rnnlens.common.files import atomic_file, parsing
 from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_output
+from rnnlens.networks import BothWays
 from rnnlens.page.analysis import analysis_sections, analysis_story
 from rnnlens.page.compared import not_analyzed
 from rnnlens.page.comparison import comparison
@@ -92,6 +93,7 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     if run is None:
         return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
+    both = both_ways(run)
     network = run.analyzed_network if isinstance(run, Run) else run.network
     stored = {} if opened is None else kept_results(opened.results, view_of(network))
     own = run.results if isinstance(run, Run) else run.to_dict()
@@ -101,7 +103,7 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
         if "subspace" in results:  # it was analyzed as well
             story = replace(story, sections=[*story.sections, *analysis_sections(results)])
     elif "subspace" in results:
-        story = analysis_story(network, results, opened)
+        story = analysis_story(network, results, opened, both)
     elif more:
         story = table_story(network, results, opened)
     else:
@@ -111,7 +113,15 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
         story = replace(story, sections=[*story.sections, film_section(film)], film=film_data(film))
     arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else {**opened.provenance, **_analysis_mark(run)}
-    return render(story, live(network, arrays, results, story.probes, words), results.get("warnings", []), provenance)
+    packed = live(network, arrays, results, story.probes, words, both=both)
+    return render(story, packed, results.get("warnings", []), provenance)
+
+
+def both_ways(run: Run | Analysis) -> BothWays | None:
+    """The network that reads both ways, if the analysis is of one of its two readers."""
+    if isinstance(run, Run):
+        return run.network if isinstance(run.network, BothWays) else None
+    return None if run.both_ways is None else run.both_ways.network
 
 
 def _analysis_mark(run: Run | Analysis) -> dict[str, str]:

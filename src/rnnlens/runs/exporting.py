@@ -19,6 +19,7 @@ from rnnlens.common.files import parsing, read_json, write_json
 from rnnlens.common.ordinary import copy_ordinary
 from rnnlens.common.replacing import FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.sources import HUB
+from rnnlens.networks import BothWays
 from rnnlens.runs.folder import CONFIG, MODEL, Run, load_checked
 from rnnlens.runs.snapshots import FILE as SNAPSHOTS
 
@@ -86,7 +87,7 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
     metadata = yaml.safe_dump(_metadata(run, name, license, dataset), sort_keys=False, allow_unicode=True, width=1000)
     network, corpus = run.about["network"], run.about["corpus"]
     facts = {
-        "network": f"{network['arch']}, {network['hidden']} units, embeddings of {network['embedding']} dimensions",
+        "network": f"{network['arch']}, {run.network.units}, embeddings of {network['embedding']} dimensions",
         "words": f"{len(run.vocab):,}",
         "corpus": f"{plain(_named(corpus))}, fingerprint {plain(corpus['fingerprint'])}",
         **({"started from": plain(str(run.about["start"]["name"]))} if "start" in run.about else {}),
@@ -98,6 +99,8 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
     rows = "\n".join(f"| {fact} | {value} |" for fact, value in facts.items())
     names = run.network.classes
     reads = "If its logit is above 0, it reads the text as positive."
+    after = f"the {'probabilities' if names else 'logit'} after each word"
+    after = "what each word adds from either side" if isinstance(run.network, BothWays) else after
     reads = f"It gives a probability for each of {len(names)} classes: {plain(', '.join(names))}." if names else reads
     return f"""---
 {metadata}---
@@ -116,7 +119,7 @@ A recurrent network that reads a text word by word. {reads}
 import rnnlens
 
 run = rnnlens.load("FOLDER")  # this folder, downloaded
-print(run.network.read("not bad at all"))  # the {"probabilities" if names else "logit"} after each word
+print(run.network.read("not bad at all"))  # {after}
 rnnlens.report(rnnlens.analyze({'run, class_="NAME"' if names else "run"}), "report.html")  # how it uses context
 ```
 

@@ -19,7 +19,7 @@ export function modifications(tokens, reading, isModifier, unit) {
     if (!isModifier(token)) return []
     const next = read.slice(t + 1, t + 1 + REACH)
     // A state is kept while the words before it stay: then only the words after it can have changed.
-    const key = next.map(({ row, state }) => `${row} ${state}`).join()
+    const key = `${reading.followed} ${next.map(({ row, state }) => `${row} ${state}`).join()}`
     const last = known.get(states[t + 1])
     const found = last?.key === key ? last.found : changesAfter(next, reading, t, unit)
     known.set(states[t + 1], { key, found })
@@ -30,14 +30,15 @@ export function modifications(tokens, reading, isModifier, unit) {
 const known = new WeakMap()
 
 /** The strongest changes that the word at t makes to the next words; by: how many words later. */
-function changesAfter(next, { network, states, logits }, t, unit) {
+function changesAfter(next, reading, t, unit) {
+  const { network, states, logits } = reading
   const found = []
   let h = network.step(states[t])
   next.forEach(({ row, state }, k) => {
     const after = network.step(h, row)
     if (state === 'known') {
-      const alone = network.logit(after) - network.logit(network.step(h))
-      const here = logits[t + k + 2] - network.logit(network.step(states[t + k + 1]))
+      const alone = reading.logit(after) - reading.logit(network.step(h))
+      const here = logits[t + k + 2] - reading.logit(network.step(states[t + k + 1]))
       const share = here / alone - 1
       if (Math.abs(alone) >= unit / 3 && Math.abs(share) >= LEAST)
         found.push({ by: k + 1, alone, after: here, share })
@@ -57,13 +58,14 @@ export function toldOf({ from, to, alone, after, share }, tokens) {
 /** Arcs from modifiers to the words that they modify, above the words; null if there are none. */
 export function arcChart({ width, x }, changes, tokens, point) {
   if (!changes.length) return null
-  const tall = ({ from, to }) => 8 + 18 * (to - from)
+  const tall = ({ from, to }) => 8 + 18 * Math.abs(to - from)
   const height = 16 + Math.max(...changes.map(tall))
   const chart = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'own arcs', role: 'group' })
   chart.setAttribute('aria-label', 'Which word modifies which')
   // Long arcs first: the numbers of short ones lie above them.
-  for (const change of [...changes].sort((a, b) => b.to - b.from - (a.to - a.from))) {
-    const [left, right] = [x(change.from + 1) + 4, x(change.to + 1) - 4]
+  for (const change of [...changes].sort((a, b) => tall(b) - tall(a))) {
+    const inward = change.to > change.from ? 4 : -4 // a backward reader changes words before
+    const [left, right] = [x(change.from + 1) + inward, x(change.to + 1) - inward]
     const top = height - tall(change)
     const told = toldOf(change, tokens)
     const show = () => point(change.to)

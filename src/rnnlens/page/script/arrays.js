@@ -13,11 +13,13 @@ export async function decoded({ type, data }) {
   return type === 'f16' ? halves(found) : found
 }
 
-/** Every array of an object, by name; other values stay. */
-export async function decodedAll(arrays) {
-  const isArray = value => typeof value === 'object' && value !== null
-  const read = async ([name, value]) => [name, isArray(value) ? await decoded(value) : value]
-  return Object.fromEntries(await Promise.all(Object.entries(arrays).map(read)))
+/** Every array in an object or list, at any depth; other values stay. */
+export async function decodedAll(found) {
+  if (typeof found !== 'object' || found === null) return found
+  if (Array.isArray(found)) return Promise.all(found.map(decodedAll))
+  if (found.type in TYPES && typeof found.data === 'string') return decoded(found)
+  const read = async ([name, value]) => [name, await decodedAll(value)]
+  return Object.fromEntries(await Promise.all(Object.entries(found).map(read)))
 }
 
 /** What was compressed, as a response. */

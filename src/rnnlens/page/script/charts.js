@@ -2,14 +2,14 @@
 
 import { signed, svg, ticks, times } from './elements.js'
 
-const LEFT = 44
-const RIGHT = 4
+export const LEFT = 44
+export const RIGHT = 4
 const WIDEST = 130 // most pixels per word in a short sentence
 const [LARGE, SMALL] = [16, 12.5] // sizes of words, in pixels
 
 /** The places of words: x(t) is the place after t words; aligned: whether the words fit below the chart. */
 export function placesOf(width, series) {
-  const steps = Math.max(1, ...series.map(one => one.logits.length - 1))
+  const steps = Math.max(1, ...series.map(one => one.words.length))
   const gap = Math.min(WIDEST, (width - LEFT - RIGHT) / (steps + 0.75))
   const widest = Math.max(1, ...series.flatMap(one => one.words.map(wide)))
   const size = Math.min(LARGE, (LARGE * (gap - 24)) / widest)
@@ -29,12 +29,15 @@ function wide(word) {
   return widths.get(word)
 }
 
+/** How wide a text is, in pixels, at a size. */
+export const letters = (text, size) => (wide(text) * size) / LARGE
+
 /**
  * The reading after every word.
  * series: [{ name, logits, words, look }], logits[0] before the first word; look: a, b, before (a control), or one of
- * several networks, n0, n1, …
+ * several networks, n0, n1, …; sides: names of what is above and below 0
  */
-export function readingChart({ width, gap, x }, series, unit, onPoint) {
+export function readingChart({ width, gap, x }, series, unit, sides, onPoint) {
   const named = series.filter(one => one.look !== 'before')
   const [top, tall, height] = [10, 210, 238]
 
@@ -67,7 +70,7 @@ export function readingChart({ width, gap, x }, series, unit, onPoint) {
       ),
     )
   }
-  const [above, below] = unit === 'logit' ? ['↑ positive', '↓ negative'] : ['↑ above 0', '↓ below 0']
+  const [above, below] = [`↑ ${sides.above}`, `↓ ${sides.below}`]
   if (y(0) - top > 40) part(svg('text', { class: 'side', x: LEFT + 8, y: top + 16 }, above))
   if (top + tall - y(0) > 40) part(svg('text', { class: 'side', x: LEFT + 8, y: top + tall - 8 }, below))
   part(svg('text', { class: 'side', x: x(0), y: top + tall + 14, 'text-anchor': 'middle' }, 'start'))
@@ -83,14 +86,14 @@ export function readingChart({ width, gap, x }, series, unit, onPoint) {
 }
 
 /** The gain: how much the next word would count at every place, as a multiple of its effect at h*. */
-export function gainChart({ width, gap, x }, series, onPoint) {
+export function gainChart({ width, gap, x }, series, title, onPoint) {
   const named = series.filter(one => one.look !== 'before')
   const [top, tall, height] = [24, 56, 88]
-  const values = named.flatMap(one => one.gains)
+  const values = named.flatMap(one => one.reading.gains).filter(Number.isFinite)
   const low = Math.min(0, ...values)
   const high = Math.max(2, ...values)
   const y = value => top + ((high - value) / (high - low)) * tall
-  const label = named.map(one => `${one.name}: the next word would count ${times(one.gains.at(-1))}`).join('; ')
+  const label = named.map(one => `${one.name}: the next word would count ${times(one.reading.gains.at(-1))}`).join('; ')
   const chart = svg('svg', {
     width,
     height,
@@ -100,7 +103,7 @@ export function gainChart({ width, gap, x }, series, onPoint) {
     class: 'own',
   })
   chart.append(
-    svg('text', { class: 'side', x: LEFT, y: top - 10 }, 'how much the next word would count, as a multiple'),
+    svg('text', { class: 'side', x: LEFT, y: top - 10 }, title),
   )
   for (const tick of new Set([0, 1, ...ticks(low, high, 2)])) {
     chart.append(
@@ -117,7 +120,8 @@ export function gainChart({ width, gap, x }, series, onPoint) {
   const each = Math.max(1.5, Math.min(14 * named.length, gap * 0.7) / named.length)
   named.forEach((one, k) => {
     const bars = { more: '', less: '' }
-    one.gains.forEach((gain, t) => {
+    one.reading.gains.forEach((gain, t) => {
+      if (!Number.isFinite(gain)) return
       const [left, wide] = [x(t) + (k - named.length / 2) * each, Math.max(1, each - 1)]
       const [high, tall] = [Math.min(y(1), y(gain)), Math.max(1.5, Math.abs(y(gain) - y(1)))]
       bars[gain >= 1 ? 'more' : 'less'] +=
@@ -130,7 +134,7 @@ export function gainChart({ width, gap, x }, series, onPoint) {
 }
 
 /** A chart over words with a line that follows the pointer. */
-function connected(chart, x, gap, [y1, y2], onPoint) {
+export function connected(chart, x, gap, [y1, y2], onPoint) {
   const cursor = svg('line', { class: 'cursor', y1, y2, x1: -9, x2: -9 })
   chart.append(cursor)
   chart.addEventListener('pointermove', event => {

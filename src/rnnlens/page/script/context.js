@@ -2,6 +2,7 @@
 // as in context/*.py, for any word and at any state.
 
 import { dot } from './network.js'
+import { PAD } from './words.js'
 
 const LAGS = 10 // as in context/strength.py
 
@@ -46,8 +47,8 @@ export class Context {
   effects(h, { positive, negative }) {
     const { network } = this
     const u = network.recur(h)
-    const after = drive => network.logit(network.cell.combine(h, drive, u, network.H))
-    const blank = after(network.b)
+    const after = drive => network.logit(network.combine(h, drive, u))
+    const blank = after(network.drive(PAD))
     const on = drives => drives.map(drive => after(drive) - blank)
     return { positive: on(positive), negative: on(negative) }
   }

@@ -1,7 +1,7 @@
 // The dial: how strongly words write into the modifier subspace, from 0, not at all, over 1, as the network is, to 2.
 
 import { byId } from './elements.js'
-import { Reading } from './network.js'
+import { readingOf } from './reading.js'
 
 const LARGEST_GAIN = 2
 const STEPS_PER_GAIN = 20
@@ -40,7 +40,7 @@ export class Dial {
   /** The reading of a sentence, `a` or `b`, at a gain; it keeps its states until the gain changes. */
   reading(name, gain) {
     if (gain !== this.gain) [this.gain, this.readings] = [gain, {}]
-    this.readings[name] ??= new Reading(this.network.steered(this.subspace, gain), this.multiple)
+    this.readings[name] ??= readingOf(this.network.with(this.network.own.steered(this.subspace, gain)), this.multiple)
     return this.readings[name]
   }
 

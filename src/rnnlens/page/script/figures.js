@@ -115,6 +115,8 @@ export class Figures {
     shown.hoverlabel = dark
       ? { bgcolor: '#0f1115', font: { color: '#e8ebf0' } }
       : { bgcolor: '#ffffff', bordercolor: '#4a5568', font: { color: '#1a202c' } }
+    // In three dimensions, dragging turns the figure.
+    if (shown.scene) shown.scene = { ...shown.scene, dragmode: width < 640 ? false : 'orbit' }
     plot.style.height = `${height}px`
     const fresh = !this.drawn.has(plot)
     this.drawn.set(plot, width)

@@ -2,7 +2,7 @@
 
 import { gainOf } from './dial.js'
 
-const NAMES = { a: 'read', b: 'with', off: 'off', gain: 'gain', shuffle: 'shuffle', pads: 'pads' }
+const NAMES = { a: 'read', b: 'with', off: 'off', gain: 'gain', shuffle: 'shuffle', pads: 'pads', chosen: 'class' }
 
 /** The state in a fragment, or null if the fragment is the anchor of a section. */
 export function fromFragment(fragment) {
@@ -15,6 +15,7 @@ export function fromFragment(fragment) {
     gain: gainOf(found.get(NAMES.gain) ?? 1),
     shuffle: found.has(NAMES.shuffle) ? Number(found.get(NAMES.shuffle)) || 1 : null,
     pads: found.has(NAMES.pads),
+    chosen: found.get(NAMES.chosen),
   }
 }
 
@@ -27,12 +28,13 @@ export function remember(state) {
   }
 }
 
-export function toFragment({ a, b, off, gain, shuffle, pads }) {
+export function toFragment({ a, b, off, gain, shuffle, pads, chosen }) {
   const found = new URLSearchParams({ [NAMES.a]: a })
   if (b !== null) found.set(NAMES.b, b)
   if (off) found.set(NAMES.off, '1')
   if (gain !== 1) found.set(NAMES.gain, String(gain))
   if (shuffle !== null) found.set(NAMES.shuffle, String(shuffle))
   if (pads) found.set(NAMES.pads, '50')
+  if (chosen !== null) found.set(NAMES.chosen, chosen)
   return '#' + found
 }

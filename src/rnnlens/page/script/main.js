@@ -1,14 +1,14 @@
 // Sets up the page. `window.rnnlens.read(text)` runs the live network from the console.
 
-import { decoded, decodedAll } from './arrays.js'
+import { decodedAll } from './arrays.js'
 import { cards } from './card.js'
 import { Context } from './context.js'
 import { byId } from './elements.js'
 import { Words } from './facts.js'
 import { film } from './film.js'
 import { Figures } from './figures.js'
-import { Network } from './network.js'
 import { picker } from './picker.js'
+import { openNetwork } from './reading.js'
 import { Reader } from './reader.js'
 import { wordTable } from './table.js'
 import { follow, watchFolds } from './folds.js'
@@ -18,26 +18,20 @@ import { Vocabulary, splitter } from './words.js'
 
 const data = JSON.parse(byId('data').textContent)
 const { live } = data
-const decodedOrNull = arrays => (arrays ? decodedAll(arrays) : null)
-const [measured, weights, shipped, analyzed] = await Promise.all([
-  decodedOrNull(live.measured),
-  decodedOrNull(live.network?.arrays),
-  live.network?.shipped ? decoded(live.network.shipped) : null,
-  decodedOrNull(live.analysis),
-])
+const [measured, stored, analyzed] = await Promise.all([live.measured, live.network, live.analysis].map(decodedAll))
 
 let context = null
 let parts = null
-if (live.network) {
-  const network = new Network(live.network, weights)
-  const vocabulary = new Vocabulary({ ...live, shipped })
-  context = analyzed && new Context(network, vocabulary, live.about, analyzed)
+if (stored) {
+  const network = openNetwork(stored)
+  const vocabulary = new Vocabulary({ ...live, shipped: stored.shipped })
+  context = analyzed && new Context(network.own, vocabulary, live.about, analyzed)
   parts = { network, vocabulary, split: splitter(live), context }
 }
 const words = new Words(live.words, measured, context, live.stored, live.about, live.kinds, live.people)
 let reader = null
 const open = cards(words, parts && (word => reader.tryWord(word)))
-if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, examples: data.examples })
+if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, sides: data.sides, kindsBySide: live.kinds_by_side, examples: data.examples })
 if (context && byId('picker')) picker(context, words)
 if (measured && byId('words-table')) wordTable(words, open)
 watchFolds()
@@ -51,6 +45,7 @@ const player = data.film && byId('film-player') ? film(data.film) : null
 window.rnnlens = {
   version: document.querySelector('meta[name=generator]').content,
   read: (text, options) => reader?.read(text, options) ?? null,
+  logits: (text, options) => reader?.logits(text, options) ?? null,
   shown: () => reader?.shown ?? null,
   card: open,
   word: name => words.seen(name),

@@ -7,6 +7,7 @@ const [GAP, TURNED] = [76, 132] // pixels between panels, for axis names and tit
 export function fitted(figure, height, width) {
   const layout = structuredClone(figure.layout)
   const margin = { l: 60, r: 20, t: 14, b: 60, ...layout.margin }
+  if (layout.scene) return inSpace(layout, height, width)
   if (width >= NARROW) return { layout: { ...layout, margin: { ...margin, l: margin.l + 14 } }, height }
   const panels = panelsOf(layout)
   const rows = new Set(panels.map(panel => panel.top)).size || 1
@@ -30,6 +31,15 @@ export function fitted(figure, height, width) {
   layout.font = { ...layout.font, size: 12 }
   for (const axis of axesOf(layout)) if (layout[axis].title) layout[axis].title.font = { size: 12 }
   return { layout: { ...layout, margin }, height: room + margin.t + margin.b }
+}
+
+/** A figure in three dimensions: nothing is stacked; in a narrow one the camera stands further away. */
+function inSpace(layout, height, width) {
+  if (width >= NARROW) return { layout, height }
+  const far = Math.min(1.6, NARROW / width)
+  const eye = Object.entries(layout.scene.camera?.eye ?? {}).map(([axis, at]) => [axis, at * far])
+  layout.scene.camera = { ...layout.scene.camera, eye: Object.fromEntries(eye) }
+  return { layout, height: Math.min(height, 1.5 * width) }
 }
 
 /** Pairs of axes from top to bottom and left to right, each with its position and its title, if any. */

@@ -1,26 +1,35 @@
-// The live network: reads the typed sentence and draws the logit after every word.
+// The live network: reads the typed sentence and draws what it reads after every word.
 
-import { arcChart, looks, modifications, modifiedBy } from './arcs.js'
-import { gainChart, placesOf, readingChart } from './charts.js'
+import { arcChart, modifications } from './arcs.js'
+import { gainChart, placesOf } from './charts.js'
 import { Dial } from './dial.js'
-import { MODIFIERS, byId, html, signed, times } from './elements.js'
-import { badge, wordFacts } from './facts.js'
+import { MODIFIERS, byId, html } from './elements.js'
+import { showFocus } from './focus.js'
 import { fromFragment, remember } from './link.js'
-import { Reading } from './network.js'
-import { PADS, SAID, WordList } from './wordlist.js'
+import { BothWays, readingOf } from './reading.js'
+import { BothView, ClassView, LogitView } from './views.js'
+import { PADS, WordList } from './wordlist.js'
 import { PAD, shuffled } from './words.js'
 
 const SHORT = 30 // words of a text whose arcs are drawn at every key press
 
 export class Reader {
-  constructor({ network, vocabulary, split, context, words, open, unit, examples }) {
-    Object.assign(this, { vocabulary, split, context, words, open, unit })
+  /** sides: { above, below: what a logit above and below 0 means, sure: whether σ(logit) is a probability, name: of the
+   *  class that was analyzed }. */
+  constructor({ network, vocabulary, split, context, words, open, unit, sides, kindsBySide, examples }) {
+    this.bySide = kindsBySide && new Map(Object.entries(kindsBySide))
+    Object.assign(this, { network, vocabulary, split, context, words, open, unit, sides })
+    this.both = network instanceof BothWays
+    this.view = this.viewOf(network)
+    /** What a modifier changes: the backward reader reads the word before it next. */
+    this.next = this.both && network.shown === 'backwards' ? 'the word before' : 'the next word'
+    this.quiet = context?.quiet ? network.with(context.quiet) : null
     const gain = context ? h => context.gain(h) : undefined
     // One cache for each way of reading, so that a key press computes only what changed.
     this.readings = {}
-    for (const name of ['a', 'b', 'before']) this.readings[name] = new Reading(network, gain)
-    if (context?.quiet) for (const name of ['a', 'b']) this.readings[name + ' off'] = new Reading(context.quiet, gain)
-    this.state = { a: examples[0]?.text ?? '', b: null, off: false, gain: 1, shuffle: null, pads: false }
+    for (const name of ['a', 'b', 'before']) this.readings[name] = readingOf(network, gain)
+    if (this.quiet) for (const name of ['a', 'b']) this.readings[name + ' off'] = readingOf(this.quiet, gain)
+    this.state = { a: examples[0]?.text ?? '', b: null, off: false, gain: 1, shuffle: null, pads: false, chosen: null }
     this.dial = new Dial(network, context, gain, value => this.change('gain', value))
     this.lists = { a: new WordList(byId('words-a'), this), b: new WordList(byId('words-b'), this) }
     this.width = 600 // until the page is laid out
@@ -33,23 +42,37 @@ export class Reader {
     addEventListener('hashchange', () => this.restore(location.hash))
   }
 
-  /** The words of a text with the logit after each: [{ word, logit, known }]. */
-  read(text, { off = false, gain = 1, shuffle = null, pads = false } = {}) {
-    const plain = this.readings.a.network
-    const steered = gain === 1 ? plain : plain.steered(this.context.subspace, gain)
-    const reading = new Reading(off ? this.context.quiet : steered)
+  viewOf({ classes }) {
+    const choose = name => this.change('chosen', name)
+    const of = classes && new ClassView({ classes, choose })
+    if (this.both) return new BothView({ unit: this.unit, sides: this.sides, of })
+    return of ?? new LogitView({ unit: this.unit, sides: this.sides })
+  }
+
+  /** The words of a text, each with what is read after it: [{ word, known, logit, … }]. */
+  read(text, options = {}) {
+    const { tokens, reading } = this.fresh(text, options)
+    const known = state => state === 'known' || state === 'pad'
+    return tokens.map(({ word, state }, t) => ({ word, known: known(state), ...reading.after(t) }))
+  }
+
+  /** The logits of a text: one, or one for each class. */
+  logits(text, options = {}) {
+    const { reading } = this.fresh(text, options)
+    return Array.from(reading.lastScores ?? [reading.total])
+  }
+
+  fresh(text, { off = false, gain = 1, shuffle = null, pads = false }) {
+    const { network } = this
+    const steered = gain === 1 ? network : network.with(network.own.steered(this.context.subspace, gain))
     const tokens = this.tokens(text, { shuffle, pads })
-    const { logits } = reading.read(tokens.map(token => token.row))
-    return tokens.map(({ word, state }, t) => ({
-      word,
-      logit: logits[t + 1],
-      known: state === 'known' || state === 'pad',
-    }))
+    return { tokens, reading: readingOf(off ? this.quiet : steered).read(tokens.map(token => token.row)) }
   }
 
   tokens(text, { shuffle, pads }) {
     const plain = this.split(text).map(word => this.vocabulary.spelled(word))
     const words = shuffle === null ? plain : shuffled(plain, shuffle)
+    if (this.network.backward) words.reverse()
     const found = words.map(word => this.vocabulary.token(word))
     if (pads) for (let i = 0; i < PADS; i++) found.push({ word: '<pad>', row: PAD, state: 'pad' })
     return found
@@ -57,7 +80,7 @@ export class Reader {
 
   change(name, value) {
     this.state = { ...this.state, [name]: value }
-    this.show(true)
+    this.show(true, name !== 'chosen')
   }
 
   connect(examples) {
@@ -74,7 +97,7 @@ export class Reader {
       if (this.state.b !== null) byId('text-b').focus()
     })
     byId('share').addEventListener('click', () => this.share())
-    if (!this.context?.quiet) byId('off-label').hidden = true
+    if (!this.quiet) byId('off-label').hidden = true
     const list = document.querySelector('.examples')
     for (const { text, note, right } of examples) {
       const mark = right === null ? null : html('span', { class: right ? 'right' : 'wrong' }, right ? '✓ ' : '✗ ')
@@ -93,15 +116,16 @@ export class Reader {
   counterpart(examples) {
     const { a } = this.state
     const tokens = this.tokens(a, { shuffle: null, pads: false })
-    const plain = tokens.filter(token => !this.isModifier(token))
-    if (plain.length && plain.length < tokens.length) return plain.map(token => token.word).join(' ')
+    const plain = tokens.filter(token => !this.isModifier(token)).map(token => token.word)
+    if (this.network.backward) plain.reverse()
+    if (plain.length && plain.length < tokens.length) return plain.join(' ')
     return examples.find(({ text }) => text !== a)?.text ?? a
   }
 
   restore(fragment) {
     const state = fromFragment(fragment)
     if (state)
-      this.state = { ...state, off: state.off && Boolean(this.context?.quiet), gain: this.dial.allowed(state.gain) }
+      this.state = { ...state, off: state.off && Boolean(this.quiet), gain: this.dial.allowed(state.gain) }
     this.fill()
     this.show()
   }
@@ -124,7 +148,8 @@ export class Reader {
     byId('pads').checked = this.state.pads
   }
 
-  show(changed = false) {
+  /** typed: whether the last word is selected. */
+  show(changed = false, typed = changed) {
     const { a, b, off, gain, shuffle, pads } = this.state
     const steered = gain !== 1 && !off
     const perturbed = off || steered || shuffle !== null || pads
@@ -145,19 +170,14 @@ export class Reader {
       const reading = way.read(tokens.map(token => token.row))
       this.shown[name] = { tokens, reading, padded: pads ? PADS : 0 }
       const called = name === 'b' ? 'second' : b === null ? 'changed' : 'first'
-      series.push({
-        name: called,
-        look: name,
-        words: tokens.map(token => token.word),
-        logits: reading.logits,
-        gains: reading.gains,
-      })
+      series.push({ name: called, look: name, words: tokens.map(token => token.word), reading })
     }
     if (perturbed && b === null) {
       const plain = this.tokens(a, { shuffle: null, pads: false })
-      const { logits } = this.readings.before.read(plain.map(token => token.row))
-      series.unshift({ name: 'unchanged', look: 'before', words: plain.map(token => token.word), logits, gains: [] })
+      const reading = this.readings.before.read(plain.map(token => token.row))
+      series.unshift({ name: 'unchanged', look: 'before', words: plain.map(token => token.word), reading })
     }
+    this.view.prepare(series.find(one => one.look === 'a').reading, series.map(one => one.reading), this.state.chosen)
     this.draw(series)
     this.tell(series)
     for (const name of ['a', 'b']) this.lists[name].show(this.shown[name] ?? null, name, this.places)
@@ -174,11 +194,15 @@ export class Reader {
       clearTimeout(this.connecting)
       this.connecting = setTimeout(() => this.connectWords(), 60)
     }
-    this.pointing = setTimeout(() => this.pointAgain(changed), changed ? 60 : 0)
+    this.pointing = setTimeout(() => this.pointAgain(typed), changed ? 60 : 0)
   }
 
-  isModifier(token) {
-    return token.state === 'known' && MODIFIERS.includes(this.words.kind(token.word))
+  /** Whether a word is a modifier. side: for which of the two readers, if there are two. */
+  isModifier({ word, state }, side = this.network.shown) {
+    if (state !== 'known') return false
+    const known = this.bySide?.get(word)
+    if (known) return MODIFIERS.includes(known[side === 'backwards' ? 1 : 0])
+    return side === this.network.shown && MODIFIERS.includes(this.words.kind(word))
   }
 
   /** Arcs from modifiers to the words that they modify, and lines under those words. */
@@ -186,8 +210,7 @@ export class Reader {
     for (const name of ['a', 'b']) {
       const shown = this.shown[name]
       const place = byId('arcs-' + name)
-      if (shown && this.context)
-        shown.changes = modifications(shown.tokens, shown.reading, token => this.isModifier(token), this.context.unit)
+      if (shown && this.context) shown.changes = this.modifications(shown)
       const chart =
         shown?.changes && this.places.aligned
           ? arcChart(this.places, shown.changes, shown.tokens, t => this.point(name, t))
@@ -197,14 +220,25 @@ export class Reader {
     }
   }
 
+  /** What modifiers do to words after them; those of a backward reader, to words before them. */
+  modifications({ tokens, reading }) {
+    const { unit } = this.context
+    if (!this.both) return modifications(tokens, reading, token => this.isModifier(token), unit)
+    const last = tokens.length - 1
+    const left = modifications(tokens, reading.forwards, token => this.isModifier(token, 'forwards'), unit)
+    const reversed = [...tokens].reverse()
+    const right = modifications(reversed, reading.backwards, token => this.isModifier(token, 'backwards'), unit)
+    return [...left, ...right.map(change => ({ ...change, from: last - change.from, to: last - change.to }))]
+  }
+
   draw(series) {
     this.width = byId('reading').clientWidth || this.width
     this.places = placesOf(this.width, series)
-    const point = t => this.point('a', t)
-    const reading = readingChart(this.places, series, this.unit, point)
-    const gain = this.context && gainChart(this.places, series, point)
-    this.cursors = [reading.point, ...(gain ? [gain.point] : [])]
-    byId('reading').replaceChildren(reading.chart)
+    const charts = this.view.charts(this.places, series, (name, t) => this.point(name, t))
+    const title = `how much ${this.next} would count${this.sides.name ? ` for ${this.sides.name}` : ''}, as a multiple`
+    const gain = this.context && gainChart(this.places, series, title, t => this.point('a', t))
+    this.cursors = [...charts, ...(gain ? [gain] : [])].map(chart => chart.point)
+    byId('reading').replaceChildren(...charts.map(({ chart }) => chart))
     byId('gains').replaceChildren(...(gain ? [gain.chart] : []))
   }
 
@@ -212,20 +246,8 @@ export class Reader {
     const parts = series
       .filter(one => one.words.length)
       .map(one => {
-        const last = one.logits.at(-1)
         const name = series.length > 1 ? html('span', { class: `key ${one.look}` }, one.name) : null
-        const probability = Math.round(100 / (1 + Math.exp(-last)))
-        const judged =
-          this.unit === 'logit'
-            ? `${last > 0 ? 'positive' : 'negative'}, ${last > 0 ? probability : 100 - probability} % sure`
-            : 'in total'
-        return html(
-          'span',
-          { class: 'total' },
-          name,
-          html('b', { class: last > 0 ? 'up' : 'down' }, signed(last)),
-          ` ${judged}`,
-        )
+        return html('span', { class: 'total' }, name, ...this.view.verdict(one.reading))
       })
     byId('verdict').replaceChildren(
       ...(parts.length ? parts : [html('span', { class: 'hint' }, 'Nothing read yet: type some words.')]),
@@ -257,67 +279,8 @@ export class Reader {
       const mine = token && arc.closest(`#arcs-${name}`) && [arc.dataset.from, arc.dataset.to].includes(String(t))
       arc.classList.toggle('pointed', Boolean(mine))
     }
-    if (token) this.focus(token, this.shown[name], t)
+    if (token) showFocus(this, token, this.shown[name], t)
     else byId('focus').replaceChildren()
-  }
-
-  focus(token, { tokens, reading, changes = [] }, t) {
-    const change = reading.logits[t + 1] - reading.logits[t]
-    const known = token.state === 'known'
-    const kind = this.words.kind(token.word)
-    byId('focus').replaceChildren(
-      html(
-        'div',
-        { class: 'fact' },
-        html('p', { class: 'focus-word' }, html('bdi', {}, token.word)),
-        html('p', {}, known ? badge(kind) : html('span', { class: 'kind' }, SAID[token.state])),
-        html(
-          'p',
-          { class: 'said' },
-          `Here it moves the ${this.unit} by `,
-          html('b', {}, signed(change)),
-          `, to ${signed(reading.logits[t + 1])}.`,
-        ),
-        ...modifiedBy(changes, tokens, t),
-        ...(known && this.context ? this.strengthHere(token.word, reading, t) : []),
-        known
-          ? html(
-              'p',
-              { class: 'said' },
-              html('button', { type: 'button', class: 'quiet', onclick: () => this.open(token.word) }, 'Open its card'),
-            )
-          : null,
-      ),
-      ...(known && this.context ? wordFacts(this.words, token.word, Math.min(360, this.width - 8)) : []),
-    )
-  }
-
-  /** Its strength, which is measured on the line, and what it does here, where earlier words act as well. */
-  strengthHere(word, reading, t) {
-    const row = this.words.row(word)
-    const [before, after] = [reading.gains[t], reading.gains[t + 1]]
-    const said = []
-    if (row)
-      said.push(
-        html(
-          'p',
-          { class: 'said' },
-          'Strength ',
-          html('b', {}, `${signed(row.strength)} ± ${row.error.toFixed(2)}`),
-          `: read on the line, the next word counts ${times(1 + row.strength)}.`,
-        ),
-      )
-    if (Number.isFinite(after))
-      said.push(
-        html(
-          'p',
-          { class: 'said' },
-          'Here the next word would count ',
-          html('b', {}, times(after)),
-          `; before this word it was ${times(before)}${Math.abs(before - 1) > 0.25 ? ', because of what was read earlier' : ''}.`,
-        ),
-      )
-    return said
   }
 
   async share() {

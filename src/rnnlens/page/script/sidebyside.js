@@ -3,7 +3,7 @@
 import { arcChart, modifications } from './arcs.js'
 import { placesOf, readingChart, swatch } from './charts.js'
 import { KIND_SAID, MODIFIERS, byId, html, signed } from './elements.js'
-import { Reading } from './network.js'
+import { Reading } from './reading.js'
 import { SAID, WordList } from './wordlist.js'
 
 const NEAR = 3 // words
@@ -23,7 +23,8 @@ export class Reads {
   }
 
   tokens(text) {
-    return this.split(text).map(word => this.vocabulary.token(this.vocabulary.spelled(word)))
+    const found = this.split(text).map(word => this.vocabulary.token(this.vocabulary.spelled(word)))
+    return this.network.backward ? found.reverse() : found
   }
 
   /** The words of a text with the logit after each: [{ word, logit, known }]. */
@@ -45,8 +46,8 @@ export class Reads {
 
 export class SideBySide {
   /** networks: of Reads; people: what people say of a word's strength. */
-  constructor(networks, people, unit, examples) {
-    Object.assign(this, { networks, unit })
+  constructor(networks, people, unit, sides, examples) {
+    Object.assign(this, { networks, unit, sides })
     this.people = new Map(Object.entries(people))
     this.text = examples[0] ?? ''
     this.width = 600 // until the page is laid out
@@ -130,7 +131,7 @@ export class SideBySide {
     this.width = byId('reading').clientWidth || this.width
     const places = placesOf(this.width, this.shown)
     this.places = { ...places, size: SMALLER * places.size }
-    const { chart, point } = readingChart(this.places, this.shown, this.unit, t => this.point(t))
+    const { chart, point } = readingChart(this.places, this.shown, this.unit, this.sides, t => this.point(t))
     this.cursor = point
     byId('reading').replaceChildren(chart)
     this.tell()
@@ -155,8 +156,8 @@ export class SideBySide {
 
   judged(last) {
     if (this.unit !== 'logit') return 'in total'
-    const sure = Math.round(100 / (1 + Math.exp(-Math.abs(last))))
-    return `${last > 0 ? 'positive' : 'negative'}, ${sure} % sure`
+    const side = last > 0 ? this.sides.above : this.sides.below
+    return this.sides.sure ? `${side}, ${Math.round(100 / (1 + Math.exp(-Math.abs(last))))} % sure` : side
   }
 
   /** Arcs from modifiers to the words that they modify, and the facts about a word. */

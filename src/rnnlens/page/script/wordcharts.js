@@ -1,13 +1,14 @@
 // Small charts about one word: its barcode, its decay, and values side by side.
 
+import { letters } from './charts.js'
 import { html, signed, svg, ticks } from './elements.js'
 
 /** The barcode: a bar for each probe word, by how much a word changes its effect, in logits. scale: the end of the axis,
  * the same for all words; bars that are longer end there. */
 export function barcodeChart(barcode, about, scale, width, height = 118) {
   const sides = [
-    ['positive', about.positive],
-    ['negative', about.negative],
+    ['positive', about.positive, about.names[0]],
+    ['negative', about.negative, about.names[1]],
   ]
   const n = about.positive.length + about.negative.length
   const left = 30
@@ -17,7 +18,7 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
   const [top, tall] = [6, height - 24]
   const y = value => top + ((reach - Math.max(-reach, Math.min(reach, value))) / (2 * reach)) * tall
   const [onPositive, onNegative] = barcode.means.map(value => signed(value))
-  const label = `Barcode: positive words change by ${onPositive} on average, negative ones by ${onNegative}`
+  const label = `Barcode: ${about.names[0]} change by ${onPositive} on average, ${about.names[1]} by ${onNegative}`
   const chart = svg('svg', {
     width,
     height,
@@ -33,7 +34,7 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
   }
   const places = []
   let start = left + 1
-  sides.forEach(([side, words], s) => {
+  sides.forEach(([side, words, named], s) => {
     barcode[side].forEach((value, i) => {
       const at = start + gap * (i + 0.5)
       places.push({ at, word: words[i], value })
@@ -49,12 +50,14 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
       )
     })
     const end = start + gap * words.length
+    const long = `${words.length} ${named}` // names of classes may be too long
+    const text = letters(long, 11) < end - start + gapWide ? long : `${words.length} words ${s ? '↓' : '↑'}`
     chart.append(svg('line', { class: 'mean', x1: start, x2: end, y1: y(barcode.means[s]), y2: y(barcode.means[s]) }))
     chart.append(
       svg(
         'text',
         { class: 'side', x: (start + end) / 2, y: height - 5, 'text-anchor': 'middle' },
-        `${words.length} ${side} words`,
+        text,
       ),
     )
     start = end + gapWide

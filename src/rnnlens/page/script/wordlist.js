@@ -24,6 +24,11 @@ export class WordList {
     place.append(this.list, this.padded)
   }
 
+  /** What is written below a word: by default the logit after it. */
+  number(reading, t) {
+    return this.reader.view?.number(reading, t) ?? signed(reading.logits[t], 1)
+  }
+
   show(shown, name, { aligned, gap, x, size }, label = LABELS[name]) {
     this.name = name
     this.list.classList.toggle('aligned', aligned)
@@ -34,16 +39,16 @@ export class WordList {
     const read = shown?.tokens ?? []
     const tokens = read.slice(0, read.length - (shown?.padded ?? 0))
     this.padded.hidden = tokens.length === read.length
-    if (shown) this.padded.textContent = `+ ${PADS} blank inputs: ${signed(shown.reading.logits.at(-1), 1)}`
+    if (shown) this.padded.textContent = `+ ${PADS} blank inputs: ${this.number(shown.reading, read.length)}`
     this.list.setAttribute('aria-label', label)
     while (this.items.length > tokens.length) this.items.pop().button.remove()
     let reach = 0.5
     tokens.forEach((token, t) => {
       const item = this.items[t] ?? this.add(t)
-      const logit = shown.reading.logits[t + 1]
-      const change = logit - shown.reading.logits[t]
+      const number = this.number(shown.reading, t + 1)
+      const change = shown.reading.change(t)
       reach = Math.max(reach, Math.abs(change))
-      this.set(item, token, logit, change)
+      this.set(item, token, number, change)
     })
     this.list.style.setProperty('--reach', reach)
     for (const { button, change } of this.items)
@@ -81,20 +86,21 @@ export class WordList {
     return item
   }
 
-  set(item, { word, state }, logit, change) {
-    if (item.word === word && item.state === state && item.logit === logit && item.change === change) return
-    if (item.word !== word || item.state !== state) {
+  set(item, { word, state }, number, change) {
+    const same = item.word === word && item.state === state
+    if (same && item.shown === number && item.change === change) return
+    if (!same) {
       const kind = state === 'known' ? this.reader.words.kind(word) : 'none'
       item.text.textContent = word
       item.button.className = `word ${kind} ${state.replace(' ', '-')}`
       item.name.dataset.mark = state === 'known' ? MARKS[kind] : state === 'pad' ? '' : '?'
       item.said = state === 'known' ? (!MARKS[kind] ? '' : `, ${KIND_SAID[kind]}`) : `, ${SAID[state]}`
     }
-    Object.assign(item, { word, state, logit, change })
+    Object.assign(item, { word, state, shown: number, change })
     item.bar.className = `change ${change >= 0 ? 'up' : 'down'}`
     item.bar.style.setProperty('--by', Math.abs(change))
     item.button.style.setProperty('--adds', `var(--${change >= 0 ? 'up' : 'down'})`)
-    item.number.textContent = signed(logit, 1)
+    item.number.textContent = number
     item.more.textContent = `${item.said}, changed by ${signed(change)}`
   }
 

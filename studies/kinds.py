@@ -1,0 +1,77 @@
+r"""Networks of several kinds: with several classes, with two readers, with two layers.
+
+    rnnlens prepare emotion --out CORPORA/emotion        # and news; --label rating --ordered for imdb's ratings, and
+                                                         # --label stars --ordered for yelp's stars
+    python -m studies.kinds --train CORPORA --out RUNS   # the networks with several classes: 2 minutes on an H200
+    python -m studies.kinds --classes RUNS --corpora CORPORA     # measures them: docs/results/kinds.json
+    python -m studies.kinds --both RUN … --one RUN … --corpus REVIEWS  # networks that read both ways, and one way
+    python -m studies.kinds --stacks RUN … --corpus REVIEWS      # networks with two layers
+    python -m studies.kinds                              # the page docs/kinds.md and its figure, from the record
+
+`RUNS/NAME-SEED` is a run on `CORPORA/NAME`. In `NAME-flat-SEED` ordered classes are read as if they had no order, and
+`NAME-null` was trained on shuffled labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import rnnlens
+from rnnlens.common.files import read_json, write_json
+from studies.kinds_measures import measure_both, measure_classes, measure_one_way, measure_stack, untrained
+from studies.kinds_page import PAGE, write
+from studies.kinds_training import train_classes
+
+RECORD = Path("docs/results/kinds.json")
+
+
+def classes(runs: Path, corpora: Path) -> dict[str, Any]:
+    """Every run with several classes, and an untrained network of the same shape for each corpus."""
+    found: dict[str, Any] = {}
+    for path in sorted(runs.iterdir()):
+        name = path.name.split("-")[0]
+        if not (corpora / name).is_dir() or not (path / "run.json").exists():
+            continue
+        corpus, run = rnnlens.load_corpus(corpora / name), rnnlens.load(path)
+        found[path.name] = measure_classes(run.network, corpus, run.accuracy)
+        print(path.name, found[path.name]["geometry"]["count"], found[path.name]["geometry"]["shape"], flush=True)
+        if path.name.endswith("-0") and "flat" not in path.name:
+            found[f"{name}-untrained"] = measure_classes(untrained(run.network), corpus, {})
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--train", type=Path, metavar="CORPORA", help="train the networks with several classes")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--device", default="cuda", choices=["cpu", "cuda"])
+    parser.add_argument("--classes", type=Path, metavar="RUNS")
+    parser.add_argument("--corpora", type=Path)
+    parser.add_argument("--both", type=Path, nargs="+", default=[], metavar="RUN")
+    parser.add_argument("--one", type=Path, nargs="+", default=[], metavar="RUN")
+    parser.add_argument("--stacks", type=Path, nargs="+", default=[], metavar="RUN")
+    parser.add_argument("--corpus", help="the reviews that these were trained on")
+    asked = parser.parse_args()
+    if asked.train is not None:
+        train_classes(asked.train, asked.out, asked.device)
+        return
+    record = read_json(RECORD) if RECORD.exists() else {}
+    if asked.classes is not None:
+        record["classes"] = classes(asked.classes, asked.corpora)
+    if asked.both:
+        corpus = rnnlens.load_corpus(asked.corpus)
+        record["both_ways"] = {path.name: measure_both(rnnlens.load(path), corpus) for path in asked.both}
+        record["one_way"] = {path.name: measure_one_way(rnnlens.load(path)) for path in asked.one}
+    if asked.stacks:
+        corpus = rnnlens.load_corpus(asked.corpus)
+        record["stacks"] = {path.name: measure_stack(rnnlens.load(path), corpus) for path in asked.stacks}
+    record.pop("fingerprint", None)
+    write_json(RECORD, record)
+    write(record)
+    print(PAGE)
+
+
+if __name__ == "__main__":
+    main()
