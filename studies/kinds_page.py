@@ -127,6 +127,9 @@ def _both(record: dict[str, Any]) -> dict[str, Any]:
         "null_phrases": None if null is None else {row["word"]: row for row in null["phrases"]},
         "removal": _removal(runs),
         "phrases": phrases,
+        "not_backwards": [
+            signed(next(row for row in run["phrases"] if row["word"] == "not")["before"]["backwards"]) for run in runs
+        ],
         "strengths": _strengths(runs),
         "removed": _removed(runs),
     }
@@ -136,11 +139,12 @@ def _removal(runs: list[Any]) -> dict[str, Any]:
     """What removing modifier subspaces costs, in points, for each half and for both."""
     return {
         half: {
-            "removed": [100 * run["removal"]["removed"][half]["difference"] for run in runs],
-            "intervals": [[100 * x for x in run["removal"]["removed"][half]["interval"]] for run in runs],
-            "random": [100 * np.mean([d["difference"] for d in run["removal"]["random"][half]]) for run in runs],
+            "removed": [100 * run["removal"][half]["removed"]["difference"] for run in runs],
+            "intervals": [[100 * x for x in run["removal"][half]["removed"]["interval"]] for run in runs],
+            "random": [100 * np.mean([d["difference"] for d in run["removal"][half]["random"]]) for run in runs],
+            "lower": sum(run["removal"][half]["removed"]["interval"][1] < 0 for run in runs),
         }
-        for half in runs[0]["removal"]["removed"]
+        for half in ("forwards", "backwards", "both")
     }
 
 
