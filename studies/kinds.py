@@ -20,11 +20,12 @@ from typing import Any
 
 import rnnlens
 from rnnlens.common.files import read_json, write_json
-from studies.kinds_measures import measure_both, measure_classes, measure_one_way, measure_stack, untrained
+from studies.kinds_measures import measure_both, measure_classes, measure_layers, measure_one_way, untrained
 from studies.kinds_page import PAGE, write
 from studies.kinds_training import train_classes
 
 RECORD = Path("docs/results/kinds.json")
+POINTS = 120  # slow points of each corpus in the figure
 
 
 def classes(runs: Path, corpora: Path) -> dict[str, Any]:
@@ -35,7 +36,8 @@ def classes(runs: Path, corpora: Path) -> dict[str, Any]:
         if not (corpora / name).is_dir() or not (path / "run.json").exists():
             continue
         corpus, run = rnnlens.load_corpus(corpora / name), rnnlens.load(path)
-        found[path.name] = measure_classes(run.network, corpus, run.accuracy)
+        drawn = POINTS if path.name.endswith("-0") else 0
+        found[path.name] = measure_classes(run.network, corpus, run.accuracy, drawn)
         print(path.name, found[path.name]["geometry"]["count"], found[path.name]["geometry"]["shape"], flush=True)
         if path.name.endswith("-0") and "flat" not in path.name:
             found[f"{name}-untrained"] = measure_classes(untrained(run.network), corpus, {})
@@ -62,11 +64,15 @@ def main() -> None:
         record["classes"] = classes(asked.classes, asked.corpora)
     if asked.both:
         corpus = rnnlens.load_corpus(asked.corpus)
-        record["both_ways"] = {path.name: measure_both(rnnlens.load(path), corpus) for path in asked.both}
+        runs = [rnnlens.load(path) for path in asked.both]
+        record["both_ways"] = {run.path.name: measure_both(run.network, corpus, run) for run in runs}
+        record["both_ways"]["untrained"] = measure_both(untrained(runs[0].network), corpus)
         record["one_way"] = {path.name: measure_one_way(rnnlens.load(path)) for path in asked.one}
     if asked.stacks:
         corpus = rnnlens.load_corpus(asked.corpus)
-        record["stacks"] = {path.name: measure_stack(rnnlens.load(path), corpus) for path in asked.stacks}
+        runs = [rnnlens.load(path) for path in asked.stacks]
+        record["stacks"] = {r.path.name: {**measure_one_way(r), **measure_layers(r.network, corpus)} for r in runs}
+        record["stacks"]["untrained"] = measure_layers(untrained(runs[0].network), corpus)
     record.pop("fingerprint", None)
     write_json(RECORD, record)
     write(record)

@@ -18,6 +18,7 @@ from rnnlens.cli import app
 from rnnlens.context.both_ways import LATER, in_text, joined, parts
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.networks import reader_of, replaced, within
+from rnnlens.page.writer import both_ways
 
 PROBES = Probes(positive=["good", "great"], negative=["bad", "awful"])
 
@@ -179,6 +180,9 @@ def test_a_trained_run_is_analyzed_stored_and_opened(trained):
         assert one["logit"] == pytest.approx(float(run.network(one["text"])), abs=1e-3)
     # The other direction replaces it, with its own sample of states and its own experiments.
     forwards = rnnlens.analyze(run, probes=PROBES)
+    assert both_ways(forwards) is run.network is both_ways(run)  # the page reads with both
+    alone = rnnlens.analyze(run.network, probes=PROBES)
+    assert both_ways(alone) is run.network
     assert forwards.network.direction == "forwards" and "steering" not in forwards.results
     forwards.save()
     assert Analysis.load(run.path).network.direction == "forwards"

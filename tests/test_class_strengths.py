@@ -164,3 +164,18 @@ def test_bad_input_is_refused_in_one_line(measured, make, message):
     with pytest.raises(RnnlensError, match=message) as error:
         make(network, geometry)
     assert "\n" not in str(error.value)
+
+
+def test_without_the_modifier_subspace_no_class_is_modified_and_all_evidence_stays():
+    """On six classes: barcodes, bilinear model and edges measure one class; the subspace serves all of them."""
+    names = ["anger", "fear", "joy", "love", "sadness", "surprise"]
+    network = handmade_classes(names, {"not": -2.0, "never": -1.5, "very": 1.0, "so": 0.5}, size=24)
+    analysis = rnnlens.analyze(network, states=visited(network, names), class_="joy", rank=1)
+    assert analysis.classes.geometry["count"] == 5 and analysis.classes.geometry["shape"] == "simplex"
+    assert analysis.barcodes["not"].share == pytest.approx(-2, abs=0.05)
+    assert float(analysis.bilinear.explained[0]) > 0.99 and "ending" in analysis.results
+    without = rnnlens.project_out(network, analysis.subspace)
+    plain, negated = (torch.stack([without(f"{word} {name}5") for name in names]) for word in ("w1", "not"))
+    torch.testing.assert_close(negated, plain, atol=0.05, rtol=0)
+    torch.testing.assert_close(plain, torch.stack([network(f"w1 {name}5") for name in names]), atol=0.02, rtol=0)
+    assert float((torch.stack([network(f"not {name}5") for name in names]) + plain).abs().max()) < 0.05

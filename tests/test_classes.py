@@ -353,7 +353,7 @@ def test_all_classes_are_in_the_results(run, corpus, analysis):
     strength = next(row for row in classes["modifiers"] if row["word"] == "not")
     assert strength["strength"] < -0.4 and len(strength["by_class"]) == len(strength["errors"]) == 3
     # After *not* a word is evidence of the next class.
-    usual, after = (np.array(classes["spread"][word]) for word in ("", "not"))
+    usual, after = np.array(classes["usual"]), np.array(classes["spread"]["not"])
     follows = {"anger": "joy", "joy": "fear", "fear": "anger"}
     for j, name in enumerate(classes["names"]):
         assert usual[j].argmax() == j and usual[j, j] == pytest.approx(1, abs=1e-5)
@@ -381,6 +381,8 @@ def test_an_analysis_comes_back_and_one_of_another_class_replaces_it(run, corpus
     again = rnnlens.Analysis.load(run.path)
     assert again.network.target == "joy" and again.to_dict() == analysis.to_dict()
     other = rnnlens.analyze(rnnlens.load(run.path), class_="fear", starts=200)
+    assert other.classes.geometry["predicted"] == again.classes.geometry["predicted"]  # which only a corpus can measure
+    assert other.classes.probes == again.classes.probes
     other.save()
     stored = rnnlens.load(run.path)
     assert stored.results["analysis"]["class"] == "fear" and stored.analyzed_network.target == "fear"

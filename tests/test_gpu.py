@@ -4,11 +4,12 @@ import numpy as np
 import torch
 from handmade import Documents
 
-from rnnlens import Network, analyze, load
+from rnnlens import BothWays, Network, analyze, load
 from rnnlens.context import Reviews, final_logits, project_out, steer
+from rnnlens.context.both_ways import parts
 from rnnlens.context.subspace import random_subspace
 from rnnlens.dynamics import find_fixed_points, jacobians
-from rnnlens.networks import CELLS, RECURRENCES, scan, step_by_step
+from rnnlens.networks import CELLS, RECURRENCES, scan, step_by_step, within
 from rnnlens.networks.architectures import make_cell
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
@@ -139,6 +140,24 @@ def test_perturbed_passes_agree_with_the_cpu():
             ]
         for ours, reference in zip(found["cuda"], found["cpu"], strict=True):
             np.testing.assert_allclose(ours, reference, atol=2e-5)
+
+
+def test_networks_that_read_both_ways_agree_with_the_cpu():
+    for arch in CELLS:
+        both = BothWays.untrained([f"w{i}" for i in range(50)], arch=arch, hidden=32, embedding=8).double()
+        gradients, found = {}, {}
+        for device in ("cpu", "cuda"):
+            both = both.to(device)
+            both.zero_grad()
+            reviews = Reviews.of(documents(50), device)
+            for _, ids, lengths in reviews.batches:
+                both.last_logits_of(both.embed(ids), lengths).sum().backward()
+            gradients[device] = {name: p.grad.cpu() for name, p in both.named_parameters() if p.requires_grad}
+            found[device] = {"whole": final_logits(within(both, "forwards"), reviews), **parts(both, reviews)}
+        for name, gradient in gradients["cpu"].items():
+            close(gradients["cuda"][name], gradient, 1e-9)
+        for name, reference in found["cpu"].items():
+            np.testing.assert_allclose(found["cuda"][name], reference, atol=2e-5)
 
 
 def test_the_analysis_agrees_with_the_cpu():

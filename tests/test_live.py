@@ -320,9 +320,10 @@ def test_axe_finds_nothing_serious_in_the_reader_of_classes(browser, of_classes)
 
 
 def test_strengths_by_layer_and_direction_have_their_tables():
-    rows = [{"word": "not", "by_layer": [-0.1, -0.9]}]
-    (section,) = layer_sections({"layers": {"words": rows}})
-    assert section.table == [["word", "layer 1", "layer 2"], ["not", "−0.10", "−0.90"]]
+    rows = [{"word": "not", "strength": -1.0, "by_part": [-0.1, -0.9]}]
+    layers = {"parts": ["layer 1", "layer 2"], "keeps": [0.8, 0.2], "subspace": [0.1, 0.9], "words": rows}
+    (section,) = layer_sections({"layers": layers})
+    assert section.table == [["word", "strength", "layer 1", "layer 2"], ["not", "−1.00", "−0.10", "−0.90"]]
     half = {"forwards": -0.8, "forwards_error": 0.1, "forwards_tau": 1.5}
     row = {"word": "not", **half, "backwards": 0.0, "backwards_error": 0.1, "backwards_tau": None}
     place = {"forwards": -0.7, "backwards": -0.2, "error": 0.05}

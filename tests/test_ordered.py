@@ -100,3 +100,21 @@ def test_stars_are_prepared_trained_and_analyzed_on_one_scale(tmp_path):
     analysis.save()
     assert rnnlens.Analysis.load(run.path).to_dict() == analysis.to_dict()
     assert "the scale &#39;1 to 5&#39;" in rnnlens.report(run).read_text()
+
+
+def test_torchs_score_and_thresholds_are_ordered_classes():
+    torch.manual_seed(0)
+    gru, embedding, head = torch.nn.GRU(4, 6), torch.nn.Embedding(5, 4), torch.nn.Linear(6, 1)
+    names, theta = ["1", "2", "4", "5"], torch.tensor([-0.3, 0.1, 0.4])
+    network = rnnlens.from_torch(gru, embedding, head, list("abcde"), classes=names, thresholds=theta)
+    ids = torch.randint(0, 5, (7, 9))
+    score = head(gru(embedding(ids.t()))[0][-1])
+    above = torch.cat([torch.ones(7, 1), torch.sigmoid(score - theta), torch.zeros(7, 1)], 1)
+    torch.testing.assert_close(network(ids).exp(), above[:, :-1] - above[:, 1:], rtol=1e-5, atol=1e-6)
+    assert network.ordered and network.classes == tuple(names)
+    for wrong, says in ((theta[:2], "2 thresholds and 4 classes"), (theta.flip(0), "rising numbers")):
+        with pytest.raises(rnnlens.RnnlensError, match=says):
+            rnnlens.from_torch(gru, embedding, head, list("abcde"), classes=names, thresholds=wrong)
+    deep = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    with pytest.raises(rnnlens.RnnlensError, match="linear head"):
+        rnnlens.from_torch(gru, embedding, deep, list("abcde"), classes=names, thresholds=theta)

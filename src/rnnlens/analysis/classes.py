@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
-from rnnlens.common.errors import quoted
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.class_probes import ClassProbes
 from rnnlens.context.class_strength import class_strengths
 from rnnlens.context.known import FEW
@@ -20,6 +20,8 @@ from rnnlens.context.strength import MODIFIERS
 from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import class_geometry
 from rnnlens.networks import Network
+
+Matrix = Sequence[Sequence[float]]
 
 KEY = "classes"  # in results.json
 SPREAD = 8  # modifiers, besides well-known ones, for which results.json has where the evidence goes
@@ -35,8 +37,9 @@ class Classes(Shown):
     geometry        `ClassGeometry.to_dict`
     modifiers       words with their strength and error, overall and by class, the most certain first
     counts          number of clear modifiers (`n`), of unclear words (`unclear`), and of words (`of`)
-    spread          where the evidence of probe words goes after a word: a matrix (C, C) for some words, and under the
-                    empty word without one (`ClassStrengths.spread`); empty if there are more than 30 classes
+    spread          where the evidence of probe words goes after a word: a matrix (C, C) for some words
+                    (`ClassStrengths.spread`); empty if there are more than 30 classes
+    usual           the same matrix without a word before them; None if there are more than 30 classes
     probes          the probe words of each class; None of ordered classes
     span (k, N)     directions in which the evidence of all classes is kept and read
     """
@@ -47,7 +50,8 @@ class Classes(Shown):
     geometry: Mapping[str, Any]
     modifiers: Sequence[Mapping[str, Any]]
     counts: Mapping[str, int]
-    spread: Mapping[str, Sequence[Sequence[float]]]
+    spread: Mapping[str, Matrix]
+    usual: Matrix | None
     probes: ClassProbes | None
     span: Tensor = field(repr=False)
 
@@ -66,6 +70,7 @@ class Classes(Shown):
             "modifiers": list(words),
             **counts,
             "spread": dict(self.spread),
+            "usual": self.usual,
             "probes": None if self.probes is None else self.probes.to_dict(),
         }
 
@@ -75,6 +80,8 @@ class Classes(Shown):
         of, span = results.get(KEY), arrays.get("class_directions")
         if of is None or span is None:
             return None
+        if span.ndim != 2 or span.shape[1:] != arrays["slow_points"].shape[1:]:
+            raise ValueError(f"class_directions have shape {tuple(span.shape)}")
         ordered, probes = of["ordered"], of["probes"]
         counts = {} if ordered else {name: of[name] for name in ("n", "unclear", "of")}
         return cls(
@@ -85,6 +92,7 @@ class Classes(Shown):
             () if ordered else of["modifiers"],
             counts,
             of["spread"],
+            of.get("usual"),
             None if probes is None else ClassProbes.from_dict(probes),
             span,
         )
@@ -131,14 +139,11 @@ def study_classes(
     words and predictions are used again without a corpus."""
     geometry = class_geometry(network, corpus, states, seed=seed)
     found, span = geometry.to_dict(), geometry.span
-    if corpus is None and stored:
-        found["predicted"] = stored["geometry"]["predicted"]
+    kept, predicted = _measured_before(stored if corpus is None else None, network)
+    found["predicted"] = found["predicted"] or predicted
     if network.ordered:
-        return Classes(network.classes, True, shown, found, (), {}, {}, None, span)
-    if corpus is not None:
-        probes: ClassProbes | None = ClassProbes.from_corpus(corpus, seed=seed)
-    else:
-        probes = ClassProbes.from_dict(stored["probes"]) if stored and stored["probes"] else None
+        return Classes(network.classes, True, shown, found, (), {}, {}, None, None, span)
+    probes = kept if corpus is None else ClassProbes.from_corpus(corpus, seed=seed)
     table = class_strengths(network, geometry, probes, top=top)
     counts = {
         "n": sum(kind in MODIFIERS for kind in table.kinds),
@@ -147,9 +152,21 @@ def study_classes(
     }
     named = dict.fromkeys([*(word for word in FEW if word in table.words), *table.strongest(SPREAD)])
     whole = len(table.probes.words) == len(network.classes)  # else the matrix would lack rows
-    spread = {word: table.spread(word or None).tolist() for word in ("", *named)} if whole else {}
+    spread = {word: table.spread(word).tolist() for word in named} if whole else {}
+    usual = table.spread().tolist() if whole else None
     words = table.to_dict(LISTED, also=FEW)
-    return Classes(network.classes, False, shown, found, words, counts, spread, table.probes, span)
+    return Classes(network.classes, False, shown, found, words, counts, spread, usual, table.probes, span)
+
+
+def _measured_before(stored: Any, network: Network) -> tuple[ClassProbes | None, dict[str, Any]]:
+    """Probe words and predictions of an earlier result; none if it is of other classes or not readable."""
+    try:
+        if tuple(stored["names"]) != network.classes:
+            return None, {}
+        probes = None if stored["probes"] is None else ClassProbes.from_dict(stored["probes"]).known_to(network)
+        return probes, dict(stored["geometry"]["predicted"])
+    except (KeyError, TypeError, AttributeError, ValueError, RnnlensError):
+        return None, {}
 
 
 def _on_the_scale(table: Modifiers, classes: int) -> tuple[list[dict[str, Any]], dict[str, int]]:

@@ -39,6 +39,7 @@ from rnnlens.context.dose_response import Steering
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.impulse import Impulse, Timescales, impulse, timescales
 from rnnlens.context.known import KNOWN
+from rnnlens.context.layers import Layers, study_layers
 from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
@@ -53,12 +54,7 @@ if TYPE_CHECKING:
     from rnnlens.figures.catalogue import Figures
 
 FEW = 30  # words: with fewer, agreement with people means little
-WITH_REVIEWS = (
-    "accuracy",
-    "beginning",
-    "ending",
-    "steering",
-)  # parts of the results that only an analysis with a corpus measures
+WITH_REVIEWS = ("accuracy", "beginning", "ending", "steering")  # what only an analysis with a corpus measures
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +174,11 @@ class Analysis(Shown):
     def ending(self) -> Ending:
         return ending(self.network, self.line, self.probes)
 
+    @cached_property
+    def layers(self) -> Layers | None:
+        """Which part of the state integrates and which one modifies; None with one layer and no convolution."""
+        return study_layers(self.network, self.line, self.subspace, self.named, self.probes)
+
     @property
     def edges(self) -> tuple[Beginning, Ending]:
         return self.beginning, self.ending
@@ -254,10 +255,10 @@ class Analysis(Shown):
             "beginning": self.beginning.to_dict(),
             "ending": self.ending.to_dict(),
         }
-        if self.classes is not None:
-            content["classes"] = self.classes.to_dict(modifiers)
+        content |= {} if self.classes is None else {"classes": self.classes.to_dict(modifiers)}
+        content |= {} if self.layers is None else {"layers": self.layers.to_dict()}
         content |= {} if self.both_ways is None else {"both_ways": self.both_ways.to_dict()}
-        content["people"] = None if self.people is None else self.people.to_dict()
+        content |= {"people": None if self.people is None else self.people.to_dict()}
         if self.experiments is not None:
             content["analysis"] |= {"split": self.experiments.split, "sampled": self.experiments.sampled}
             content = merge_results(content, self.experiments.to_dict())
@@ -297,7 +298,7 @@ class Analysis(Shown):
         if "split" in options:
             experiments = Experiments.from_dict(results, options["split"], options["sampled"])
         classes, both = Classes.stored(results, arrays), results.get("both_ways")
-        both = None if both is None else BothDirections.from_dict(both, None if run is None else run.network)
+        both = both and BothDirections.from_dict(both, run and run.network)
         rank, seed = options["rank"], options["seed"]
         return cls(network, location, probes, modifiers, experiments, run, rank, seed, classes, both)
 

@@ -67,6 +67,7 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
         add(say.intensifier(intensifier), "modifiers")
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
+    add(say.layers(results.get("layers"), [m.word for m in (negator, intensifier) if m is not None]), "layers")
     add(say.perturbed(perturbed(results), run), "perturbation")
     if not sides.one_of_many:  # people judged how positive phrases are
         add(say.people(results.get("people")), "modifiers")
@@ -148,4 +149,6 @@ def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
     source = TEMPLATE.read_text(encoding="utf-8")
-    return Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).from_string(source).module
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals["zip"] = zip
+    return environment.from_string(source).module

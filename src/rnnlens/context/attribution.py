@@ -10,7 +10,7 @@ over all orders in which parts can be exchanged. So the shares depend on no orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -194,6 +194,23 @@ def _values(
             mixed[:, indices[part]] = after[:, indices[part]]
         values[chosen] = effects(network, mixed, e).double()
     return values
+
+
+def shapley(value: Callable[[frozenset[int]], Tensor], P: int, seed: int = 0) -> Tensor:
+    """The Shapley value (P, ...) of each of P parts, for a function of the set of parts that are exchanged."""
+    orders, _ = _orders(P, seed)
+    known: dict[frozenset[int], Tensor] = {}
+
+    def at(chosen: frozenset[int]) -> Tensor:
+        if chosen not in known:
+            known[chosen] = value(chosen)
+        return known[chosen]
+
+    adds = [torch.zeros_like(at(frozenset()))] * P
+    for order in orders:
+        for before, part in _along(order):
+            adds[part] = adds[part] + (at(before | {part}) - at(before)) / len(orders)
+    return torch.stack(adds)
 
 
 def _along(order: Sequence[int]) -> Iterator[tuple[frozenset[int], int]]:

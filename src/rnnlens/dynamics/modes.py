@@ -19,6 +19,7 @@ from rnnlens.dynamics.inputs import Inputs, held_input, same_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.triangular import DEFECTIVE, eigenvector, is_triangular, slope
 from rnnlens.networks import Network
+from rnnlens.networks.architectures import parts_of
 
 DENSE = 4096  # numbers in a state beyond which no matrix of its size is formed
 LARGEST = 1e12  # norm of the eigenvectors times that of their inverse; beyond, the matrix counts as defective
@@ -149,6 +150,12 @@ class TriangularModes(Spectrum):
         values[self.places] = self.eigenvalues.real.to(values)
         depth = self.network.cell.depth
         return eigenvector(here, values, int(self.places[a]), depth, left=True).to(self.eigenvalues.dtype)
+
+    def by_part(self) -> dict[str, Tensor]:
+        """The timescales of each part of the state, in the order of its numbers: 0 for a convolution buffer."""
+        times = torch.empty_like(self.timescales)
+        times[self.places] = self.timescales
+        return {name: times[place] for name, place in parts_of(self.network.cell).items()}
 
     @cached_property
     def dense(self) -> Modes:

@@ -18,7 +18,7 @@ from rnnlens.networks.both_ways import BothWays
 from rnnlens.networks.cells import Vanilla
 from rnnlens.networks.deep import DeepBothWays, Readers
 from rnnlens.networks.given import check_step, module_of, own_copy
-from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, read_head
+from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, in_order, read_head
 from rnnlens.networks.mlp import Features, split_head
 from rnnlens.networks.network import Network
 from rnnlens.networks.parts import Embedding, Layer, check_layout, checked_rnn, flat_state, layers_of, matrix_of
@@ -37,6 +37,7 @@ def from_torch(
     target: Target = None,
     output: int | None = None,
     classes: Iterable[str] | None = None,
+    thresholds: Tensor | np.ndarray | Iterable[float] | None = None,
     pooling: str | None = None,
     batch_first: bool | None = None,
 ) -> Network | Any:  # Any: a BothWays or DeepBothWays, if the module is bidirectional
@@ -49,6 +50,8 @@ def from_torch(
     `output` (see `adapt`); or (w, b). A head that is not linear, such as `nn.Sequential(nn.Linear(H, 8), nn.ReLU(),
     nn.Linear(8, 1))`, is evaluated exactly, in eval mode; where an analysis needs a readout direction, it linearizes
     the head at h*.
+    thresholds: of ordered classes, such as stars, the C − 1 numbers θ that cut the score of `nn.Linear(H, 1)`: the
+    probability of a class above k is σ(score − θ_k).
     initial_state: what you pass as h_0 (for the LSTM a pair), for one sequence; zeros if None.
     pooling: "mean" if the head reads the mean of the outputs over a sequence's own words; None if it reads the last
     state, which in the backward direction is the one at the first word (torch's h_n).
@@ -59,6 +62,9 @@ def from_torch(
     """
     rnn = checked_rnn(rnn)
     check_layout(rnn, batch_first, words=embedding is not None)
+    if thresholds is not None:
+        one = from_torch(rnn, embedding, readout, vocab, initial_state, output=0, pooling=pooling, batch_first=True)
+        return in_order(one, classes, thresholds)
     if getattr(rnn, "bidirectional", False):
         return _both_ways(rnn, embedding, readout, vocab, initial_state, (target, output, classes), pooling)
     cell, h0, arch = _reader(layers_of(rnn), initial_state, pooling)

@@ -39,6 +39,26 @@ def read_head(
     return w.clone(), b.clone(), "", names
 
 
+def in_order(network: Any, classes: Iterable[str] | None, thresholds: Any) -> Any:
+    """Give a network with one score ordered classes, in place, with thresholds (C − 1,) on the score between them."""
+    names, theta = checked_names([] if classes is None else classes), as_tensor(thresholds, "thresholds").reshape(-1)
+    if len(names) < 3 or len(theta) != len(names) - 1:
+        raise RnnlensError(
+            f"there are {len(theta)} thresholds and {len(names)} classes: expected at least 3 ordered classes, and a "
+            "threshold between each two"
+        )
+    theta = theta.to(network.h0)
+    if not bool((theta.diff() > 0).all()):
+        raise RnnlensError(f"thresholds are {quoted(theta.tolist())}: expected rising numbers")
+    if getattr(network, "features", None) is not None or not hasattr(network, "cell"):
+        raise RnnlensError(
+            "ordered classes are read by a linear head of a network that reads one way: leave thresholds out"
+        )
+    network.readout_b = nn.Parameter(theta - network.readout_b.detach())
+    network.classes, network.ordered, network.reads = names, True, ""
+    return network
+
+
 def _one_logit(w: Tensor, b: Tensor, target: Target, output: int | None, words: bool) -> tuple[Tensor, Tensor, str]:
     """w (n,), b (), and a description of what they read: the only output, the one chosen by `output`, or a difference
     of classes (`target`). Two outputs of a network with words are read as two classes, with a warning."""

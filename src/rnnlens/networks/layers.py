@@ -142,6 +142,11 @@ class Layer(nn.Module):
             ys.append(y)
         return torch.cat(ys, 1)
 
+    def linear_form(self, x: Tensor, h0: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """c (B, T, C), the coefficients a and b of h' = a∘h + b (B, T, M), and the initial h (B, M)."""
+        _, c, h = self._convolved(x, h0)
+        return c, *self.coefficients(c), h
+
     def _advance(self, h: Tensor, c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """All new h (B, T, M) and outputs (B, T, H), from h (B, M), c (B, T, C) and x (B, T, D)."""
         a, b = self.coefficients(c)

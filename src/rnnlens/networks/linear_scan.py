@@ -92,19 +92,19 @@ def _scan(a: Tensor, b: Tensor, start: Tensor, chunks: int, back: bool, states: 
 
 def _fill_chunks(a: Tensor, b: Tensor, states: Tensor, start: Tensor, back: bool) -> None:
     """Write the states (B, C, L, M) of C chunks of L steps each, given their coefficients, from `start` (B, M)."""
-    C, L = a.shape[1:3]
-    steps = range(L - 1, -1, -1) if back else range(L)
+    C = a.shape[1]
     order = range(C - 1, -1, -1) if back else range(C)
-    first = steps[0]
-    factor, shift = a[:, :, first].clone(), b[:, :, first].clone()  # what each chunk does: h → factor∘h + shift
-    for t in steps[1:]:
-        factor.mul_(a[:, :, t])
-        torch.addcmul(b[:, :, t], a[:, :, t], shift, out=shift)
+    steps = list(zip(*(part.unbind(2) for part in (a, b, states)), strict=True))  # views, made once
+    steps = steps[::-1] if back else steps
+    factor, shift = steps[0][0].clone(), steps[0][1].clone()  # what each chunk does: h → factor∘h + shift
+    for a_t, b_t, _ in steps[1:]:
+        factor.mul_(a_t)
+        torch.addcmul(b_t, a_t, shift, out=shift)
     begins = torch.empty_like(shift)
     begins[:, order[0]] = start
     for now, following in pairwise(order):
         torch.addcmul(shift[:, now], factor[:, now], begins[:, now], out=begins[:, following])
     before = begins
-    for t in steps:
-        torch.addcmul(b[:, :, t], a[:, :, t], before, out=states[:, :, t])
-        before = states[:, :, t]
+    for a_t, b_t, new in steps:
+        torch.addcmul(b_t, a_t, before, out=new)
+        before = new

@@ -103,6 +103,15 @@ class ResidualStack(nn.Module):
             y = layer.outputs(self._read(number, x), part)
         return y
 
+    def inputs_of(self, number: int, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """The inputs (B, T, D) and the initial state (B, size) of layer `number` (from 0), for e (B, T, D) and h0."""
+        x, y, parts = e, e, self._split(h0)
+        for i in range(number):
+            x = x if i == 0 else self._stream(i, x, y)
+            y = self.layers[i].outputs(self._read(i, x), parts[i])
+        x = x if number == 0 else self._stream(number, x, y)
+        return self._read(number, x), parts[number]
+
     def remember(self, log_T: Tensor) -> None:
         """Set the initial time constants of every layer's units."""
         for layer in self.layers:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import percent, signed
 from rnnlens.common.sides import said
-from rnnlens.context.known import NEGATORS
 from rnnlens.page.sections import Section, drawn, written
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def class_sections(results: Mapping[str, Any], figures: Catalogue) -> list[Secti
     part = _part("class-modifiers", **counts, more=more)
     sections.append(Section(**part, table=_by_class(stored["modifiers"], few), shaded=True))
     spread, probed = stored.get("spread") or {}, (stored.get("probes") or {}).get("words") or names
-    word = next((word for word in (*NEGATORS, *spread) if word and word in spread), None)
+    word = next((row["word"] for row in stored["modifiers"] if row["word"] in spread), None)
     if word is not None and "" in spread and len(names) <= COLUMNS:
         table = _spread(spread[word], spread[""], list(probed), names)
         sections.append(Section(**_part("class-spread", word=word), table=table, shaded=True))
@@ -77,15 +76,19 @@ def both_ways_sections(results: Mapping[str, Any]) -> list[Section]:
 
 
 def layer_sections(results: Mapping[str, Any]) -> list[Section]:
-    """The strengths of words by layer; empty unless the results have them."""
+    """What each part of the state keeps and modifies; empty unless the results have it."""
     stored = results.get("layers")
-    rows = stored.get("words", []) if isinstance(stored, Mapping) else []
-    if not rows:
+    if not stored:
         return []
-    depth = max(len(row["by_layer"]) for row in rows)
-    head = ["word", *(f"layer {k}" for k in range(1, depth + 1))]
-    table = [[row["word"], *(signed(value) for value in row["by_layer"])] for row in rows[:ROWS]]
-    return [Section(**_part("layers"), table=[head, *table])]
+    keeps, lies = (
+        ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(stored["parts"], stored[of], strict=True))
+        for of in ("keeps", "subspace")
+    )
+    head = ["word", "strength", *stored["parts"]]
+    table = [
+        [row["word"], signed(row["strength"]), *(signed(share) for share in row["by_part"])] for row in stored["words"]
+    ]
+    return [Section(**_part("layers", keeps=keeps, lies=lies), table=[head, *table])]
 
 
 def _part(id_: str, **numbers: Any) -> dict[str, Any]:

@@ -119,9 +119,9 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
 
 def both_ways(run: Run | Analysis) -> BothWays | None:
     """The network that reads both ways, if the analysis is of one of its two readers."""
-    of = None if isinstance(run, Run) else run.both_ways
-    whole = run.network if isinstance(run, Run) else None if of is None else of.network
-    return whole if isinstance(whole, BothWays) else None
+    if isinstance(run, Run):
+        return run.network if isinstance(run.network, BothWays) else None
+    return None if run.both_ways is None else run.both_ways.network
 
 
 def _analysis_mark(run: Run | Analysis) -> dict[str, str]:
