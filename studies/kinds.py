@@ -18,6 +18,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rnnlens
 from rnnlens.common.files import read_json, write_json
 from studies.kinds_measures import measure_both, measure_classes, measure_layers, measure_one_way, untrained
@@ -25,6 +27,7 @@ from studies.kinds_page import PAGE, write
 from studies.kinds_training import train_classes
 
 RECORD = Path("docs/results/kinds.json")
+FEEL = ("feel", "feeling", "feels", "feelings", "felt")
 POINTS = 120  # slow points of each corpus in the figure
 
 
@@ -42,6 +45,13 @@ def classes(runs: Path, corpora: Path) -> dict[str, Any]:
         if path.name.endswith("-0") and "flat" not in path.name:
             found[f"{name}-untrained"] = measure_classes(untrained(run.network), corpus, {})
     return found
+
+
+def share_with(corpus: Any, words: tuple[str, ...]) -> float:
+    """The share of the training texts that have one of these words."""
+    ids = [corpus.vocab.index[word] for word in words if word in corpus.vocab]
+    texts, _ = corpus.train.batch(range(len(corpus.train)), None)
+    return round(float(np.isin(texts, ids).any(1).mean()), 4)
 
 
 def main() -> None:
@@ -62,6 +72,7 @@ def main() -> None:
     record = read_json(RECORD) if RECORD.exists() else {}
     if asked.classes is not None:
         record["classes"] = classes(asked.classes, asked.corpora)
+        record["feel"] = share_with(rnnlens.load_corpus(asked.corpora / "emotion"), FEEL)
     if asked.both:
         corpus = rnnlens.load_corpus(asked.corpus)
         runs = [rnnlens.load(path) for path in asked.both]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import t, ttest_ind
 
 from rnnlens.common.display import signed
+from rnnlens.context.strength import MODIFIERS
 from rnnlens.figures import write_figure
 from rnnlens.figures.style import panels, styled
 from studies.pages import write_page
@@ -35,6 +36,9 @@ def write(record: dict[str, Any]) -> None:
         values["dimensions"] = [_dimensions(record["classes"], name, title) for name, title in ROWS.items()]
         values["emotion"] = _words(record["classes"], "emotion", ("feel", "feeling", "not", "never", "very", "so"))
         values["stars"] = _words(record["classes"], "stars-flat", ("not", "never", "hardly", "very", "extremely"))
+        values["feel"] = record["feel"]
+        rows = [row for run in runs_of(record["classes"], "emotion") for row in run["words"]]
+        values["gates"] = sorted({row["word"] for row in rows if row["kind"] in MODIFIERS})
         values["clear"] = {name: _seeds(record["classes"], name, "clear") for name in ("news", "emotion", "stars-flat")}
         write_figure(figure(record["classes"]), FIGURE)
     if "both_ways" in record:
@@ -188,11 +192,16 @@ def figure(found: dict[str, Any]) -> Any:
         one = found[f"{name}-0"]
         for k, label in enumerate(one["classes"]):
             at = np.array([point["at"] for point in one["geometry"]["points"] if point["class"] == k]).reshape(-1, 3)
+            if not len(at):
+                continue
+            color, where = COLORS[k % len(COLORS)], {"row": 1 + place // 2, "col": 1 + place % 2}
             drawn.add_scatter(
-                x=at[:, 0], y=at[:, 1], mode="markers+text", showlegend=False, row=1 + place // 2, col=1 + place % 2,
-                marker={"size": 5, "color": COLORS[k % len(COLORS)]},
-                text=[label if i == len(at) // 2 else "" for i in range(len(at))], textposition="top center",
-                textfont={"color": COLORS[k % len(COLORS)], "size": 13},
+                x=at[:, 0], y=at[:, 1], mode="markers", showlegend=False, marker={"size": 4, "color": color}, **where
+            )
+            far = at[np.linalg.norm(at, axis=1).argsort()[-5:]].mean(0)  # the name beside the outermost points
+            drawn.add_annotation(
+                x=far[0], y=far[1], text=f"<b>{label}</b>", showarrow=False, yshift=12, bgcolor="rgba(255,255,255,0.8)",
+                font={"color": color, "size": 13}, **where,
             )  # fmt: skip
     styled(drawn, "", "", "", height=760)
     return drawn.update_layout(title=None, margin={"t": 40}, width=900)
