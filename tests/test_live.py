@@ -18,7 +18,7 @@ from rnnlens.page.analysis import analysis_story
 from rnnlens.page.extra import both_ways_sections, layer_sections
 from rnnlens.page.live import live
 from rnnlens.page.render import render
-from rnnlens.page.sections import Example, Story
+from rnnlens.page.sections import Example, Story, architecture
 
 WORDS = ["<unk>", "not", "very", "good", "great", "bad", "awful", "the", "film", "was"]
 NAMES = ["anger", "fear", "joy", "love", "surprise"]
@@ -332,3 +332,8 @@ def test_strengths_by_layer_and_direction_have_their_tables():
     together = "−0.90 ± 0.05"
     assert section.table[1] == ["not", "−0.80 ± 0.10", "1.5", "0.00 ± 0.10", "–", together, together]
     assert "--direction backwards" in section.text and layer_sections({}) == both_ways_sections({}) == []
+
+
+def test_stacks_are_named_by_their_layers():
+    assert architecture(MADE["two layers"]()) == ("a GRU", "2 layers of 12 units")
+    assert architecture(one_logit(MADE["three layers, classes"]())) == ("an LSTM", "3 layers of 10 units")
