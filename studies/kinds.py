@@ -3,13 +3,17 @@ r"""Networks of several kinds: with several classes, with two readers, with two 
     rnnlens prepare emotion --out CORPORA/emotion        # and news; --label rating --ordered for imdb's ratings, and
                                                          # --label stars --ordered for yelp's stars
     python -m studies.kinds --train CORPORA --out RUNS   # the networks with several classes: 2 minutes on an H200
-    python -m studies.kinds --classes RUNS --corpora CORPORA     # measures them: docs/results/kinds.json
-    python -m studies.kinds --both RUN … --one RUN … --corpus REVIEWS  # networks that read both ways, and one way
-    python -m studies.kinds --stacks RUN … --corpus REVIEWS      # networks with two layers
+    python -m studies.kinds --classes RUNS --corpora CORPORA             # measures them: docs/results/kinds.json
+    rnnlens train REVIEWS --tuned --both-ways --test --seed 0 --out RUN  # and other seeds; without --both-ways: one way
+    python -m studies.kinds --both RUN … --one RUN … --corpus REVIEWS    # networks that read both ways, and one way
+    rnnlens train REVIEWS --sources yelp-sentences,phrases --layers 2 --hidden 64 --embedding 64 --memory 30 \
+        --scale 0.108 --batch 128 --epochs 4 --learning-rate 0.006 --word-dropout 0.3 --dropout-run 3 \
+        --embedding-dropout 0.3 --word-epsilon 0.001 --weight-decay 0.022 --average 0.998 --seed 0 --out RUN
+    python -m studies.kinds --stacks RUN … --corpus REVIEWS              # networks with two layers
     python -m studies.kinds                              # the page docs/kinds.md and its figure, from the record
 
-`RUNS/NAME-SEED` is a run on `CORPORA/NAME`. In `NAME-flat-SEED` ordered classes are read as if they had no order, and
-`NAME-null` was trained on shuffled labels.
+REVIEWS is the corpus of `studies.recipe`. `RUNS/NAME-SEED` is a run on `CORPORA/NAME`. In `NAME-flat-SEED` ordered
+classes are read as if they had no order, and `NAME-null` was trained on shuffled labels.
 """
 
 from __future__ import annotations

@@ -179,6 +179,7 @@ def _stacks(found: dict[str, Any]) -> dict[str, Any]:
         "n": len(runs),
         "keeps": [mean_of([run["keeps"][p] for run in runs]) for p in range(len(parts))],
         "subspace": [mean_of([run["subspace"][p] for run in runs], sign=False) for p in range(len(parts))],
+        "second": [f"{100 * run['keeps'][1]:.0f} %" for run in runs],
         "words": words,
         "null": null and {"keeps": null["keeps"], "not": next(r for r in null["words"] if r["word"] == "not")},
     }
