@@ -169,7 +169,8 @@ def blank_input_fact(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 def architecture(network: Network) -> tuple[str, str]:
     """The name of an architecture with its article, and its size: ("a GRU", "2 layers of 128 units")."""
-    layers, arch = getattr(network.cell, "layers", ()), network.arch
+    layers: Sequence[Any] = getattr(network.cell, "layers", ())
+    arch = network.arch
     if arch == "stack":  # from torch, without a name of its own
         arch = type(layers[-1]).__name__.lower()
     name = arch.upper() if arch in CELLS and arch != "vanilla" else f"{arch} RNN"
