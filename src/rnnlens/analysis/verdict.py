@@ -87,7 +87,7 @@ def _say_classes(add: Callable[[str, str], None], classes: Results, results: Res
         add(say.counts(classes["n"], classes["of"], classes["unclear"]), "classes")
     else:
         add(say.nothing(classes["unclear"], perturbed(results)), "classes")
-    add(say.perturbed(perturbed(results), run), "perturbation")
+    add(say.perturbed(perturbed(results), run, "texts"), "perturbation")
     add(say.shown(said(classes["shown"]), run), "modifiers")
 
 
