@@ -1,9 +1,13 @@
 """The recurrences of today, forward and backward over whole reviews: the parallel scan against a loop over steps under
-autograd, and against torch's GRU of as many units, on a GPU cuDNN's.
+autograd, and against torch's GRU of as many units, on a GPU cuDNN's. And a whole analysis of a large state: its time
+and memory must grow with the state, not with its square.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import torch
@@ -44,3 +48,33 @@ def rows(size: Size | None = None) -> Iterator[Row]:
         yield Row(what, best["ours"], f"{kernel('gru', size)}, one layer", best["torch"], TORCH, memory)
         if "loop" in best:
             yield Row(what, best["ours"], "a loop over steps under autograd", best["loop"])
+    if size is CPU:
+        yield large()
+
+
+ANALYSIS = """
+import json, resource, sys, time
+import rnnlens
+layers, units = int(sys.argv[1]), 2048
+words = ["<unk>", *(f"w{i}" for i in range(60))]
+network = rnnlens.Network(words, "mingru", units, 128, layers=layers, memory=300, scale=0.3).requires_grad_(False)
+start = time.process_time()
+rnnlens.analyze(network, starts=64, top=40)
+seconds, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(json.dumps({"seconds": seconds, "gb": peak, "size": network.size}))
+"""
+
+
+def large() -> Row:
+    """`analyze` on an untrained minGRU of 24 layers of 2,048 units, and on one of 6, in processes of their own; seconds
+    of the CPU."""
+    found = []
+    for layers in (6, 24):
+        command = [sys.executable, "-c", ANALYSIS, str(layers)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found.append(json.loads(done.splitlines()[-1]))
+    small, whole = found
+    what = f"analysis of a state of {whole['size']:,} numbers (24 layers of 2,048 units, 40 words)"
+    note = f"{whole['gb']:.2f} GB, with a quarter of the state {small['gb']:.2f} GB"
+    numbers = {"gb": whole["gb"], "gb_quarter": small["gb"]}
+    return Row(what, whole["seconds"], "4 times that of a quarter", 4 * small["seconds"], note=note, numbers=numbers)

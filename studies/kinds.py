@@ -3,13 +3,17 @@ r"""Networks of several kinds: with several classes, with two readers, with two 
     rnnlens prepare emotion --out CORPORA/emotion        # and news; --label rating --ordered for imdb's ratings, and
                                                          # --label stars --ordered for yelp's stars
     python -m studies.kinds --train CORPORA --out RUNS   # the networks with several classes: 2 minutes on an H200
-    python -m studies.kinds --classes RUNS --corpora CORPORA     # measures them: docs/results/kinds.json
-    python -m studies.kinds --both RUN … --one RUN … --corpus REVIEWS  # networks that read both ways, and one way
-    python -m studies.kinds --stacks RUN … --corpus REVIEWS      # networks with two layers
+    python -m studies.kinds --classes RUNS --corpora CORPORA             # measures them: docs/results/kinds.json
+    rnnlens train REVIEWS --tuned --both-ways --test --seed 0 --out RUN  # and other seeds; without --both-ways: one way
+    python -m studies.kinds --both RUN … --one RUN … --corpus REVIEWS    # networks that read both ways, and one way
+    rnnlens train REVIEWS --sources yelp-sentences,phrases --layers 2 --hidden 64 --embedding 64 --memory 30 \
+        --scale 0.108 --batch 128 --epochs 4 --learning-rate 0.006 --word-dropout 0.3 --dropout-run 3 \
+        --embedding-dropout 0.3 --word-epsilon 0.001 --weight-decay 0.022 --average 0.998 --seed 0 --out RUN
+    python -m studies.kinds --stacks RUN … --corpus REVIEWS              # networks with two layers
     python -m studies.kinds                              # the page docs/kinds.md and its figure, from the record
 
-`RUNS/NAME-SEED` is a run on `CORPORA/NAME`. In `NAME-flat-SEED` ordered classes are read as if they had no order, and
-`NAME-null` was trained on shuffled labels.
+REVIEWS is the corpus of `studies.recipe`. `RUNS/NAME-SEED` is a run on `CORPORA/NAME`. In `NAME-flat-SEED` ordered
+classes are read as if they had no order, and `NAME-null` was trained on shuffled labels.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rnnlens
 from rnnlens.common.files import read_json, write_json
 from studies.kinds_measures import measure_both, measure_classes, measure_layers, measure_one_way, untrained
@@ -25,6 +31,7 @@ from studies.kinds_page import PAGE, write
 from studies.kinds_training import train_classes
 
 RECORD = Path("docs/results/kinds.json")
+FEEL = ("feel", "feeling", "feels", "feelings", "felt")
 POINTS = 120  # slow points of each corpus in the figure
 
 
@@ -42,6 +49,13 @@ def classes(runs: Path, corpora: Path) -> dict[str, Any]:
         if path.name.endswith("-0") and "flat" not in path.name:
             found[f"{name}-untrained"] = measure_classes(untrained(run.network), corpus, {})
     return found
+
+
+def share_with(corpus: Any, words: tuple[str, ...]) -> float:
+    """The share of the training texts that have one of these words."""
+    ids = [corpus.vocab.index[word] for word in words if word in corpus.vocab]
+    texts, _ = corpus.train.batch(range(len(corpus.train)), None)
+    return round(float(np.isin(texts, ids).any(1).mean()), 4)
 
 
 def main() -> None:
@@ -62,6 +76,7 @@ def main() -> None:
     record = read_json(RECORD) if RECORD.exists() else {}
     if asked.classes is not None:
         record["classes"] = classes(asked.classes, asked.corpora)
+        record["feel"] = share_with(rnnlens.load_corpus(asked.corpora / "emotion"), FEEL)
     if asked.both:
         corpus = rnnlens.load_corpus(asked.corpus)
         runs = [rnnlens.load(path) for path in asked.both]

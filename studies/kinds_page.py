@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import t, ttest_ind
 
 from rnnlens.common.display import signed
+from rnnlens.context.strength import MODIFIERS
 from rnnlens.figures import write_figure
 from rnnlens.figures.style import panels, styled
 from studies.pages import write_page
@@ -35,6 +36,9 @@ def write(record: dict[str, Any]) -> None:
         values["dimensions"] = [_dimensions(record["classes"], name, title) for name, title in ROWS.items()]
         values["emotion"] = _words(record["classes"], "emotion", ("feel", "feeling", "not", "never", "very", "so"))
         values["stars"] = _words(record["classes"], "stars-flat", ("not", "never", "hardly", "very", "extremely"))
+        values["feel"] = record["feel"]
+        rows = [row for run in runs_of(record["classes"], "emotion") for row in run["words"]]
+        values["gates"] = sorted({row["word"] for row in rows if row["kind"] in MODIFIERS})
         values["clear"] = {name: _seeds(record["classes"], name, "clear") for name in ("news", "emotion", "stars-flat")}
         write_figure(figure(record["classes"]), FIGURE)
     if "both_ways" in record:
@@ -123,6 +127,9 @@ def _both(record: dict[str, Any]) -> dict[str, Any]:
         "null_phrases": None if null is None else {row["word"]: row for row in null["phrases"]},
         "removal": _removal(runs),
         "phrases": phrases,
+        "not_backwards": [
+            signed(next(row for row in run["phrases"] if row["word"] == "not")["before"]["backwards"]) for run in runs
+        ],
         "strengths": _strengths(runs),
         "removed": _removed(runs),
     }
@@ -132,11 +139,12 @@ def _removal(runs: list[Any]) -> dict[str, Any]:
     """What removing modifier subspaces costs, in points, for each half and for both."""
     return {
         half: {
-            "removed": [100 * run["removal"]["removed"][half]["difference"] for run in runs],
-            "intervals": [[100 * x for x in run["removal"]["removed"][half]["interval"]] for run in runs],
-            "random": [100 * np.mean([d["difference"] for d in run["removal"]["random"][half]]) for run in runs],
+            "removed": [100 * run["removal"][half]["removed"]["difference"] for run in runs],
+            "intervals": [[100 * x for x in run["removal"][half]["removed"]["interval"]] for run in runs],
+            "random": [100 * np.mean([d["difference"] for d in run["removal"][half]["random"]]) for run in runs],
+            "lower": sum(run["removal"][half]["removed"]["interval"][1] < 0 for run in runs),
         }
-        for half in runs[0]["removal"]["removed"]
+        for half in ("forwards", "backwards", "both")
     }
 
 
@@ -175,6 +183,7 @@ def _stacks(found: dict[str, Any]) -> dict[str, Any]:
         "n": len(runs),
         "keeps": [mean_of([run["keeps"][p] for run in runs]) for p in range(len(parts))],
         "subspace": [mean_of([run["subspace"][p] for run in runs], sign=False) for p in range(len(parts))],
+        "second": [f"{100 * run['keeps'][1]:.0f} %" for run in runs],
         "words": words,
         "null": null and {"keeps": null["keeps"], "not": next(r for r in null["words"] if r["word"] == "not")},
     }
@@ -188,11 +197,16 @@ def figure(found: dict[str, Any]) -> Any:
         one = found[f"{name}-0"]
         for k, label in enumerate(one["classes"]):
             at = np.array([point["at"] for point in one["geometry"]["points"] if point["class"] == k]).reshape(-1, 3)
+            if not len(at):
+                continue
+            color, where = COLORS[k % len(COLORS)], {"row": 1 + place // 2, "col": 1 + place % 2}
             drawn.add_scatter(
-                x=at[:, 0], y=at[:, 1], mode="markers+text", showlegend=False, row=1 + place // 2, col=1 + place % 2,
-                marker={"size": 5, "color": COLORS[k % len(COLORS)]},
-                text=[label if i == len(at) // 2 else "" for i in range(len(at))], textposition="top center",
-                textfont={"color": COLORS[k % len(COLORS)], "size": 13},
+                x=at[:, 0], y=at[:, 1], mode="markers", showlegend=False, marker={"size": 4, "color": color}, **where
+            )
+            far = at[np.linalg.norm(at, axis=1).argsort()[-5:]].mean(0)  # the name beside the outermost points
+            drawn.add_annotation(
+                x=far[0], y=far[1], text=f"<b>{label}</b>", showarrow=False, yshift=12, bgcolor="rgba(255,255,255,0.8)",
+                font={"color": color, "size": 13}, **where,
             )  # fmt: skip
     styled(drawn, "", "", "", height=760)
     return drawn.update_layout(title=None, margin={"t": 40}, width=900)

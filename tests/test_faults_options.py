@@ -235,7 +235,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         raise RnnlensError("no training here")
 
     monkeypatch.setattr("rnnlens.corpora.toy_corpus", lambda seed: SimpleNamespace(vocab=None))
-    monkeypatch.setattr("rnnlens.networks.Network", network)
+    monkeypatch.setattr("rnnlens.networks.new_network", network)
     monkeypatch.setattr("rnnlens.training.loop.train", train)
     return seen
 

@@ -15,9 +15,10 @@ from rnnlens.context import Probes, project_out, steer
 from rnnlens.networks import Network
 from rnnlens.networks.stack import Stack
 from rnnlens.page.analysis import analysis_story
+from rnnlens.page.extra import both_ways_sections, layer_sections
 from rnnlens.page.live import live
 from rnnlens.page.render import render
-from rnnlens.page.sections import Example, Story
+from rnnlens.page.sections import Example, Story, architecture
 
 WORDS = ["<unk>", "not", "very", "good", "great", "bad", "awful", "the", "film", "was"]
 NAMES = ["anger", "fear", "joy", "love", "surprise"]
@@ -264,7 +265,7 @@ def results_of_classes(names, shown):
     }
     rows = [{"word": word, "kind": "negator", "strength": -0.9, "error": 0.1} for word in ("not", "<i>never")]
     words = [{**row, "by_class": [-0.5 - 0.1 * k for k in range(n)], "errors": [0.1] * n} for row in rows]
-    spread = {"not": [[-0.5] + [0.1] * (n - 1)] * n}
+    spread = {word: [[own, *([-own / (n - 1)] * (n - 1))]] * n for word, own in (("", 1.0), ("not", 0.4))}
     counts = {"n": 2, "of": 40, "unclear": 3}
     stored = {"names": names, "ordered": False, "shown": shown, "geometry": geometry, "modifiers": words}
     return {"classes": {**stored, **counts, "spread": spread}}
@@ -299,6 +300,7 @@ def test_hostile_class_names_stay_text_and_nothing_is_called_positive(browser, o
         assert "toward '<script>" in text and "away from '<script>" in text
         table = page.locator("#class-modifiers table").inner_text()
         assert "<i>never" in table and "−0.90 ± 0.10" in table and HOSTILE[4] in table
+        assert "+40 % (+100 %)" in page.locator("#class-spread table").inner_text()
         assert "3 (3 to 4)" in page.locator("#classes table").first.inner_text()
         for k in range(len(HOSTILE)):
             page.locator("#class-keys button").nth(k).click()
@@ -315,3 +317,23 @@ def test_axe_finds_nothing_serious_in_the_reader_of_classes(browser, of_classes)
             assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == [], theme
             page.click("#theme")
             page.wait_for_timeout(300)
+
+
+def test_strengths_by_layer_and_direction_have_their_tables():
+    rows = [{"word": "not", "strength": -1.0, "by_part": [-0.1, -0.9]}]
+    layers = {"parts": ["layer 1", "layer 2"], "keeps": [0.8, 0.2], "subspace": [0.1, 0.9], "words": rows}
+    (section,) = layer_sections({"layers": layers})
+    assert section.table == [["word", "strength", "layer 1", "layer 2"], ["not", "−1.00", "−0.10", "−0.90"]]
+    half = {"forwards": -0.8, "forwards_error": 0.1, "forwards_tau": 1.5}
+    row = {"word": "not", **half, "backwards": 0.0, "backwards_error": 0.1, "backwards_tau": None}
+    place = {"forwards": -0.7, "backwards": -0.2, "error": 0.05}
+    stored = {"shown": "forwards", "words": [row], "phrases": [{"word": "not", "before": place, "after": place}]}
+    (section,) = both_ways_sections({"both_ways": stored})
+    together = "−0.90 ± 0.05"
+    assert section.table[1] == ["not", "−0.80 ± 0.10", "1.5", "0.00 ± 0.10", "–", together, together]
+    assert "--direction backwards" in section.text and layer_sections({}) == both_ways_sections({}) == []
+
+
+def test_stacks_are_named_by_their_layers():
+    assert architecture(MADE["two layers"]()) == ("a GRU", "2 layers of 12 units")
+    assert architecture(one_logit(MADE["three layers, classes"]())) == ("an LSTM", "3 layers of 10 units")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 from typing import Any
 
@@ -26,6 +27,7 @@ from rnnlens.networks import Network
 from rnnlens.networks.architectures import parts_of
 
 Place = slice | Sequence[int] | Tensor
+Measure = Callable[[frozenset[int]], Tensor]
 EXACT = 6  # parts up to which all orders are taken
 ORDERS = 64  # that are drawn for more parts, each with its reverse
 
@@ -119,32 +121,46 @@ def attribute(
     exchanged in all orders, more in 128 random ones. draws: of the bootstrap over states and probes.
     """
     network.check_one_logit("an attribution")
-    states = _states(network, states)
+    states = checked_states(network, states)
     places = checked_parts(network, parts)
     probes = probes.known_to(network)
-    e, P, K = probes.inputs(network), len(places), len(states)
-    orders, exact = _orders(P, seed)
-    usual = effects(network, states, e).double()  # (K, V)
-    signs = _signs(probes).to(usual)
-    found = []
-    for word in word_inputs(network, list(words)):
-        after = network.step(states, word.expand(K, -1))
-        values = _values(network, states, after, places, orders, e)
-        none, every = values[frozenset()], values[frozenset(range(P))]
-        adds = torch.stack([torch.zeros_like(usual)] * P)
-        for order in orders:
-            for before, part in _along(order):
-                adds[part] += (values[before | {part}] - values[before]) / len(orders)
-        alone = torch.stack([values[frozenset([p])] - none for p in range(P)])
-        without = torch.stack([values[frozenset(range(P)) - {p}] - none for p in range(P)])
-        found.append(torch.stack([every - none, *adds, *alone, *without]))
-    changes = torch.stack(found) * signs  # (M, 1 + 3P, K, V)
-    mean, low, high = _bootstrap(changes, usual * signs, probes, draws, seed)
-    interval = torch.stack([low, high], -1)
-    a, b = 1 + P, 1 + 2 * P
+    e, indices = probes.inputs(network), list(places.values())
+
+    def exchanged(word: Tensor) -> Measure:
+        after = network.step(states, word.expand(len(states), -1))
+
+        def value(chosen: frozenset[int]) -> Tensor:
+            mixed = states.clone()
+            for part in chosen:
+                mixed[:, indices[part]] = after[:, indices[part]]
+            return effects(network, mixed, e).double()
+
+        return value
+
+    measures = [exchanged(word) for word in word_inputs(network, list(words))]
+    return shared_out(list(words), list(places), measures, probes, draws, seed)
+
+
+def shared_out(
+    words: list[str], parts: list[str], measures: Sequence[Measure], probes: Probes, draws: int, seed: int
+) -> Attribution:
+    """The Shapley values of the parts. measures: for each word, a function from the parts that are taken from the run
+    with the word to the effects (K, V) of the probes."""
+    P, (orders, exact) = len(parts), _orders(len(parts), seed)
+    none, every = frozenset[int](), frozenset(range(P))
+    found, usual = [], torch.zeros(0)
+    for measure in measures:
+        value = cache(measure)
+        usual = value(none)
+        alone = [value(frozenset([p])) - usual for p in range(P)]
+        without = [value(every - {p}) - usual for p in range(P)]
+        found.append(torch.stack([value(every) - usual, *shapley(value, P, seed), *alone, *without]))
+    signs = torch.tensor([1.0] * len(probes.positive) + [-1.0] * len(probes.negative)).to(usual)
+    mean, low, high = _bootstrap(torch.stack(found) * signs, usual * signs, probes, draws, seed)
+    interval, a, b = torch.stack([low, high], -1), 1 + P, 1 + 2 * P
     return Attribution(
-        list(words),
-        list(places),
+        words,
+        parts,
         mean[:, 1:a],
         mean[:, a:b],
         mean[:, b:],
@@ -180,32 +196,10 @@ def checked_parts(network: Network, parts: Mapping[str, Place] | None) -> dict[s
     return {name: place for name, place in kept.items() if len(place)}
 
 
-def _values(
-    network: Network, without: Tensor, after: Tensor, places: Mapping[str, Tensor], orders: Sequence[Any], e: Tensor
-) -> dict[frozenset[int], Tensor]:
-    """Effects (K, V) of the probes for every set of parts that an order meets."""
-    indices, values = list(places.values()), {}
-    every = frozenset(range(len(indices)))
-    needed = {before | {part} for order in orders for before, part in _along(order)} | {frozenset(), every}
-    needed |= {kept for part in every for kept in (frozenset([part]), every - {part})}
-    for chosen in needed:
-        mixed = without.clone()
-        for part in chosen:
-            mixed[:, indices[part]] = after[:, indices[part]]
-        values[chosen] = effects(network, mixed, e).double()
-    return values
-
-
 def shapley(value: Callable[[frozenset[int]], Tensor], P: int, seed: int = 0) -> Tensor:
     """The Shapley value (P, ...) of each of P parts, for a function of the set of parts that are exchanged."""
     orders, _ = _orders(P, seed)
-    known: dict[frozenset[int], Tensor] = {}
-
-    def at(chosen: frozenset[int]) -> Tensor:
-        if chosen not in known:
-            known[chosen] = value(chosen)
-        return known[chosen]
-
+    at = cache(value)
     adds = [torch.zeros_like(at(frozenset()))] * P
     for order in orders:
         for before, part in _along(order):
@@ -226,11 +220,6 @@ def _orders(P: int, seed: int) -> tuple[list[tuple[int, ...]], bool]:
     generator = torch.Generator().manual_seed(seed)
     drawn = [tuple(torch.randperm(P, generator=generator).tolist()) for _ in range(ORDERS)]
     return [order for one in drawn for order in (one, one[::-1])], False
-
-
-def _signs(probes: Probes) -> Tensor:
-    """(V,): +1 for positive and −1 for negative probes."""
-    return torch.tensor([1.0] * len(probes.positive) + [-1.0] * len(probes.negative))
 
 
 def _bootstrap(changes: Tensor, usual: Tensor, probes: Probes, draws: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -256,7 +245,7 @@ def _bootstrap(changes: Tensor, usual: Tensor, probes: Probes, draws: int, seed:
     return mean, low, high
 
 
-def _states(network: Network, states: Any) -> Tensor:
+def checked_states(network: Network, states: Any) -> Tensor:
     if not isinstance(states, Tensor) or states.shape[-1:] != (network.size,) or not states.numel():
         given = tuple(states.shape) if isinstance(states, Tensor) else type(states).__name__
         raise RnnlensError(f"states are {quoted(given)}: expected a tensor (K, {network.size}), states of the network")

@@ -40,7 +40,7 @@ def class_sections(results: Mapping[str, Any], figures: Catalogue) -> list[Secti
         return []
     names, geometry = stored["names"], stored["geometry"]
     drawings, missing = drawn(figures, FIGURE) if FIGURE in figures else ([], [])
-    shape, kept = SHAPES[geometry["shape"]], KEPT[geometry["through"]].format(len(names))
+    shape, kept = SHAPES[geometry["shape"]], KEPT[geometry.get("through", "slow points")].format(len(names))
     more = MORE.format(count=geometry["count"], most=len(names) - 1) if geometry["count"] >= len(names) else ""
     part = _part("classes", kept=kept, shape=shape, more=more, shown=_shown(stored))
     sections = [Section(**part, drawings=drawings, missing=missing, table=_dimensions(geometry, len(names)))]
@@ -51,10 +51,11 @@ def class_sections(results: Mapping[str, Any], figures: Catalogue) -> list[Secti
     counts = {name: stored.get(name, 0) for name in ("n", "of", "unclear")}
     part = _part("class-modifiers", **counts, more=more)
     sections.append(Section(**part, table=_by_class(stored["modifiers"], few), shaded=True))
-    spread = stored.get("spread") or {}
-    if spread and len(names) <= COLUMNS:
-        word = next((row["word"] for row in stored["modifiers"] if row["word"] in spread), next(iter(spread)))
-        sections.append(Section(**_part("class-spread", word=word), table=_spread(spread[word], names), shaded=True))
+    spread, probed = stored.get("spread") or {}, (stored.get("probes") or {}).get("words") or names
+    word = next((row["word"] for row in stored["modifiers"] if row["word"] in spread), None)
+    if word is not None and "" in spread and len(names) <= COLUMNS:
+        table = _spread(spread[word], spread[""], list(probed), names)
+        sections.append(Section(**_part("class-spread", word=word), table=table, shaded=True))
     return sections
 
 
@@ -132,12 +133,19 @@ def _by_class(words: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
     return rows
 
 
-def _spread(matrix: Sequence[Sequence[float]], names: Sequence[str]) -> list[list[str]]:
+def _spread(
+    after: Sequence[Sequence[float]], alone: Sequence[Sequence[float]], of: Sequence[str], names: Sequence[str]
+) -> list[list[str]]:
+    """Shares of evidence after a word, and without it, of probe words of the classes `of`."""
     rows = [
-        [f"words of {name}", *(f"{signed(100 * value, 0)} %" for value in row)]
-        for name, row in zip(names, matrix, strict=True)
+        [f"words of {name}", *(f"{_share_of(x)} ({_share_of(y)})" for x, y in zip(now, then, strict=True))]
+        for name, now, then in zip(of, after, alone, strict=True)
     ]
     return [["", *names], *rows]
+
+
+def _share_of(value: float) -> str:
+    return f"{signed(100 * value, 0)} %"
 
 
 def _strength_and_tau(row: Mapping[str, Any], name: str) -> tuple[str, str]:

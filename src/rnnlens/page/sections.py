@@ -168,8 +168,13 @@ def blank_input_fact(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def architecture(network: Network) -> tuple[str, str]:
-    """The name of an architecture with its article, and its size: ("a GRU", "128 units")."""
-    name = network.arch.upper() if network.arch in CELLS and network.arch != "vanilla" else f"{network.arch} RNN"
+    """The name of an architecture with its article, and its size: ("a GRU", "2 layers of 128 units")."""
+    layers: Sequence[Any] = getattr(network.cell, "layers", ())
+    arch = network.arch
+    if arch == "stack":  # from torch, without a name of its own
+        arch = type(layers[-1]).__name__.lower()
+    name = arch.upper() if arch in CELLS and arch != "vanilla" else f"{arch} RNN"
     hidden = getattr(network.cell, "hidden", None)
     size = f"{network.size} dimensions" if hidden is None else f"{hidden} units"
-    return f"{'an' if name[0] in 'LaA' else 'a'} {name}", size
+    depth = f"{len(layers)} layers of " if len(layers) > 1 else ""
+    return f"{'an' if name[0] in 'LaA' else 'a'} {name}", depth + size

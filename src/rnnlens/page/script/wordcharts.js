@@ -51,7 +51,7 @@ export function barcodeChart(barcode, about, scale, width, height = 118) {
     })
     const end = start + gap * words.length
     const long = `${words.length} ${named}` // names of classes may be too long
-    const text = letters(long, 11) < end - start + gapWide ? long : `${words.length} words ${s ? '↓' : '↑'}`
+    const text = letters(long, 11) < end - start ? long : `${words.length} words ${s ? '↓' : '↑'}`
     chart.append(svg('line', { class: 'mean', x1: start, x2: end, y1: y(barcode.means[s]), y2: y(barcode.means[s]) }))
     chart.append(
       svg(

@@ -1,0 +1,118 @@
+r"""Where the recurrences of today keep *not* and *very*: accuracy, strengths against people's, and parts of the state.
+
+    F="--hidden 128 --embedding 64 --memory 300 --scale 0.108 --batch 256 --epochs 6 --max-words 600 --word-epsilon 1e-3
+       --weight-decay 0.022 --average 0.999 --final-rate 0.0014 --learning-rate 0.006 --word-dropout 0.3
+       --dropout-run 6 --embedding-dropout 0.3 --sparsity 0.05 --blanks 50 --keep last --test"
+    rnnlens train REVIEWS --arch mingru --layers 2 --seed 0 $F --out RUNS/mingru-2-0   # and so on: see KINDS
+    python -m studies.recurrences RUNS --corpus REVIEWS --trees sst/train.txt   # → docs/results/recurrences.json
+    python -m studies.recurrences                                               # docs/recurrences.md from the record
+
+REVIEWS is the corpus of `studies.recipe`. The 21 networks took 8 minutes on an H200, 18 at once and with 15 others.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import rnnlens
+from rnnlens.analysis.behaviour import behaviour
+from rnnlens.analysis.checks import rounded
+from rnnlens.analysis.locate import locate, states_of
+from rnnlens.analysis.people import packaged
+from rnnlens.analysis.scores import correlate
+from rnnlens.analysis.trees import read_trees
+from rnnlens.common.files import read_json, write_json
+from rnnlens.context.finding import find_modifiers
+from rnnlens.networks.architectures import parts_of
+from studies.kinds_measures import untrained
+from studies.kinds_page import mean_of
+from studies.pages import write_page
+
+RECORD, PAGE = Path("docs/results/recurrences.json"), Path("docs/recurrences.md")
+TEMPLATE = Path(__file__).with_name("recurrences.md")
+KINDS = {
+    "gru-1": "GRU",
+    "mingru-1": "minGRU",
+    "conv-1": "minGRU, convolution over 4 words",
+    "mingru-2": "minGRU, two layers",
+    "rglru-2": "RG-LRU, two layers",
+    "mamba-1": "Mamba",
+    "mamba-2": "Mamba, two layers",
+}
+WORDS = ("not", "never", "very", "extremely", "highly", "absolutely", "the")
+STATES, PROBES, STARTS = 24, 20, 1_000
+
+
+def measure(network: Any, corpus: Any, trees: Any) -> dict[str, Any]:
+    """Strengths of words on people's phrases and at visited states, with the parts of the state that they are in."""
+    judged = behaviour(network, trees, WORDS)
+    on_phrases = dict(zip(judged.words, judged.strength().tolist(), strict=True))
+    states = rnnlens.visited_states(network, corpus.validation, n=STATES)
+    probes = rnnlens.Probes.from_corpus(corpus).known_to(network)
+    found = rnnlens.attribute(network, states, list(WORDS), probes.some(PROBES), parts=parts_of(network.cell))
+    location = locate(network, states_of(network, None, corpus, STARTS, 0))
+    table = find_modifiers(network, location.line, top=5_000, probes=probes)
+    people = correlate(dict(zip(table.words, table.strength.tolist(), strict=True)), packaged())
+    return {
+        "phrases": {word: on_phrases[word] for word in WORDS if word in on_phrases},
+        "attribution": found.to_dict(),
+        "people": people.to_dict(),
+        "clear": len(table.selected),
+        "line": location.line.explained,
+    }
+
+
+def page_values(record: dict[str, Any]) -> dict[str, Any]:
+    """Means over seeds, with half of their 95 % intervals."""
+    rows = {}
+    for kind, title in KINDS.items():
+        runs = [record["networks"][f"{kind}-{seed}"] for seed in range(3) if f"{kind}-{seed}" in record["networks"]]
+        null = record["nulls"][kind]
+        parts = runs[0]["attribution"]["parts"]
+        shares = {
+            word: [mean_of([run["attribution"]["words"][word]["shares"][p] for run in runs]) for p in range(len(parts))]
+            for word in ("not", "never", "very", "extremely")
+        }
+        rows[title] = {
+            "imdb": mean_of([100 * run["test"]["imdb"] for run in runs], 1, sign=False),
+            "sentences": mean_of([100 * run["test"]["yelp-sentences"] for run in runs], 1, sign=False),
+            "r": mean_of([run["people"]["r"] for run in runs], sign=False),
+            "phrases": {word: mean_of([run["phrases"][word] for run in runs]) for word in WORDS[:4]},
+            "null": {word: null["phrases"][word] for word in ("not", "very")},
+            "parts": parts,
+            "shares": shares,
+        }
+    return {"rows": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", type=Path, nargs="?")
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--trees", type=Path)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    if asked.runs is not None:
+        corpus, trees = rnnlens.load_corpus(asked.corpus), read_trees(asked.trees)
+        networks, nulls = {}, {}
+        for kind in KINDS:
+            for path in sorted(asked.runs.glob(f"{kind}-?")):
+                run = rnnlens.load(path)
+                test = {name: part["accuracy"] for name, part in run.accuracy["test_sources"].items()}
+                networks[path.name] = {"test": test, **measure(run.network, corpus, trees)}
+                shown = {word: round(x, 2) for word, x in networks[path.name]["phrases"].items()}
+                print(path.name, shown, networks[path.name]["people"]["r"], flush=True)
+            blank = untrained(run.network)
+            judged = behaviour(blank, trees, WORDS)
+            nulls[kind] = {"phrases": dict(zip(judged.words, np.asarray(judged.strength()).tolist(), strict=True))}
+        write_json(RECORD, rounded({"networks": networks, "nulls": nulls}))
+    write_page(TEMPLATE, PAGE, **page_values(read_json(RECORD)))
+
+
+if __name__ == "__main__":
+    main()
