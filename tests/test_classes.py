@@ -428,7 +428,7 @@ def test_evidence_on_more_axes_than_it_has_dimensions_is_said_to_be_spread_over_
     stored = analysis.to_dict()
     stored["classes"]["geometry"] |= {"count": 7, "through": "visited states"}
     section, first = class_sections(stored, {})[0], verdict(stored)[0].text
-    assert "needs" not in first and "is spread over 7 principal axes of the states" in first
+    assert "needs" not in first and "is spread over 7 principal axes of the states (95 %" in first
     assert "does not keep the evidence of its 3 classes" in section.text and "at most 2 dimensions" in section.text
 
 
