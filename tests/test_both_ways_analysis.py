@@ -229,6 +229,12 @@ def test_classes_are_analyzed_in_either_direction(ordered, tmp_path):
     assert analysis.perturbations.accuracy == pytest.approx(analysis.both_ways.removal.removed["both"].before)
     analysis.save()
     assert Analysis.load(run.path).network.target == analysis.network.target
+    verdict = " ".join(sentence.text for sentence in analysis.verdict)
+    assert ("about one class, 1, against the rest" in verdict) != ordered
+    card = (rnnlens.export(run, tmp_path / "shared") / "README.md").read_text()
+    assert ("Sentiment" in card) == ordered and "class_=" not in card
+    (line,) = (line for line in card.splitlines() if line.startswith("print("))
+    assert "from either side" in line and eval(line.removeprefix("print").split("  #")[0]).words[0] == "not"
 
 
 def test_directions_that_do_not_exist_are_refused_in_one_line(made, corpus):

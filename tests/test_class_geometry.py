@@ -147,6 +147,13 @@ def test_word_counts_predict_a_simplex_for_classes_with_words_of_their_own():
     assert np.allclose(correlations[~np.eye(4, dtype=bool)], -1 / 3, atol=0.15)
 
 
+def test_the_interval_of_a_prediction_contains_it_for_few_texts_too():
+    predicted = predicted_dimensions(corpus_of(list("abcdef"), 0.4 * np.eye(6) + 0.1, n=240), 6)
+    for one in predicted["words"], predicted["classes"]:
+        low, high = one["interval"]
+        assert 1 <= low < one["dimension"] < high <= 5
+
+
 def test_word_counts_predict_a_line_for_ordered_classes():
     bad_good = np.linspace(0.1, 0.9, 6)
     profile = np.zeros((6, 6))

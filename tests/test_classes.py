@@ -226,10 +226,12 @@ def test_several_sources_share_the_names_of_all_their_classes(tmp_path):
     ("labels", "options", "message"),
     [
         (["a"] * 6, {"classes": True}, "holds one class, 'a': expected 2 to 1,000"),
+        (["a"] * 6, {}, "holds one class, 'a': expected 2 to 1,000"),
+        ([None] * 6, {"classes": True}, "holds no label"),
         ([0.5, 1, 2.5, 3, 1, 2], {"classes": True}, "holds the label '0.5': expected names or whole numbers"),
-        ([0.5, 1, 2.5, 3, 1, 2], {}, "holds the label '0.5'"),
+        ([0.5, 1, 2.5, 3, 1, 2], {}, "holds the label '0.5'.*or round the numbers$"),
         ([0, 1, 2, 3, 4, 5], {}, "out of range.*--classes"),
-        ([f"class {i}" for i in range(10_000)], {}, "10000 distinct values, too many for labels"),
+        ([f"class {i}" for i in range(10_000)], {}, "10,000 distinct values, too many for labels: .* at most 1,000"),
         (["neg", "pos", "poss", "neg", "pos", "pos"], {}, "the label 'poss'"),
     ],
 )
@@ -417,6 +419,17 @@ def test_the_verdict_names_the_classes_and_the_one_that_is_shown(analysis):
     assert texts[0].startswith("Its 3 classes (anger, fear, joy) ") and "word counts predict 2" in texts[0]
     assert "about one class, joy, against the rest" in texts[-1] and "--class NAME" in texts[-1]
     assert not any(word in text for text in texts for word in ("positive", "negative"))
+
+
+def test_evidence_on_more_axes_than_it_has_dimensions_is_said_to_be_spread_over_them(analysis):
+    from rnnlens.analysis.verdict import verdict
+    from rnnlens.page.extra import class_sections
+
+    stored = analysis.to_dict()
+    stored["classes"]["geometry"] |= {"count": 7, "through": "visited states"}
+    section, first = class_sections(stored, {})[0], verdict(stored)[0].text
+    assert "needs" not in first and "is spread over 7 principal axes of the states (95 %" in first
+    assert "does not keep the evidence of its 3 classes" in section.text and "at most 2 dimensions" in section.text
 
 
 def test_two_classes_are_not_asked_for_a_class(tmp_path):

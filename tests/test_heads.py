@@ -38,6 +38,21 @@ def test_stacks_and_projections_are_torchs_own(kind, layers, batch_first):
         close(states[:, 1:], torch.stack([network.step(states[:, t], embedding(ids[:, t])) for t in range(15)], 1))
 
 
+@directions
+@pytest.mark.parametrize("pooling", [None, "mean"])
+def test_five_classes_on_several_layers_are_torchs_own(pooling, batch_first):
+    ids, lengths = sentences()
+    for layers, kind, sizes in ((1, nn.GRU, {}), (2, nn.LSTM, {"proj_size": 3}), (3, nn.LSTM, {}), (3, nn.GRU, {})):
+        torch.manual_seed(layers)
+        rnn, units = kind(D, H, layers, batch_first=batch_first, **sizes), sizes.get("proj_size", H)
+        embedding = nn.Embedding(len(WORDS), D)
+        for head in (nn.Linear(units, 5), nn.Sequential(nn.Linear(units, 7), nn.ReLU(), nn.Linear(7, 5))):
+            network = from_torch(rnn, embedding, head, WORDS, classes=list("abcde"), pooling=pooling)
+            with torch.no_grad():
+                outputs, last = outputs_of(rnn, embedding, ids, lengths)
+                close(network(ids, lengths), head(last if pooling is None else outputs.sum(1) / lengths.unsqueeze(1)))
+
+
 @pytest.mark.parametrize("layers", [1, 2])
 def test_jacobians_of_projected_lstms_are_autograds(layers):
     torch.manual_seed(0)

@@ -68,8 +68,10 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
     add(say.layers(results.get("layers"), [m.word for m in (negator, intensifier) if m is not None]), "layers")
-    add(say.perturbed(perturbed(results), run), "perturbation")
-    if not sides.one_of_many:  # people judged how positive phrases are
+    add(say.perturbed(perturbed(results), run, "texts" if sides.one_of_many else "reviews"), "perturbation")
+    if sides.one_of_many:  # of a network that reads both ways; `_say_classes` is about all others
+        add(say.shown(sides.name, run), "modifiers")
+    else:  # people judged how positive phrases are
         add(say.people(results.get("people")), "modifiers")
     return sentences
 
@@ -87,8 +89,9 @@ def _say_classes(add: Callable[[str, str], None], classes: Results, results: Res
         add(say.counts(classes["n"], classes["of"], classes["unclear"]), "classes")
     else:
         add(say.nothing(classes["unclear"], perturbed(results)), "classes")
-    add(say.perturbed(perturbed(results), run), "perturbation")
+    add(say.perturbed(perturbed(results), run, "texts"), "perturbation")
     add(say.shown(said(classes["shown"]), run), "modifiers")
+    add(say.layers(results.get("layers"), [one.word for one in described if one is not None]), "layers")
 
 
 def plain(text: str) -> str:

@@ -178,7 +178,10 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
         say(f"- {plain(sentence.text)}")
     if analysis.classes is not None and not analysis.classes.ordered:
         _show_by_class(results["classes"])
-    _show_modifiers(words, results["modifiers"]["unclear"], analysis.network.target)
+    target = analysis.network.target
+    if analysis.network.reads.startswith("the scale"):
+        target = f"the scale {target}"
+    _show_modifiers(words, results["modifiers"]["unclear"], target)
     if "both_ways" in results:
         from rnnlens.cli.sides import show_directions
 
@@ -222,16 +225,22 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     show_report(write_report(analysis))
 
 
+def _dimensions(n: int) -> str:
+    return f"{n} dimension{'s' if n != 1 else ''}"
+
+
 def _class_facts(classes: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The geometry of several classes."""
     geometry, names = classes["geometry"], classes["names"]
     (low, high), count = geometry["dimension_interval"], geometry["count_interval"]
+    n = geometry["count"]
+    size = _dimensions(n) if n < len(names) else f"evidence on {n} axes of the {geometry['through']}"
     shown = f"{len(names)}, all in `classes` of results.json; shown: {classes['shown']}"
     facts = [
         ("classes", shown + ("" if classes["ordered"] else " (--class NAME shows another)")),
         (
             "their attractor",
-            f"{geometry['shape']}, {geometry['count']} dimensions ({count[0]} to {count[1]}), participation ratio "
+            f"{geometry['shape']}, {size} ({count[0]} to {count[1]}), participation ratio "
             f"{geometry['dimension']:.2f} ({low:.2f} to {high:.2f})",
         ),
     ]
@@ -239,7 +248,7 @@ def _class_facts(classes: Mapping[str, Any]) -> list[tuple[str, str]]:
         if name in geometry["predicted"]:
             of = geometry["predicted"][name]
             facts.append(
-                (f"predicted by {text}", f"{of['count']} dimensions, participation ratio {of['dimension']:.2f}")
+                (f"predicted by {text}", f"{_dimensions(of['count'])}, participation ratio {of['dimension']:.2f}")
             )
     return facts
 
@@ -259,12 +268,13 @@ def _show_by_class(classes: Mapping[str, Any]) -> None:
 
 
 def _show_modifiers(words: Modifiers, unclear: int, target: str = "") -> None:
-    """Print the clearest modifiers with their strengths. target: the class that these are of, if there are several."""
-    of = f" of {target}" if target else ""
+    """Print the clearest modifiers with their strengths. target: the class or scale that these are of, if there are
+    several classes."""
+    of, more = f" of {target}" if target else "", f" ({unclear:,} are unclear)" if unclear else ""
     weakening, intensifying = words.strongest(LISTED, ("negator", "diminisher")), words.strongest(LISTED, "intensifier")
     if not weakening and not intensifying:
         say(
-            f"no word is clearly a modifier{of} ({unclear:,} are unclear): too little data to tell, or this network "
+            f"no word is clearly a modifier{of}{more}: too little data to tell, or this network "
             "reads much like a bag of words"
         )
         return

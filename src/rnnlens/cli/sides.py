@@ -31,9 +31,9 @@ def show_sides(network: BothWays | Any, without: BothWays | Any, texts: Sequence
         sides = view.read(text)
         table = table_of("word", "adds forwards", "adds backwards", "together")
         for word, left, right in sides:
-            table.add_row(
-                word, f"{left:+.2f}", f"{right:+.2f}", f"{left + right:+.2f}", style="green" if left > -right else "red"
-            )
+            known = network.vocab is None or word in network.vocab or word == "<pad>"
+            cells = f"{left:+.2f}", f"{right:+.2f}", f"{left + right:+.2f}"
+            table.add_row(word if known else f"{word} (unknown)", *cells, style="green" if left > -right else "red")
         show(table)
         parts = f"{sides.forward_part:+.2f} forwards {sides.backward_part:+.2f} backwards {sides.bias:+.2f} bias"
         alone = None if without is None or network.several_classes else without.read(text).logit
@@ -89,8 +89,11 @@ def _without(without: Any, text: str) -> str:
 
 def show_directions(both: Mapping[str, Any]) -> None:
     """Print the strengths of words in both readers, their shares of the logit, and what removing a subspace costs."""
-    table = table_of("word", "forwards", "τ", "backwards", "τ", title="the strongest words of the two readers")
-    for row in both["words"][:LISTED]:
+    rows = [row for row in both["words"] if row["forwards_clear"] or row["backwards_clear"]]
+    title = "the clearest modifiers of the two readers" if rows else "no clear modifier in either reader; some words"
+    rows = rows or sorted(both["words"], key=lambda row: -max(abs(row["forwards"]), abs(row["backwards"])))
+    table = table_of("word", "forwards", "τ", "backwards", "τ", title=title)
+    for row in rows[:LISTED]:
         cells = []
         for name in ("forwards", "backwards"):
             tau = row[f"{name}_tau"]

@@ -21,6 +21,7 @@ _NEGATIVE_NAMES = ("neg", "negative", "is_negative")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?")  # float() also takes 1_0 and nan
 _EXPECTED = "expected 0/1, 1/2, -1/1, -1/0/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10"
 _OR_CLASSES = "; or take every value as a class, classes=True / --classes"
+_OR_WHOLE = "; or round the numbers"  # to whole ones, which can be classes
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def decide_scheme(values: Collection[object], column: str, where: str, classes: 
 
     classes: every value is a class. Three or more names, none of them a number or a word for positive or negative, are
     classes in any case."""
-    if classes or _are_names(values):
+    if classes or _are_names(values) or _is_one_name(values):
         return _class_scheme(values, column, where)
     numbers: dict[object, float] = {}
     words: dict[object, int] = {}
@@ -71,6 +72,12 @@ def _are_names(values: Collection[object]) -> bool:
     return len(texts) > 2 and not any(_NUMBER.fullmatch(text) or text.lower() in _WORDS for text in texts)
 
 
+def _is_one_name(values: Collection[object]) -> bool:
+    """Whether the only value is a name, which is refused as one class."""
+    texts = {_shown(value).lower() for value in values} - {""}
+    return len(texts) == 1 and not any(_NUMBER.fullmatch(text) or text in (*_WORDS, *_NEITHER) for text in texts)
+
+
 def _class_scheme(values: Collection[object], column: str, where: str) -> Scheme:
     """Every value as a class, whole numbers by size, then names alphabetically. Two classes are 0 and 1."""
     shown = {value: _shown(value) for value in values}
@@ -78,9 +85,11 @@ def _class_scheme(values: Collection[object], column: str, where: str) -> Scheme
         if _NUMBER.fullmatch(text) and not text.lstrip("+-").isdigit():
             raise RnnlensError(
                 f"column {quoted(column)} of {where} holds the label {quoted(text)}: expected names or whole numbers "
-                "as classes"
+                "as classes, so round the numbers"
             )
     names = in_order(set(shown.values()) - {""})
+    if not names:
+        raise RnnlensError(f"column {quoted(column)} of {where} holds no label: {_EXPECTED}, or names of classes")
     if not 2 <= len(names) <= MOST_CLASSES:
         held = f"one class, {quoted(names[0])}" if len(names) == 1 else f"{len(names):,} classes"
         raise RnnlensError(f"column {quoted(column)} of {where} holds {held}: expected 2 to {MOST_CLASSES:,}")
@@ -126,9 +135,8 @@ def kind_of_label(value: object) -> Literal["word", "number"] | None:
 def _number(text: str, value: object, column: str, where: str) -> float:
     number = float(text) if _NUMBER.fullmatch(text) else float("nan")
     if not abs(number) < 1e6 or number != int(number):
-        raise RnnlensError(
-            f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}{_OR_CLASSES}"
-        )
+        fix = _OR_WHOLE if abs(number) < 1e6 else _OR_CLASSES
+        raise RnnlensError(f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}{fix}")
     return number
 
 

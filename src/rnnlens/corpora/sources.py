@@ -18,7 +18,7 @@ import polars as pl
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
-from rnnlens.corpora.classes import checked_names, in_order
+from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order
 from rnnlens.corpora.labels import DROPPED, NO_CLASS, class_names, decide_scheme, looks_like_label
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
@@ -305,8 +305,9 @@ def _distinct(raw: Mapping[str, pl.Series], label: str, where: str) -> list[obje
         distinct = column.unique()
         if len(distinct) > _SAMPLE:
             raise RnnlensError(
-                f"column {quoted(label)} of {where} holds {len(distinct)} distinct values, too many for labels: "
-                "name the label column with label=… / --label …"
+                f"column {quoted(label)} of {where} holds {len(distinct):,} distinct values, too many for "
+                f"labels: expected at most {MOST_CLASSES:,} classes; if another column holds the labels, name it with "
+                "label=… / --label …"
             )
         values.update(distinct.to_list())
     return sorted(values, key=str)

@@ -158,8 +158,9 @@ class ClassGeometry(Shown):
 
     def __repr__(self) -> str:
         low, high = self.dimension_interval
+        dimensions = f"{self.count} dimension{'s' if self.count != 1 else ''}"
         return (
-            f"ClassGeometry({len(self.names)} classes: {self.shape}, {self.count} dimensions, participation ratio "
+            f"ClassGeometry({len(self.names)} classes: {self.shape}, {dimensions}, participation ratio "
             f"{self.dimension:.2f} ({low:.2f} to {high:.2f}))"
         )
 

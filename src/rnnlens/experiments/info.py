@@ -98,7 +98,8 @@ def source_facts(corpus: Corpus) -> Facts:
 
 def _sources(about: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """The name and the record of each source; a single source has no name."""
-    shared = {"classes": about["classes"]} if isinstance(about.get("classes"), list) else {}
+    of_all = ("classes", "ordered") if isinstance(about.get("classes"), list) else ()
+    shared = {name: about[name] for name in of_all if name in about}
     return [(part["name"], {**part, **shared}) for part in about.get("sources", ())] or [("", about)]
 
 
@@ -108,7 +109,8 @@ def _source_facts(name: str, about: Mapping[str, Any]) -> Facts:
         facts.append(("columns", f"text from {quoted(columns['text'])}, label from {quoted(columns['label'])}"))
     classes = about.get("classes")
     if isinstance(classes, list):
-        facts.append(("labels", f"{len(classes)} classes: {', '.join(classes)}"))
+        kind = "ordered classes" if about.get("ordered") else "classes"
+        facts.append(("labels", f"{len(classes)} {kind}: {', '.join(classes)}"))
     elif classes:
         sides = [f"{classes[side]} → {side}" for side in ("negative", "positive") if side in classes]
         sides += [f"{classes['dropped']} dropped"] if "dropped" in classes else []
@@ -123,9 +125,9 @@ def _split_facts(splits: Mapping[str, Mapping[str, Any]], indent: str = "") -> F
     facts = []
     for name, part in splits.items():
         words = part["words per review"]
-        shares = [f"{100 * share:.1f} % {label}" for label, share in part.get("classes", {}).items()]
+        shares = [f"{label}: {100 * share:.1f} %" for label, share in part.get("classes", {}).items()]
         balance = ", ".join(shares) or f"{100 * part['positive']:.1f} % positive"
-        facts.append((indent + name, f"{part['reviews']:,} reviews, {balance}"))
+        facts.append((indent + name, f"{part['reviews']:,} {'texts' if shares else 'reviews'}, {balance}"))
         facts.append(("", f"{words['median']} words at the median, {words['95%']} at 95 %, {words['max']} at most"))
         facts.append(("", f"{100 * part['unknown']:.2f} % of words unknown"))
     return facts

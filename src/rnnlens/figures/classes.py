@@ -57,9 +57,12 @@ def _said(geometry: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, 
         "between": f"The {n} classes lie between a line and a simplex",
     }[geometry["shape"]]
     low, high = geometry["dimension_interval"]
+    needs = f"The evidence needs {count} dimension{'s' if count != 1 else ''}"
+    if count >= n:  # more than C − 1: most of what varies in the states is not evidence
+        needs = f"The evidence is spread over {count} axes"
     text = (
         f"Points are {geometry['through']}, by their most probable class; lines are the classes' readouts. Drag to "
-        f"turn. The evidence needs {count} dimension{'s' if count != 1 else ''};<br>the participation ratio of the "
+        f"turn. {needs};<br>the participation ratio of the "
         f"points is {geometry['dimension']:.2f} (95 %: {low:.2f} to {high:.2f})."
     )
     if geometry["predicted"]:

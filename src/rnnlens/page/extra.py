@@ -21,6 +21,15 @@ SHAPES = {
     "between": "They lie between a line, which puts them in order, and a simplex, in which each is as far from every "
     "other.",
 }
+KEPT = {
+    "slow points": "The network keeps the evidence of its {} classes as a place among its slow points.",
+    "visited states": "The network does not keep the evidence of its {} classes without input: its slow points lie "
+    "together. What follows was measured on visited states instead.",
+}
+MORE = (
+    "The evidence has at most {most} dimensions. Here it is spread over {count} axes, because the states vary mostly "
+    "in directions that are not read. "
+)
 Catalogue = Mapping[str, "Callable[[], Figure]"]
 
 
@@ -31,9 +40,9 @@ def class_sections(results: Mapping[str, Any], figures: Catalogue) -> list[Secti
         return []
     names, geometry = stored["names"], stored["geometry"]
     drawings, missing = drawn(figures, FIGURE) if FIGURE in figures else ([], [])
-    rests = geometry.get("through", "slow points") == "slow points"
-    through = "" if rests else "These lie together, so that visited states were measured instead. "
-    part = _part("classes", classes=len(names), through=through, shape=SHAPES[geometry["shape"]], shown=_shown(stored))
+    shape, kept = SHAPES[geometry["shape"]], KEPT[geometry.get("through", "slow points")].format(len(names))
+    more = MORE.format(count=geometry["count"], most=len(names) - 1) if geometry["count"] >= len(names) else ""
+    part = _part("classes", kept=kept, shape=shape, more=more, shown=_shown(stored))
     sections = [Section(**part, drawings=drawings, missing=missing, table=_dimensions(geometry, len(names)))]
     if stored["ordered"] or not stored["modifiers"]:  # the strength on the scale is in the table of all words
         return sections

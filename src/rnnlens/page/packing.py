@@ -18,18 +18,20 @@ from rnnlens.networks.stack import Stack
 CELLS = {GRU: "gru", LSTM: "lstm", UGRNN: "ugrnn", Vanilla: "vanilla", LSTMP: "lstmp"}  # those of script/cell.js
 HEADS = {nn.ReLU: "relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid"}  # layers of heads in script/network.js, and Linear
 CANNOT = (
-    "The network is a Python function, or has a kind of layer that the page does not know: this page cannot run it, "
-    "and shows only the results. Networks of GRU, LSTM, UGRNN or vanilla layers run in their page, with a linear head "
-    "or an MLP of ReLU, tanh or sigmoid layers."
+    "The network {}: this page cannot run it, and shows only the results. Networks of GRU, LSTM, UGRNN or vanilla "
+    "layers run in their page, with a linear head or an MLP of ReLU, tanh or sigmoid layers."
 )
+UNKNOWN_CELL = "is a Python function, or has a kind of layer that the page does not know"
+UNKNOWN_HEAD = "has a head that is not linear, of a kind that the page does not know"
 
 
 def why_not(network: Network) -> str:
     """Why a network cannot run in the page; empty if it can."""
     head = [] if network.features is None else _head_layers(network.features)
+    if not all(type(layer) in HEADS or type(layer) is nn.Linear for layer in head):
+        return CANNOT.format(UNKNOWN_HEAD)
     known = all(type(layer) in CELLS for layer in _layers(network.cell))
-    known = known and all(type(layer) in HEADS or type(layer) is nn.Linear for layer in head)
-    return "" if known and network.E is not None else CANNOT
+    return "" if known and network.E is not None else CANNOT.format(UNKNOWN_CELL)
 
 
 def packed_network(network: Network) -> dict[str, Any]:

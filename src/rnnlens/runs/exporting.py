@@ -18,6 +18,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing, read_json, write_json
 from rnnlens.common.ordinary import copy_ordinary
 from rnnlens.common.replacing import FolderKind, atomic_folder, check_folder
+from rnnlens.common.sides import sides_of
 from rnnlens.corpora.sources import HUB
 from rnnlens.networks import BothWays
 from rnnlens.runs.folder import CONFIG, MODEL, Run, load_checked
@@ -33,7 +34,7 @@ EXPORT = FolderKind(
     frozenset({CONFIG, MODEL, CARD, *COPIED, "report.html", ".lock"}),
     {CONFIG: rb'"model_type": "rnnlens"'},
 )
-TAGS = ("rnnlens", "recurrent-neural-network", "sentiment-analysis", "interpretability")
+TAGS = ("rnnlens", "recurrent-neural-network", "interpretability")
 PAPER = "https://arxiv.org/abs/2004.08013"
 
 
@@ -99,8 +100,6 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
     rows = "\n".join(f"| {fact} | {value} |" for fact, value in facts.items())
     names = run.network.classes
     reads = "If its logit is above 0, it reads the text as positive."
-    after = f"the {'probabilities' if names else 'logit'} after each word"
-    after = "what each word adds from either side" if isinstance(run.network, BothWays) else after
     reads = f"It gives a probability for each of {len(names)} classes: {plain(', '.join(names))}." if names else reads
     return f"""---
 {metadata}---
@@ -119,16 +118,27 @@ A recurrent network that reads a text word by word. {reads}
 import rnnlens
 
 run = rnnlens.load("FOLDER")  # this folder, downloaded
-print(run.network.read("not bad at all"))  # {after}
-rnnlens.report(rnnlens.analyze({'run, class_="NAME"' if names else "run"}), "report.html")  # how it uses context
+{_reading(run)}
+rnnlens.report(rnnlens.analyze(run), "report.html")  # how it uses context
 ```
 
 No other package than `rnnlens` is needed. The method is that of [Maheswaranathan & Sussillo, ICML 2020]({PAPER}).
 
 ## What it is not for
 
-It knows only the reviews that it was trained on. Do not use it to judge people or what they write.
+It knows only the {"texts" if names else "reviews"} that it was trained on. Do not use it to judge people or what they
+write.
 """
+
+
+def _reading(run: Run) -> str:
+    """The line of the card that reads a text."""
+    network, text = run.network, '"not bad at all"'
+    if not isinstance(network, BothWays):
+        after = "probabilities" if network.classes else "logit"
+        return f"print(run.network.read({text}))  # the {after} after each word"
+    one = "" if not network.classes else ".of_class()" if network.ordered else ".of_class(run.network.classes[0])"
+    return f"print(run.network{one}.read({text}))  # what each word adds from either side"
 
 
 def plain(text: str) -> str:
@@ -144,8 +154,9 @@ def _metadata(run: Run, name: str, license: str, dataset: str | None) -> dict[st
     measured = [
         {"type": "accuracy", "name": f"{part} accuracy", "value": value} for part, value in _accuracies(run).items()
     ]
+    topics = run.network.several_classes and not run.network.ordered  # of no known kind; all else rates texts
     result = {
-        "task": {"type": "text-classification", "name": "Sentiment classification"},
+        "task": {"type": "text-classification", "name": f"{'Text' if topics else 'Sentiment'} classification"},
         "dataset": {"type": hub_dataset or "local", "name": _named(run.about["corpus"])},
         "metrics": measured,
     }
@@ -153,7 +164,7 @@ def _metadata(run: Run, name: str, license: str, dataset: str | None) -> dict[st
         "license": license,
         "library_name": KIND,
         "pipeline_tag": "text-classification",
-        "tags": [*TAGS, run.about["network"]["arch"]],
+        "tags": [*TAGS, *([] if topics else ["sentiment-analysis"]), run.about["network"]["arch"]],
         **({"datasets": [hub_dataset]} if hub_dataset else {}),
         **({"metrics": ["accuracy"], "model-index": [{"name": name, "results": [result]}]} if measured else {}),
     }
@@ -176,9 +187,11 @@ def _context(run: Run) -> dict[str, str]:
 
     with parsing(run.path / "results.json", "result of rnnlens"):
         shares = percents(results["subspace"]["explained_variance"][:3])
+        sides = sides_of(results)
+        of = f", class {plain(sides.name)}" if sides.one_of_many else ""
         return {
-            "strongest negators": strongest("negator", "diminisher"),
-            "strongest intensifiers": strongest("intensifier"),
+            f"strongest negators{of}": strongest("negator", "diminisher"),
+            f"strongest intensifiers{of}": strongest("intensifier"),
             "modifier subspace": f"{shares} of the modifiers' variance",
             "warnings": "; ".join(map(plain, results["warnings"])) or "none",
         }
