@@ -185,7 +185,8 @@ def _subspace(modifiers: Modifiers, rank: int) -> Subspace:
 
 
 def _listed(tables: Mapping[str, Modifiers], most: int) -> list[str]:
-    """Well-known words, and the strongest of each reader, by the larger certain strength."""
+    """Well-known words, and the strongest of each reader, by the larger certain strength: |strength| − 2 errors. Words
+    for which this is below 0 come last, well-known ones before others, since those with small errors say nothing."""
     first = tables["forwards"]
     known = [word for word in KNOWN if word in first._rows]
     strong = [one.words[i] for one in tables.values() for i in one.order[:most].tolist()]
@@ -194,7 +195,7 @@ def _listed(tables: Mapping[str, Modifiers], most: int) -> list[str]:
         rows = [(one, one.row(word)) for one in tables.values()]
         return max(float(one.strength[i].abs() - 2 * one.error[i]) for one, i in rows)
 
-    return sorted(dict.fromkeys([*known, *strong]), key=lambda word: -certain(word))
+    return sorted(dict.fromkeys([*known, *strong]), key=lambda word: -max(0.0, certain(word)))
 
 
 def _row(word: str, tables: Mapping[str, Modifiers]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def show_directions(both: Mapping[str, Any]) -> None:
     """Print the strengths of words in both readers, their shares of the logit, and what removing a subspace costs."""
     rows = [row for row in both["words"] if row["forwards_clear"] or row["backwards_clear"]]
     title = "the clearest modifiers of the two readers" if rows else "no clear modifier in either reader; some words"
-    rows = rows or sorted(both["words"], key=lambda row: -max(abs(row["forwards"]), abs(row["backwards"])))
+    rows = rows or both["words"]
     table = table_of("word", "forwards", "τ", "backwards", "τ", title=title)
     for row in rows[:LISTED]:
         cells = []

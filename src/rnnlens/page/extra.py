@@ -18,8 +18,8 @@ FIGURE = "classes"
 SHAPES = {
     "simplex": "The classes form a simplex: each is about as far from every other.",
     "line": "The classes lie along a curve, in order.",
-    "between": "They lie between a line, which puts them in order, and a simplex, in which each is as far from every "
-    "other.",
+    "between": "The classes lie between a line, which puts them in order, and a simplex, in which each is as far from "
+    "every other.",
 }
 KEPT = {
     "slow points": "The network keeps the evidence of its {} classes as a place among its slow points.",
