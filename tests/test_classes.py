@@ -432,6 +432,11 @@ def test_evidence_on_more_axes_than_it_has_dimensions_is_said_to_be_spread_over_
     assert "does not keep the evidence of its 3 classes" in section.text and "at most 2 dimensions" in section.text
 
 
+def test_texts_of_one_class_are_refused():
+    with pytest.raises(RnnlensError, match="all labels are 'joy': expected two or more classes"):
+        rnnlens.Corpus.from_texts(["so glad"] * 9, ["joy"] * 9)
+
+
 def test_two_classes_are_not_asked_for_a_class(tmp_path):
     with pytest.raises(RnnlensError, match="one logit without classes: leave it out"):
         rnnlens.analyze(Network(WORDS, hidden=5, embedding=3), class_="joy")

@@ -94,6 +94,24 @@ def test_many_parts_are_joined_to_at_most_six():
     assert torch.cat([*places.values()]).sort().values.tolist() == list(range(network.size))
 
 
+def test_a_network_that_forgets_has_no_layer_that_keeps_evidence():
+    import json
+
+    from rnnlens.analysis.verdict import _template
+
+    torch.manual_seed(0)
+    network = Network([f"w{i}" for i in range(40)], "gru", 8, 4, layers=2).requires_grad_(False)
+    line = rnnlens.fit_line_attractor(
+        network, rnnlens.find_fixed_points(network, rnnlens.visited_states(network, n=100), mode="slow")
+    )
+    probes = Probes(("w1", "w2"), ("w3", "w4"))
+    modifiers = rnnlens.find_modifiers(network, line, probes=probes)
+    stored = study_layers(network, line, rnnlens.fit_subspace(network, line, modifiers), ["w5"], probes).to_dict()
+    assert json.loads(json.dumps(stored))["keeps"] is None, "rounding errors are no evidence"
+    assert "No layer keeps evidence" in str(_template().layers(stored, ["w5"]))
+    assert "none, because nothing is left of it" in layer_sections({"layers": stored})[0].text
+
+
 def test_shares_of_the_evidence_sum_to_one():
     network = Network(WORDS, "gru", 6, 4, layers=3, memory=50).double().requires_grad_(False)
     line = rnnlens.fit_line_attractor(

@@ -29,6 +29,7 @@ from rnnlens.networks.stack import Stack
 MOST, LARGE, FEW = 6, 10_000, 4  # parts that are told apart, fewer in a state of more than LARGE numbers
 WORDS = 16  # words whose strengths are attributed
 BLANKS = 50  # inputs after which the evidence is read
+ROUNDING = 1_000  # times the precision of a number: a difference of logits below this is rounding errors
 AWAY = 1.0  # logits of the two points of the line, below and above 0
 
 
@@ -39,7 +40,7 @@ class Layers(Shown):
     parts     (P,)     names: layers, and of a layer its convolution buffer and its recurrent state
     modifies           strengths of words, attributed to the parts; they sum to the strength
     keeps     (P,)     share of the evidence that is still read after 50 blank inputs and comes from this part; they sum
-                       to 1
+                       to 1, or are NaN if nothing is left
     subspace  (P,)     share of the modifier subspace that lies in this part; they sum to 1
     """
 
@@ -69,7 +70,7 @@ class Layers(Shown):
         )
         return {
             "parts": self.parts,
-            "keeps": self.keeps.tolist(),
+            "keeps": None if bool(self.keeps.isnan().any()) else self.keeps.tolist(),
             "subspace": self.subspace.tolist(),
             "words": [
                 {"word": word, "strength": strength, "by_part": shares, "intervals": intervals}
@@ -125,7 +126,8 @@ def kept_by(network: Network, line: LineAttractor, places: Mapping[str, Tensor],
 
     shares = shapley(value, len(places))
     total = shares.sum()
-    return (shares / total if float(total) else torch.full_like(shares, torch.nan)).cpu()
+    left = abs(float(total)) > ROUNDING * torch.finfo(network.h0.dtype).eps
+    return (shares / total if left else torch.full_like(shares, torch.nan)).cpu()
 
 
 def _grouped(places: Mapping[str, Tensor], most: int) -> dict[str, Tensor]:

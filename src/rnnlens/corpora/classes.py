@@ -89,6 +89,8 @@ def named_labels(labels: Sequence[Any] | np.ndarray, classes: Sequence[str] | No
                 raise RnnlensError(f"labels hold {quoted(min(unknown))}: expected {_some(names)}")
             number = {name: i for i, name in enumerate(names)}
             return np.array([number[value] for value in values], label_dtype(len(names))), names
+        if len(distinct) == 1:
+            raise RnnlensError(f"all labels are {quoted(values[0])}: expected two or more classes")
     n = 2 if names is None else len(names)
     wrong = [value for value in values if value not in range(n)]
     if wrong:

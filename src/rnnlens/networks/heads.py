@@ -31,8 +31,9 @@ def read_head(
     if target is not None or output is not None:
         raise RnnlensError("got classes= together with target= or output=: expected one of them")
     if len(names) != len(w) and (len(names), len(w)) != (2, 1):
+        outputs = f"{len(w)} output{'s' if len(w) != 1 else ''}"
         raise RnnlensError(
-            f"the readout has {len(w)} outputs, but there are {len(names)} classes: expected a name for each output"
+            f"the readout has {outputs}, but there are {len(names)} classes: expected a name for each output"
         )
     if len(names) == 2:
         return (w[0].clone(), b[0].clone(), "", names) if len(w) == 1 else (*_one_logit(w, b, 1, None, words), names)

@@ -91,6 +91,8 @@ def layer_sections(results: Mapping[str, Any]) -> list[Section]:
         return []
     keeps, lies = (
         ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(stored["parts"], stored[of], strict=True))
+        if stored[of]
+        else "none, because nothing is left of it"
         for of in ("keeps", "subspace")
     )
     head = ["word", "strength", *stored["parts"]]
