@@ -74,6 +74,8 @@ def _are_names(values: Collection[object]) -> bool:
 
 def _is_one_name(values: Collection[object]) -> bool:
     """Whether the only value is a name, which is refused as one class."""
+    if not all(value is None or isinstance(value, str) for value in values):
+        return False
     texts = {_shown(value).lower() for value in values} - {""}
     return len(texts) == 1 and not any(_NUMBER.fullmatch(text) or text in (*_WORDS, *_NEITHER) for text in texts)
 
