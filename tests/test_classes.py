@@ -9,11 +9,14 @@ import torch
 from torch import nn
 
 import rnnlens
-from rnnlens import Network, RnnlensError, figures, from_torch
+from rnnlens import Corpus, Network, RnnlensError, figures, from_torch
 from rnnlens.common.files import write_json
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.corpora import prepare, statistics
+from rnnlens.networks import new_network, with_classes
 from rnnlens.networks.projected import projected
+from rnnlens.training.command import train_command
+from rnnlens.training.fine_tuning import OTHER_CLASSES
 
 WORDS = ["<unk>", "red", "green", "blue", "not", "very"]
 NAMES = ["anger", "joy", "fear"]
@@ -460,7 +463,7 @@ def test_the_command_line_takes_named_classes_from_prepare_to_report(csv, tmp_pa
     assert code == 0 and "rnnlens analyze" in printed
     code, printed = run_command("analyze", run)
     assert code == 0 and "3 classes" in printed and "--class" in printed
-    assert run_command("train", corpus, "--out", tmp_path / "no", "--start", "zoo:reviews-gru")[0] == 1
+    assert run_command("train", corpus, "--out", tmp_path / "zoo", "--start", "zoo:reviews-gru", "--steps", 2)[0] == 0
     assert run_command("train", corpus, "--out", tmp_path / "on", "--start", run, "--steps", 2)[0] == 0
     code, printed = run_command("analyze", run, "--corpus", corpus, "--class", "joy", "--reviews", 50)
     assert code == 0 and "words shuffled" in printed
@@ -478,3 +481,24 @@ def test_the_command_line_takes_named_classes_from_prepare_to_report(csv, tmp_pa
     code, printed = run_command("baselines", corpus, *options, "--out", tmp_path / "six")
     assert code == 0 and "strongest modifiers" in printed
     assert rnnlens.baselines.OneVsRest.load(tmp_path / "six" / "comw").classes_.tolist() == ["anger", "fear", "joy"]
+
+
+def test_a_network_of_two_classes_is_started_from_with_a_new_readout(corpus, tmp_path):
+    words = corpus.vocab.words
+    two = Corpus.from_texts([" ".join(words[1:4]), " ".join(words[4:7])] * 20, [0, 1] * 20, validation=0.2)
+    first = rnnlens.train(
+        Network(two.vocab, hidden=8, embedding=4), two, rnnlens.TrainConfig(epochs=1), tmp_path / "two", progress=False
+    )
+    made = with_classes(first.network, corpus.classes)
+    assert made.classes == corpus.classes and made.readout_w.shape == (len(corpus.classes), 8)
+    assert torch.equal(made.cell.U, first.network.cell.U) and first.network.readout_w.shape == (8,)
+    assert with_classes(made, ()).readout_w.shape == (8,) and not with_classes(made, ()).several_classes
+    stars = with_classes(first.network, ("1", "2", "3"), ordered=True)
+    assert stars.ordered and stars(torch.zeros(2, 3, dtype=torch.long)).shape == (2, 3)
+    run = train_command(str(corpus.path), out=tmp_path / "run", start=str(tmp_path / "two"), given={"epochs": 1})
+    assert run.network.classes == corpus.classes and run.config.learning_rate == OTHER_CLASSES["learning_rate"]
+    both = new_network(two.vocab, hidden=8, embedding=4, both_ways=True)
+    rnnlens.train(both, two, rnnlens.TrainConfig(epochs=1), tmp_path / "both", progress=False)
+    with pytest.raises(RnnlensError, match="reads both ways and has other classes"):
+        train_command(str(corpus.path), out=tmp_path / "no", start=str(tmp_path / "both"), given={})
+    assert not (tmp_path / "no").exists()

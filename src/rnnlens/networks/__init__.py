@@ -5,7 +5,7 @@ from rnnlens.networks.architectures import ARCHITECTURES
 from rnnlens.networks.both_ways import AnyNetwork, BothWays, Sides, new_network
 from rnnlens.networks.cells import CELLS, GRU, LSTM, UGRNN, Cell, Vanilla
 from rnnlens.networks.deep import DeepBothWays, Occlusion
-from rnnlens.networks.extending import extend
+from rnnlens.networks.extending import extend, with_classes
 from rnnlens.networks.matching import check_words
 from rnnlens.networks.modules import from_module
 from rnnlens.networks.network import Network
@@ -20,6 +20,7 @@ __all__ = [
     "from_module",
     "adapt",
     "extend",
+    "with_classes",
     "unpooled",
     "AnyNetwork",
     "BothWays",

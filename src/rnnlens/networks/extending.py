@@ -1,8 +1,9 @@
-"""Add words to a trained network, before training it on other reviews."""
+"""Add words to a trained network, or give it other classes, before training it on other texts."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import TypeVar
 
 import torch
@@ -12,6 +13,8 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.both_ways import AnyNetwork, BothWays
+from rnnlens.networks.network import Network
+from rnnlens.networks.readouts import first_thresholds
 
 N = TypeVar("N", bound=AnyNetwork)
 SMALL = 0.1  # norm of a new word, as a share of the median norm of the known ones
@@ -37,3 +40,16 @@ def extend(network: N, vocab: Vocab, seed: int = 0) -> N:
     for reader in (extended.forwards, extended.backwards) if isinstance(extended, BothWays) else (extended,):
         reader.vocab, reader.E = words, E
     return extended
+
+
+@torch.no_grad()
+def with_classes(network: Network, classes: Sequence[str], ordered: bool = False, seed: int = 0) -> Network:
+    """A copy of a network with a new, untrained readout of other classes; none for one logit. Its cell and its words
+    stay as they are."""
+    made, units = copy.deepcopy(network), network.readout_w.shape[-1]
+    rows = (len(classes),) if len(classes) > 2 and not ordered else ()
+    w = torch.empty(*rows, units).uniform_(-(units**-0.5), units**-0.5, generator=torch.Generator().manual_seed(seed))
+    b = first_thresholds(len(classes)) if ordered else torch.zeros(rows)
+    made.readout_w, made.readout_b = nn.Parameter(w.to(network.h0)), nn.Parameter(b.to(network.h0))
+    made.classes, made.ordered, made.reads = tuple(classes), ordered, ""
+    return made

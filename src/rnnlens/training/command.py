@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
-    from rnnlens.networks import AnyNetwork
+    from rnnlens.networks import AnyNetwork, Network
     from rnnlens.runs import Run
     from rnnlens.training.watching import Watch
 
@@ -85,10 +85,12 @@ def train_command(
     # Open the corpus first, so that a missing source is reported before torch is imported.
     data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
     if start_run is not None:
-        from rnnlens.networks import extend
+        from rnnlens.networks import extend, with_classes
 
-        _check_start_classes(start_run, data)
+        _check_start(start_run, data)
         network: AnyNetwork = extend(start_run.network, data.vocab, seed=config.seed)
+        if data.classes != _classes_of(network):
+            network = with_classes(cast("Network", network), data.classes, data.ordered, seed=config.seed)
         data = data.with_vocab(network.vocab)
     if sources is not None:
         data = data.only([name.strip() for name in sources.split(",")])
@@ -108,9 +110,10 @@ def train_command(
         shape |= {"classes": data.classes, "ordered": data.ordered} if getattr(data, "classes", ()) else {}
         network = new_network(data.vocab, arch=arch or "gru", seed=config.seed, **shape)
     else:
-        from rnnlens.training.fine_tuning import start_config
+        from rnnlens.training.fine_tuning import OTHER_CLASSES, start_config
 
-        config = start_config(start_run, **given_fields(given))
+        others = OTHER_CLASSES if _classes_of(network) != _classes_of(start_run.network) else {}
+        config = start_config(start_run, **{**others, **given_fields(given)})
     options: dict[str, Any] = {"resume": resume, "device": device, "test": test, "threads": threads}
     run = train(network, data, config, out, **options, start=start_run, watch=watch)
     if int(os.environ.get("RANK", 0)) == 0:
@@ -155,20 +158,23 @@ def _open_start(start: str, arch: str | None, given: Mapping[str, Any], corpus: 
     return open_start(start, arch, {name: given[name] for name in SHAPE if name in given})
 
 
-def _check_start_classes(start: Run, corpus: Any) -> None:
+def _classes_of(network: AnyNetwork) -> tuple[str, ...]:
+    """The names of three or more classes; none of two."""
+    return network.classes if network.several_classes else ()
+
+
+def _check_start(start: Run, corpus: Any) -> None:
+    """Refuse a run that reads in another order, or that reads both ways and has other classes."""
     if start.network.backward != ("reversed" in corpus.about):
         orders = ["reverse", "usual"] if start.network.backward else ["usual", "reverse"]
         raise RnnlensError(
             f"start is {quoted(start.name)}, which reads words in their {orders[0]} order, and the corpus has them in "
             f"their {orders[1]} order: prepare it {'with' if start.network.backward else 'without'} --reverse"
         )
-    own = start.network.classes if start.network.several_classes else ()
-    if corpus.classes != own:
-        counts = [f"{len(names)} classes" if names else "two classes" for names in (own, corpus.classes)]
+    if corpus.classes != _classes_of(start.network) and hasattr(start.network, "forwards"):
         raise RnnlensError(
-            f"start is {quoted(start.name)} with {counts[0]}, and the corpus has {counts[1]}"
-            + (" of other names" if counts[0] == counts[1] else "")
-            + ": leave --start out, or start from a network of the same classes"
+            f"start is {quoted(start.name)}, which reads both ways and has other classes than the corpus: leave "
+            "--start out, or start from a network of the same classes"
         )
 
 
@@ -184,6 +190,4 @@ def _hint(run: Run, corpus: CorpusLike) -> str | None:
     if "start" in run.about:
         return hint + "more epochs or a higher learning rate"
     settings = "settings for few reviews (--scale 0.1 --memory 100 --learning-rate 0.01)"
-    if run.network.several_classes:  # the packaged networks have two
-        return hint + f"more epochs, the bundled settings (--tuned), or {settings}"
     return hint + (f"more epochs, the bundled settings (--tuned), {settings}, or a packaged network (--start zoo:NAME)")

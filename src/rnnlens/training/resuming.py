@@ -82,10 +82,15 @@ def _decisive(about: dict[str, Any]) -> dict[str, Any]:
     return {"network": about["network"], "config": about["config"], "corpus": names, **start}
 
 
+def _shape(network: AnyNetwork) -> dict[str, Any]:
+    return {name: value for name, value in network.config.items() if name not in ("classes", "ordered")}
+
+
 def _start(start: Run, network: AnyNetwork) -> dict[str, Any]:
-    """The entry of run.json for the run that a network started from; an error if its words or shape differ."""
-    words = len(start.vocab)
-    if network.config != start.network.config or network.vocab.words[:words] != start.vocab.words:  # type: ignore[union-attr]
+    """The entry of run.json for the run that a network started from; an error if its words or shape differ. It may have
+    other classes (`with_classes`)."""
+    words, (own, its) = len(start.vocab), (_shape(one) for one in (network, start.network))
+    if own != its or network.vocab.words[:words] != start.vocab.words:  # type: ignore[union-attr]
         raise RnnlensError(
             f"the network was not made from the run {quoted(start.name)}: its words or its shape differ; make it with "
             "rnnlens.extend(start.network, corpus.vocab)"
