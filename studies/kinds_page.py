@@ -69,7 +69,7 @@ def _dimensions(found: dict[str, Any], name: str, title: str) -> dict[str, Any]:
     """A row of the table of dimensions."""
     runs, base = runs_of(found, name), name.split("-")[0]
     geometries = [run["geometry"] for run in runs]
-    nulls = [found[key] for key in (f"{base}-null", f"{base}-untrained") if key in found and "flat" in name + "flat"]
+    nulls = [found[key] for key in (f"{base}-null", f"{base}-untrained") if key in found]
     return {
         "title": title,
         "most": len(runs[0]["classes"]) - 1,
@@ -205,7 +205,7 @@ def figure(found: dict[str, Any]) -> Any:
             )
             far = at[np.linalg.norm(at, axis=1).argsort()[-5:]].mean(0)  # the name beside the outermost points
             drawn.add_annotation(
-                x=far[0], y=far[1], text=f"<b>{label}</b>", showarrow=False, yshift=12, bgcolor="rgba(255,255,255,0.8)",
+                x=far[0], y=far[1], text=f"<b>{label}</b>", showarrow=False, yshift=15,
                 font={"color": color, "size": 13}, **where,
             )  # fmt: skip
     styled(drawn, "", "", "", height=760)

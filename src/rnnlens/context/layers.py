@@ -26,7 +26,7 @@ from rnnlens.networks.architectures import parts_of
 from rnnlens.networks.residual import ResidualStack
 from rnnlens.networks.stack import Stack
 
-MOST, LARGE, FEW = 6, 10_000, 4  # parts that are told apart, fewer in a state of more than LARGE numbers
+MOST, LARGE, FEW = 6, 10_000, 4  # most parts; FEW if the state has more than LARGE numbers
 WORDS = 16  # words whose strengths are attributed
 BLANKS = 50  # inputs after which the evidence is read
 ROUNDING = 1_000  # times the precision of a number: a difference of logits below this is rounding errors

@@ -54,8 +54,8 @@ def needed(shares: Tensor, least: float = 1 - MISSED) -> int:
 
 
 def least_share(classes: int) -> float:
-    """The R² that the count asks for: 95 %, or more if there are so many classes that one dimension of C − 1 equal ones
-    would hardly be missed."""
+    """The R² that the counted axes must reach: 95 %, or more with so many classes that leaving out one of C − 1 equal
+    dimensions would cost less than 5 %."""
     return 1 - min(MISSED, 1 / (2 * max(1, classes - 1)))
 
 

@@ -3,7 +3,7 @@
 import { LEFT, RIGHT, connected, letters } from './charts.js'
 import { html, svg } from './elements.js'
 
-const MOST = 8 // classes drawn by themselves: more colors could not be told apart
+const MOST = 8 // classes with a color of their own: more colors would look alike
 // As in figures/style.py; color-blind readers can tell them apart. Each with the color of text on it: dark or light.
 const COLORS = [
   ['#2b6cb0', 'light'], ['#c05621', 'light'], ['#009e73', 'dark'], ['#cc79a7', 'dark'], ['#56b4e9', 'dark'],
