@@ -3,19 +3,20 @@
 
 import { ResidualStack } from './residual.js'
 import { Stack } from './stack.js'
-import { affine, dot, sigmoid } from './vectors.js'
+import { affine, dot, doubled, sigmoid } from './vectors.js'
 import { PAD } from './words.js'
 
 const HEADS = { relu: x => Math.max(0, x), tanh: Math.tanh, sigmoid }
 
 export class Network {
   /** E: the embedding; the rest as page/packing.py packs it. */
-  constructor(E, { layers, norms, O, head, h0, w, bias, classes, backward = false }) {
+  constructor(E, { backward = false, ...stored }) {
+    const { layers, norms, O, head, h0, w, bias, classes } = doubled(stored)
     this.cell = norms ? new ResidualStack({ layers, norms, O }) : new Stack({ layers })
     this.D = this.cell.D
     /** Whether it reads texts from their last word to their first. */
     this.backward = backward
-    Object.assign(this, { E, head, w, h0: Float64Array.from(h0), bias: bias[0] })
+    Object.assign(this, { E, head, w, h0, bias: bias[0] })
     /** { names, ordered, w, b } of several classes, else null. */
     this.classes = classes && { ...classes, b: inOrder(classes) }
   }
@@ -32,7 +33,7 @@ export class Network {
 
   /** What a row of the embedding alone gives to a step, such as W e + b. */
   drive(row) {
-    return row === PAD ? this.cell.blank : this.cell.drive(this.E.subarray(row * this.D, (row + 1) * this.D))
+    return row === PAD ? this.cell.blank : this.cell.drive(doubled(this.E.subarray(row * this.D, (row + 1) * this.D)))
   }
 
   /** What a state alone gives to a step, such as U h + c. */
