@@ -21,6 +21,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.probes import Probes
 from rnnlens.networks import Network
@@ -101,6 +102,7 @@ class Attribution(Shown):
 
 
 @torch.no_grad()
+@in_range("attribute")
 def attribute(
     network: Network,
     states: Tensor,

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import word_inputs
 from rnnlens.corpora.classes import find_class
 from rnnlens.corpora.occurrences import occurrences
@@ -86,6 +87,7 @@ class Probes(Shown):
         return (positive.mean(-1) - negative.mean(-1)) / 2
 
     @classmethod
+    @in_range("probes")
     def from_corpus(
         cls,
         corpus: CorpusLike,
@@ -114,6 +116,7 @@ class Probes(Shown):
         )
 
     @classmethod
+    @in_range("probes")
     def from_network(cls, network: Network, line: LineAttractor, n: int = 100, common: int = 5_000) -> Probes:
         """The n words with the largest and the n with the smallest effect wᵀ J_inp(h*) x, of the `common` most
         frequent: for networks without a corpus."""

@@ -18,6 +18,7 @@ from rnnlens.experiments.ledger import Ledger, open_storage, watched
 from rnnlens.experiments.space import check_model
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
+from rnnlens.networks.devices import check_device
 
 Engine = Literal["local", "ray"]
 Report = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
@@ -50,6 +51,8 @@ def sweep(
     from rnnlens.corpora import load_corpus
 
     check_options("sweep", trials=trials, jobs=jobs, seed=seed)
+    if engine == "local":  # the machines of a cluster have their own
+        check_device(device)
     need_modifiers([check_model(model) for model in models], modifiers)
     out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
