@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -56,11 +57,13 @@ def train(
     progress: bool = True,
     start: Run | None = None,
     watch: Watch | None = None,
+    report: Callable[[], None] = lambda: None,
 ) -> Run:
     """Train a network in place on a corpus and write its run folder: `rnnlens.train`, which has the whole description,
     with a watch in place of snapshots.
 
     watch: looks at the network at a few moments, such as `rnnlens.analysis.film.Film(40)`, and changes nothing.
+    report: called after each epoch, when its line of history is written.
     """
     check_options("train", threads=threads)
     config, out = config or TrainConfig(), Path(out).absolute()
@@ -93,6 +96,7 @@ def train(
         about = read_about(out)
         if about["status"] != "finished":
             trainer = Trainer(network, corpus, config, out, accelerator, resume, about[KEY]["run"], watch)
+            trainer.report = report
             trainer.run(progress and main)
             trainer.finish(about)
             accelerator.wait_for_everyone()
@@ -123,6 +127,7 @@ class Trainer:
         """mark: the fingerprint of this run, which is stored in its checkpoints."""
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
         self.mark = mark
+        self.report: Callable[[], None] = lambda: None
         self.main, self.device = accelerator.is_main_process, accelerator.device
         self.steps = math.ceil(len(corpus.train) / config.batch)  # per epoch
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
@@ -240,13 +245,8 @@ class Trainer:
         counters, validation = self.counters, self.corpus.validation
         loss, correct = self.progress_so_far()
         seconds = round(time.monotonic() - self.since, 3)
-        record = {
-            "epoch": epoch + 1,
-            "step": counters.step,
-            "train_loss": loss,
-            "train_accuracy": correct,
-            "seconds": seconds,
-        }
+        record = {"epoch": epoch + 1, "step": counters.step, "train_loss": loss, "train_accuracy": correct}
+        record["seconds"] = seconds
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
             _set_weights(self.network, self.average)
@@ -264,6 +264,7 @@ class Trainer:
             _set_weights(self.network, current)
         if self.main:
             append_line(self.out / "history.jsonl", record)
+            self.report()
         self.sums.zero_()
 
     def checkpoint(self) -> None:
