@@ -96,6 +96,8 @@ def sweep(
 
 def _enter(ledgers: dict[str, Ledger], earlier: Path, about: Any) -> None:
     """Add the trials of a .jsonl file to the ledgers."""
+    if not earlier.is_file():
+        raise RnnlensError(f"there is no file {quoted(str(earlier))}: expected trials of `python -m studies.trials`")
     rows = [row for row in read_lines(earlier) if row.get("about") == about and current(row)]
     if not rows:
         raise RnnlensError(f"{quoted(str(earlier))} holds no trials of this corpus with these modifiers")
