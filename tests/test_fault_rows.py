@@ -223,6 +223,7 @@ def test_a_step_of_another_precision_is_told() -> None:
     told(lambda: _adapted(lambda h, e: torch.tanh(h @ W + e), torch.float64), "step(h, e) failed", "dtype")
 
 
+SOME = (["good film", "bad film"] * 4, [1, 0] * 4)
 WRONG: list[tuple[str, Callable[[], object], str]] = [
     ("visited_states", lambda: rnnlens.visited_states(network(), n=-1), "n is -1"),
     ("visited_states seed", lambda: rnnlens.visited_states(network(), seed=2**70), "seed is 1"),
@@ -240,6 +241,15 @@ WRONG: list[tuple[str, Callable[[], object], str]] = [
     ("from_texts", lambda: Corpus.from_texts(["a", "b"], [0, 1], min_count=0), "min_count is 0"),
     ("ToyLanguage", lambda: rnnlens.ToyLanguage(length=0), "length is 0"),
     ("ToyLanguage pads", lambda: rnnlens.ToyLanguage(pads=1.5), "pads is 1.5"),  # type: ignore[arg-type]
+    ("TrainConfig", lambda: TrainConfig(balance="no"), "balance is 'no': expected True or False"),  # type: ignore[arg-type]
+    ("train corpus", lambda: rnnlens.train(network(), ["good"]), "corpus is 'list'"),  # type: ignore[arg-type]
+    ("train config", lambda: rnnlens.train(network(), Corpus.from_texts(*SOME), {"epochs": 1}), "config is 'dict'"),  # type: ignore[arg-type]
+    ("load", lambda: rnnlens.load(5), "load got 'int'"),  # type: ignore[arg-type]
+    ("load_corpus", lambda: rnnlens.load_corpus(None), "source is 'None'"),  # type: ignore[arg-type]
+    ("Probes words", lambda: rnnlens.Probes(5, 6), "positive probes are '5'"),  # type: ignore[arg-type]
+    ("Vocab counts", lambda: rnnlens.Vocab(["a", "b"], [-1, 2]), "the counts hold -1"),
+    ("Vocab decode", lambda: rnnlens.Vocab(["a"]).decode([0, 99]), "no word has the id 99"),
+    ("Vocab encode", lambda: rnnlens.Vocab(["a"]).encode(b"a"), "of type bytes"),  # type: ignore[arg-type]
     ("figure", lambda: rnnlens.figures.component_barcodes({}, most=-1), "most is -1"),
 ]
 

@@ -74,7 +74,7 @@ def effective_attention(network: Network, text: str, layer: int | None = None) -
             "state; expected mingru, minlstm, mamba or rglru"
         )
     number = len(cell.layers) if layer is None else layer
-    if not isinstance(number, int) or not 1 <= number <= len(cell.layers):
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(cell.layers):
         raise RnnlensError(f"layer is {quoted(layer)}: expected a number from 1 to {len(cell.layers)}")
     words = [word for word, _ in network.read(text)] if isinstance(text, str) else []
     if not 1 <= len(words) <= LONGEST:

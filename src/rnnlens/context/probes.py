@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ class Probes(Shown):
     def __post_init__(self) -> None:
         for name in ("positive", "negative"):
             words = getattr(self, name)
-            if isinstance(words, str) or not words:
+            if isinstance(words, str | bytes) or not isinstance(words, Iterable) or not words:
                 raise RnnlensError(f"{name} probes are {quoted(words)}: expected a list of at least one word")
             object.__setattr__(self, name, tuple(words))
         both = set(self.positive) & set(self.negative)

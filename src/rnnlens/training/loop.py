@@ -19,7 +19,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
-from rnnlens.common.errors import Diverged, RnnlensError, quoted
+from rnnlens.common.errors import Diverged, RnnlensError
 from rnnlens.common.files import append_line, exclusive, read_lines, rewrite_lines, write_json
 from rnnlens.common.progress import Advance, progress_bar
 from rnnlens.common.provenance import KEY
@@ -37,7 +37,7 @@ from rnnlens.training.evaluation import evaluate_together
 from rnnlens.training.objective import Objective
 from rnnlens.training.optimiser import make_optimiser, shrink_words
 from rnnlens.training.processes import accelerator_for
-from rnnlens.training.resuming import about_run, check_writable, provenance_of
+from rnnlens.training.resuming import about_run, check_given, check_writable, provenance_of
 from rnnlens.training.watching import Watch, Watching
 from rnnlens.training.weighting import check_labels, document_weights, sources_of
 
@@ -68,8 +68,7 @@ def train(
     check_options("train", threads=threads)
     config, out = config or TrainConfig(), Path(out).absolute()
     check_device(device)
-    if isinstance(corpus, Path | str):
-        raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
+    check_given(corpus, config)
     check_words(network, corpus)
     if "reversed" in corpus.about:
         network.direction = "backwards"  # texts that it is given later are reversed too
