@@ -250,7 +250,7 @@ WRONG: list[tuple[str, Callable[[], object], str]] = [
     ("Vocab counts", lambda: rnnlens.Vocab(["a", "b"], [-1, 2]), "the counts hold -1"),
     ("Vocab decode", lambda: rnnlens.Vocab(["a"]).decode([0, 99]), "no word has the id 99"),
     ("Vocab encode", lambda: rnnlens.Vocab(["a"]).encode(b"a"), "of type bytes"),  # type: ignore[arg-type]
-    ("figure", lambda: rnnlens.figures.component_barcodes({}, most=-1), "most is -1"),
+    ("figure", lambda: rnnlens.figures.class_modifiers({}, words=-1), "words is -1"),
 ]
 
 

@@ -165,7 +165,6 @@ RANGES: dict[str, dict[str, Range]] = {
     "strongest": {"n": FROM_ZERO},
     "modifier_rows": {"most": whole(0, none=True)},
     "class_modifiers": {"words": COUNT},
-    "component_barcodes": {"most": COUNT},
     "steps": {"steps": COUNT, "fastest": ABOVE_ZERO},
     "fit_subspace": {"rank": OPTIONAL_COUNT},
     "fit_bilinear": {"rank": COUNT, "most": COUNT, "seed": SEED},

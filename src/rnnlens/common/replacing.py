@@ -184,7 +184,8 @@ def _check_place(path: Path) -> None:
     if not above.is_dir():
         raise UnwrittenError(path, f"{quoted(str(above))} is not a folder", errno.ENOTDIR)
     if not os.access(above, os.W_OK | os.X_OK):
-        raise UnwrittenError(path, os.strerror(errno.EACCES), errno.EACCES)
+        number = errno.EROFS if os.statvfs(above).f_flag & os.ST_RDONLY else errno.EACCES
+        raise UnwrittenError(path, os.strerror(number), number)
 
 
 def check_json(path: Path | str, key: str, what: str) -> None:

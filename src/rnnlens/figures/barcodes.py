@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import in_range
 from rnnlens.figures.stored import among, part, side_names
 from rnnlens.figures.style import GREY, INK, Look, guide, look_of_component, look_of_kind, panels, shown, styled
 
@@ -73,7 +72,6 @@ def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
     )
 
 
-@in_range("component_barcodes")
 def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> Figure:
     """Fig. 8 and Supp. D, from `component_barcodes`: the barcode of each component of the modifier subspace. h* is
     moved along the component by one standard deviation of the modifiers.
