@@ -1,12 +1,15 @@
 """Which layer integrates and which one modifies: hand-made networks of two layers, in which the answer is known."""
 
+import json
+
 import pytest
 import torch
 from torch import nn
 
 import rnnlens
-from rnnlens import Network, Probes, Vocab
+from rnnlens import Network, Probes, Vocab, figures
 from rnnlens.context.layers import kept_by, several_parts, study_layers
+from rnnlens.figures.style import shown
 from rnnlens.networks import step_by_step
 from rnnlens.networks.stack import Stack
 from rnnlens.page.extra import layer_sections
@@ -81,6 +84,78 @@ def test_the_layer_that_modifies_and_the_one_that_integrates_are_found(layers, m
     assert section.table[0] == ["word", "strength", "layer 1", "layer 2"] and "layer 2 100 %" in section.text
 
 
+@pytest.fixture(scope="module")
+def of_mamba():
+    """The parts of two layers of Mamba as stored, and the network."""
+    network = Network([*WORDS, "<b>x", "the", "movie", "was"], "mamba", 6, 4, layers=2, seed=1).requires_grad_(False)
+    line = rnnlens.fit_line_attractor(
+        network, rnnlens.find_fixed_points(network, rnnlens.visited_states(network, n=60), mode="slow")
+    )
+    modifiers = rnnlens.find_modifiers(network, line, probes=PROBES)
+    subspace = rnnlens.fit_subspace(network, line, modifiers)
+    return network, line, study_layers(network, line, subspace, ["<b>x", "very"], PROBES)
+
+
+def test_timescales_and_attention_of_a_recurrence_of_today_are_stored(of_mamba):
+    network, line, found = of_mamba
+    stored = json.loads(json.dumps(found.to_dict()))
+    times = rnnlens.linear_modes(network, line.h_star).by_part()
+    for name, quantiles in zip(found.parts, stored["timescales"], strict=True):
+        assert quantiles[2] == pytest.approx(float(times[name].quantile(0.5, interpolation="nearest")))
+        assert quantiles == sorted(quantiles) and (max(quantiles) == 0) == ("convolution" in name)
+    assert [one["layer"] for one in stored["attention"]] == [1, 2]
+    for one in stored["attention"]:
+        expected = rnnlens.effective_attention(network, "the movie was not very good", one["layer"])
+        assert one["words"] == expected.words
+        torch.testing.assert_close(torch.tensor(one["weights"]), expected.weights)
+    row = stored["words"][0]
+    assert sum(row["by_part"]) == pytest.approx(row["strength"], abs=1e-5)
+    assert row["interval"][0] <= row["strength"] <= row["interval"][1]
+
+
+def test_figures_of_parts_show_what_is_stored_and_words_as_text(of_mamba):
+    stored = {"layers": of_mamba[2].to_dict()}
+    made = {name: draw() for name, draw in figures.catalogue(stored).items()}
+    assert set(made) == {"parts", "part_timescales", "attention"}
+    rows = {f"“{shown(row['word'])}”": row for row in stored["layers"]["words"]}
+    both = figures.parts(stored, ["<b>x", "very"])
+    for bars in both.data:
+        row = rows[bars.name]
+        assert list(bars.x) == [*row["by_part"], row["strength"]]
+        ends = [*row["intervals"], row["interval"]]
+        assert [x + plus for x, plus in zip(bars.x, bars.error_x.array, strict=True)] == pytest.approx(
+            [max(high, x) for (_, high), x in zip(ends, bars.x, strict=True)]
+        )
+    assert len({bars.marker.pattern.shape for bars in both.data}) == 2
+    assert {trace.y[0] for trace in made["part_timescales"].data} == {"layer 1 state", "layer 2 state"}
+    first = stored["layers"]["attention"][0]["weights"]
+    assert made["attention"].data[0].z[2][1] == first[2][1] and made["attention"].data[0].z[0][3] is None
+    assert "<b>x" not in "".join(figure.to_json() for figure in (both, *made.values()))
+    with pytest.raises(rnnlens.RnnlensError, match="'maybe'"):
+        figures.parts(stored, ["maybe"])
+    without = {"layers": {**stored["layers"], "timescales": None, "attention": []}}
+    assert list(figures.catalogue(without)) == ["parts"]
+    for draw in (figures.part_timescales, figures.attention):
+        with pytest.raises(rnnlens.RnnlensError, match="mamba"):
+            draw(without)
+
+
+@pytest.mark.parametrize(
+    ("strength", "intervals", "says"),
+    [
+        (-1.0, [[-0.3, 0.1], [-1.0, -0.8]], "*not* acts mostly in layer 2: −0.90 of its strength −1.00"),
+        (-1.0, [[-0.9, 0.1], [-1.0, -0.8]], "*not* has its largest share in layer 2, −0.90 of −1.00"),
+        (-1.0, [[-0.3, 0.1], [-1.9, 0.8]], "but not clearly"),
+        (-0.05, [[-0.3, 0.1], [-1.0, -0.8]], "*not* hardly modifies: its strength is −0.05"),
+    ],
+)
+def test_the_section_says_first_in_which_part_a_word_acts_and_how_sure_that_is(strength, intervals, says):
+    row = {"word": "not", "strength": strength, "by_part": [-0.1, -0.9], "intervals": intervals}
+    stored = {"parts": ["layer 1", "layer 2"], "keeps": [0, 1], "subspace": [0.5, 0.5], "words": [row]}
+    (section,) = layer_sections({"layers": stored})
+    assert section.text.startswith("*not* ") and says in section.text
+
+
 def test_one_layer_has_no_parts_to_tell_apart():
     assert several_parts(Network(WORDS, "lstm", 6, 4)) == {}
     assert several_parts(Network(WORDS, "mingru", 6, 4)) == {}
@@ -95,8 +170,6 @@ def test_many_parts_are_joined_to_at_most_six():
 
 
 def test_a_network_that_forgets_has_no_layer_that_keeps_evidence():
-    import json
-
     from rnnlens.analysis.verdict import _template
 
     torch.manual_seed(0)

@@ -12,6 +12,7 @@ import rnnlens
 from rnnlens.cli.sides import show_classes, show_sides
 from rnnlens.common.display import signed
 from rnnlens.context import Probes, project_out, steer
+from rnnlens.context.effects import effects, word_inputs
 from rnnlens.networks import Network
 from rnnlens.networks.stack import Stack
 from rnnlens.page.analysis import analysis_story
@@ -24,6 +25,13 @@ WORDS = ["<unk>", "not", "very", "good", "great", "bad", "awful", "the", "film",
 NAMES = ["anger", "fear", "joy", "love", "surprise"]
 PROBES = {"positive": ["good", "great"], "negative": ["bad", "awful"]}
 TEXTS = ["not good", "The film was not very good", "qwertz <pad> bad", "was the great film awful, not bad?", "very"]
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """torch's own modules draw their initial weights from its global generator; in some draws of a ReLU head no word
+    has an effect."""
+    torch.manual_seed(0)
 
 
 def lively(module, seed=2):
@@ -69,6 +77,28 @@ MADE = {
     ),
     "both ways, classes": lambda: from_torch(nn.GRU(6, 10, bidirectional=True), nn.Linear(20, 5), classes=NAMES),
 }
+
+
+def modern(arch, layers=1, **how):
+    """A recurrence of today, with weights large enough that every gate is at work."""
+    return lively(Network(WORDS, arch, 12, 6, layers=layers, **how))
+
+
+MODERN = {
+    "mingru": lambda: modern("mingru"),
+    "mingru, convolution": lambda: modern("mingru", convolution=4, classes=NAMES),
+    "two layers of mingru": lambda: modern("mingru", 2, classes=["1", "2", "3", "4"], ordered=True),
+    "minlstm": lambda: modern("minlstm", classes=NAMES),
+    "three layers of minlstm, convolution": lambda: modern("minlstm", 3, convolution=2),
+    "mamba": lambda: modern("mamba", classes=["1", "2", "3", "4"], ordered=True),
+    "mamba without convolution": lambda: modern("mamba", convolution=1, classes=NAMES),
+    "two layers of mamba": lambda: modern("mamba", 2),
+    "rglru": lambda: modern("rglru", classes=["1", "2", "3", "4"], ordered=True),
+    "two layers of rglru, no convolution": lambda: modern("rglru", 2, convolution=1, classes=NAMES),
+    "two layers of rglru": lambda: modern("rglru", 2),
+    "both ways, mamba": lambda: lively(rnnlens.BothWays.untrained(WORDS, "mamba", 16, 6)),
+}
+MADE |= MODERN
 
 
 def one_logit(network):
@@ -120,7 +150,10 @@ def test_every_kind_of_network_reads_what_torch_reads(browser, tmp_path, name):
         assert page.wrong == []
 
 
-@pytest.mark.parametrize(("name", "backwards"), [("two layers", False), ("both ways, gru", True)])
+STEERED = ["two layers", "mingru", "three layers of minlstm, convolution", "two layers of mamba", "two layers of rglru"]
+
+
+@pytest.mark.parametrize(("name", "backwards"), [*((name, False) for name in STEERED), ("both ways, gru", True)])
 def test_the_subspace_is_removed_and_steered_as_torch_does_it(browser, tmp_path, name, backwards):
     whole = MADE[name]()
     network, both = shown(whole, backwards)
@@ -134,6 +167,26 @@ def test_the_subspace_is_removed_and_steered_as_torch_does_it(browser, tmp_path,
             expected = other if both is None else rnnlens.BothWays(both.forwards, other, both.b)
             theirs = page.evaluate(f"texts => texts.map(text => rnnlens.logits(text, {options})[0])", TEXTS)
             torch.testing.assert_close(torch.tensor(theirs), expected(TEXTS).detach(), atol=1e-4, rtol=0)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["mingru", "two layers of mamba"])
+def test_the_card_of_a_word_has_the_strength_that_torch_has(browser, tmp_path, name):
+    network, probes = MADE[name](), Probes(tuple(PROBES["positive"]), tuple(PROBES["negative"]))
+    arrays = subspace_of(network)
+    h_star, (word,) = arrays["h_star"].unsqueeze(0), word_inputs(network, ["not"])
+
+    def contrast(h):
+        positive, negative = effects(network, h, probes.inputs(network)).split(2, -1)
+        return float(positive.mean() - negative.mean())
+
+    states = [h_star, network.step(h_star, word.unsqueeze(0))]
+    with opened(browser, write_page(tmp_path / "page.html", network, arrays)) as page:
+        seen = page.evaluate("rnnlens.word('not')")
+        assert seen["barcode"]["share"] == pytest.approx(contrast(states[1]) / contrast(states[0]) - 1, abs=1e-4)
+        plain, after = (network.step(h) for h in states)
+        assert seen["fade"]["strength"][1] == pytest.approx(contrast(after) / contrast(plain) - 1, abs=1e-4)
+        assert page.evaluate("rnnlens.card('not')") and page.wrong == []
 
 
 # --- the reader -------------------------------------------------------------------------------------------------------
@@ -336,4 +389,6 @@ def test_strengths_by_layer_and_direction_have_their_tables():
 
 def test_stacks_are_named_by_their_layers():
     assert architecture(MADE["two layers"]()) == ("a GRU", "2 layers of 12 units")
+    assert architecture(MODERN["two layers of rglru"]()) == ("an RG-LRU", "2 layers of 12 units")
+    assert architecture(MODERN["mingru"]()) == ("a minGRU", "12 units")
     assert architecture(one_logit(MADE["three layers, classes"]())) == ("an LSTM", "3 layers of 10 units")

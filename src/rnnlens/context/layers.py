@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import torch
@@ -17,10 +18,12 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown, signed, table_html
 from rnnlens.common.errors import UnknownWord, quoted
 from rnnlens.context.attribution import Attribution, attribute, checked_parts, shapley
+from rnnlens.context.effective_attention import EffectiveAttention, effective_attention
 from rnnlens.context.probes import Probes
 from rnnlens.context.strength import ENOUGH
 from rnnlens.context.subspace import Subspace
-from rnnlens.dynamics import LineAttractor
+from rnnlens.dynamics import LineAttractor, linear_modes
+from rnnlens.dynamics.modes import TriangularModes
 from rnnlens.networks import Network
 from rnnlens.networks.architectures import parts_of
 from rnnlens.networks.residual import ResidualStack
@@ -30,6 +33,8 @@ MOST, LARGE, FEW = 6, 10_000, 4  # most parts; FEW if the state has more than LA
 WORDS = 16  # words whose strengths are attributed
 BLANKS = 50  # inputs after which the evidence is read
 ROUNDING = 1_000  # times the precision of a number: a difference of logits below this is rounding errors
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the timescales of a part
+SENTENCES = ("the movie was not very good", "the film was not very good", "the food was not very good")
 AWAY = 1.0  # logits of the two points of the line, below and above 0
 
 
@@ -42,11 +47,17 @@ class Layers(Shown):
     keeps     (P,)     share of the evidence that is still read after 50 blank inputs and comes from this part; they sum
                        to 1, or are NaN if nothing is left
     subspace  (P,)     share of the modifier subspace that lies in this part; they sum to 1
+    timescales (P, 5)  of the recurrences of today at h*: the 5, 25, 50, 75 and 95 % quantiles of the timescales of each
+                       part's numbers, in words; 0 for a convolution buffer. None for other networks
+    attention          of the recurrences of today: what each word of a sentence still adds to the output of the first
+                       and the last layer
     """
 
     modifies: Attribution
     keeps: Tensor
     subspace: Tensor
+    timescales: Tensor | None = None
+    attention: tuple[EffectiveAttention, ...] = ()
 
     @property
     def parts(self) -> list[str]:
@@ -64,17 +75,23 @@ class Layers(Shown):
         rows = zip(
             found.words,
             found.strength.tolist(),
+            found.strength_interval.tolist(),
             found.shares.tolist(),
             found.shares_interval.tolist(),
             strict=True,
         )
+        times = None if self.timescales is None else self.timescales.tolist()
         return {
             "parts": self.parts,
             "keeps": None if bool(self.keeps.isnan().any()) else self.keeps.tolist(),
             "subspace": self.subspace.tolist(),
             "words": [
-                {"word": word, "strength": strength, "by_part": shares, "intervals": intervals}
-                for word, strength, shares, intervals in rows
+                {"word": word, "strength": strength, "interval": whole, "by_part": shares, "intervals": intervals}
+                for word, strength, whole, shares, intervals in rows
+            ],
+            "timescales": times and [[tau if isfinite(tau) else None for tau in part] for part in times],
+            "attention": [
+                {"layer": one.layer, "words": one.words, "weights": one.weights.tolist()} for one in self.attention
             ],
         }
 
@@ -106,7 +123,29 @@ def study_layers(
         return None
     found = attribute(network, line.h_star, words[:WORDS], probes.some(ENOUGH), parts=places)
     within = torch.stack([subspace.components[:, place].square().sum() for place in places.values()])
-    return Layers(found, kept_by(network, line, places), (within / within.sum()).cpu())
+    times, attention = _timescales(network, line.h_star, places), _attention(network, words, probes)
+    return Layers(found, kept_by(network, line, places), (within / within.sum()).cpu(), times, attention)
+
+
+def _timescales(network: Network, h: Tensor, places: Mapping[str, Tensor]) -> Tensor | None:
+    """Quantiles (P, 5) of the timescales in each part; None unless each belongs to one number of the state."""
+    if not isinstance(network.cell, ResidualStack):
+        return None
+    modes = linear_modes(network, h)
+    assert isinstance(modes, TriangularModes)
+    times = torch.cat([*modes.by_part().values()]).cpu()
+    at = times.new_tensor(QUANTILES)
+    # The nearest value: between a finite and an infinite one there is none.
+    return torch.stack([times[place.cpu()].quantile(at, interpolation="nearest") for place in places.values()])
+
+
+def _attention(network: Network, words: Sequence[str], probes: Probes) -> tuple[EffectiveAttention, ...]:
+    """The effective attention of the first and the last layer on a sentence with a modifier."""
+    if not isinstance(network.cell, ResidualStack) or network.vocab is None:
+        return ()
+    made = " ".join([probes.negative[0], *words[:1], probes.positive[0]])
+    text = next((text for text in SENTENCES if not network.vocab.unknown(network.vocab.split(text))), made)
+    return tuple(effective_attention(network, text, layer) for layer in sorted({1, len(network.cell.layers)}))
 
 
 @torch.no_grad()

@@ -138,7 +138,12 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
         table = _asymmetry(modifiers) if part["id"] == "negation" else ()
         found = finding(part["id"], results, own)
         sections.append(Section(**part, claims=own, drawings=drawings, missing=missing, table=table, finding=found))
-    sections = [*class_sections(results, figures), *both_ways_sections(results), *layer_sections(results), *sections]
+    sections = [
+        *class_sections(results, figures),
+        *both_ways_sections(results),
+        *layer_sections(results, figures),
+        *sections,
+    ]
     more = [replace(section, folded=True) for section in (*architectures(results), *table_section(results))]
     return [*sections, *more]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64encode
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,19 @@ from torch import Tensor, nn
 
 from rnnlens.networks import Network
 from rnnlens.networks.cells import GRU, LSTM, UGRNN, Vanilla
+from rnnlens.networks.layers import Layer
 from rnnlens.networks.lstmp import LSTMP
+from rnnlens.networks.recurrences import RECURRENCES
+from rnnlens.networks.residual import ResidualStack
 from rnnlens.networks.stack import Stack
 
 CELLS = {GRU: "gru", LSTM: "lstm", UGRNN: "ugrnn", Vanilla: "vanilla", LSTMP: "lstmp"}  # those of script/cell.js
+MODERN = {kind: name for name, kind in RECURRENCES.items()}  # those of script/recurrences.js
 HEADS = {nn.ReLU: "relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid"}  # layers of heads in script/network.js, and Linear
 CANNOT = (
-    "The network {}: this page cannot run it, and shows only the results. Networks of GRU, LSTM, UGRNN or vanilla "
-    "layers run in their page, with a linear head or an MLP of ReLU, tanh or sigmoid layers."
+    "The network {}: this page cannot run it, and shows only the results. Networks of GRU, LSTM, UGRNN, vanilla, "
+    "minGRU, minLSTM, Mamba or RG-LRU layers run in their page, with a linear head or an MLP of ReLU, tanh or sigmoid "
+    "layers."
 )
 UNKNOWN_CELL = "is a Python function, or has a kind of layer that the page does not know"
 UNKNOWN_HEAD = "has a head that is not linear, of a kind that the page does not know"
@@ -30,7 +36,8 @@ def why_not(network: Network) -> str:
     head = [] if network.features is None else _head_layers(network.features)
     if not all(type(layer) in HEADS or type(layer) is nn.Linear for layer in head):
         return CANNOT.format(UNKNOWN_HEAD)
-    known = all(type(layer) in CELLS for layer in _layers(network.cell))
+    kinds: Mapping[Any, str] = MODERN if isinstance(network.cell, ResidualStack) else CELLS
+    known = all(type(layer) in kinds for layer in _layers(network.cell))
     return "" if known and network.E is not None else CANNOT.format(UNKNOWN_CELL)
 
 
@@ -38,7 +45,7 @@ def packed_network(network: Network) -> dict[str, Any]:
     """The layers, initial state, readout and classes of a network; its embedding is packed apart."""
     head, classes = network.features, network.all_classes
     return {
-        "layers": [_layer(layer) for layer in _layers(network.cell)],
+        **_cell(network.cell),
         "head": [] if head is None else [_head_layer(layer) for layer in _head_layers(head)],
         "h0": packed(network.h0),
         "w": packed(network.readout_w),
@@ -76,7 +83,20 @@ def packed_width(array: Tensor) -> int:
 
 
 def _layers(cell: Any) -> list[Any]:
-    return list(cell.layers) if isinstance(cell, Stack) else [cell]
+    return list(cell.layers) if isinstance(cell, Stack | ResidualStack) else [cell]
+
+
+def _cell(cell: Any) -> dict[str, Any]:
+    if not isinstance(cell, ResidualStack):
+        return {"layers": [_layer(layer) for layer in _layers(cell)]}
+    between = {"norms": [packed(norm) for norm in cell.norms], "O": [packed(weight) for weight in cell.O]}
+    return {"layers": [_recurrence(layer) for layer in cell.layers], **between}
+
+
+def _recurrence(layer: Layer) -> dict[str, Any]:
+    """A layer of a recurrence of today: its weights have the names of networks/recurrences.py."""
+    shape = {"arch": MODERN[type(layer)], "hidden": layer.hidden, "inputs": layer.inputs, "kernel": layer.kernel}
+    return shape | {name: packed(weight) for name, weight in layer.named_parameters(recurse=False)}
 
 
 def _layer(cell: Any) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from rnnlens.page.sections import Section, Story, badge, explained, glossary, ma
 HERE = Path(__file__).parent
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
-    "words", "arrays", "cell", "network", "reading", "context", "elements", "charts", "classchart", "bothchart",
-    "views", "wordcharts", "facts", "card", "dial", "link", "arcs", "film", "wordlist", "focus", "reader", "picker",
-    "table", "folds", "sections", "theme", "narrow", "figures", "main",
+    "words", "arrays", "vectors", "cell", "stack", "recurrences", "residual", "network", "reading", "context",
+    "elements", "charts", "classchart", "bothchart", "views", "wordcharts", "facts", "card", "dial", "link", "arcs",
+    "film", "wordlist", "focus", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures", "main",
 )  # fmt: skip
 
 

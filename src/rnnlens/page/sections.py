@@ -24,6 +24,8 @@ from rnnlens.page.drawing import Drawing, drawing
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+OF_TODAY = {"mingru": "minGRU", "minlstm": "minLSTM", "mamba": "Mamba network", "rglru": "RG-LRU"}
+
 
 @dataclass(frozen=True)
 class Section:
@@ -173,8 +175,9 @@ def architecture(network: Network) -> tuple[str, str]:
     arch = network.arch
     if arch == "stack":  # from torch, without a name of its own
         arch = type(layers[-1]).__name__.lower()
-    name = arch.upper() if arch in CELLS and arch != "vanilla" else f"{arch} RNN"
+    usual = arch.upper() if arch in CELLS and arch != "vanilla" else f"{arch} RNN"
+    name = OF_TODAY.get(arch, usual)
     hidden = getattr(network.cell, "hidden", None)
     size = f"{network.size} dimensions" if hidden is None else f"{hidden} units"
     depth = f"{len(layers)} layers of " if len(layers) > 1 else ""
-    return f"{'an' if name[0] in 'LaA' else 'a'} {name}", depth + size
+    return f"{'an' if name[0] in 'LaAR' else 'a'} {name}", depth + size

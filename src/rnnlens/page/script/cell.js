@@ -1,7 +1,7 @@
 // The architectures, one equation each: h' = φ(h, d, u), as in networks/cells.py and lstmp.py. The input enters through
 // the drive d = W e + b, the past through u = U h + c. combine(h, d, u, H) is φ; blocks: 2 if the state is (h, c).
 
-const sigmoid = x => 1 / (1 + Math.exp(-x))
+import { sigmoid } from './vectors.js'
 
 export const CELLS = {
   /** h' = tanh(d + u), or ReLU in its place. */

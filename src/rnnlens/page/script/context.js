@@ -1,7 +1,7 @@
 // How words change other words, computed by the network in the page: strengths, barcodes and decays. The same quantities
 // as in context/*.py, for any word and at any state.
 
-import { dot } from './network.js'
+import { dot } from './vectors.js'
 import { PAD } from './words.js'
 
 const LAGS = 10 // as in context/strength.py
@@ -47,7 +47,7 @@ export class Context {
   effects(h, { positive, negative }) {
     const { network } = this
     const u = network.recur(h)
-    const after = drive => network.logit(network.combine(h, drive, u))
+    const after = drive => network.logitAfter(h, drive, u)
     const blank = after(network.drive(PAD))
     const on = drives => drives.map(drive => after(drive) - blank)
     return { positive: on(positive), negative: on(negative) }

@@ -1,47 +1,22 @@
 // The network: h' = F(h, E x), logit = w·output(h) + b. A state is a flat Float64Array, the layers' states one after
 // another; a word is a row of E, a blank input PAD.
 
-import { CELLS } from './cell.js'
+import { ResidualStack } from './residual.js'
+import { Stack } from './stack.js'
+import { affine, dot, doubled, sigmoid } from './vectors.js'
 import { PAD } from './words.js'
 
-const sigmoidOf = x => 1 / (1 + Math.exp(-x))
-const HEADS = { relu: x => Math.max(0, x), tanh: Math.tanh, sigmoid: sigmoidOf }
-
-/** A layer: its state after an input is φ(h, d, u), with the drive d = W e + b and u = U h + c. */
-class Layer {
-  constructor({ arch, hidden, inputs, W, b, U, c, R }) {
-    Object.assign(this, { W, b, U, c, R, H: hidden, D: inputs, cell: CELLS[arch] })
-    /** The length of its output, which comes first in its state. */
-    this.units = R ? R.length / hidden : hidden
-    this.size = this.units + (this.cell.blocks - 1) * hidden
-  }
-
-  drive(e) {
-    return affine(this.W, e, this.b, this.D)
-  }
-
-  recur(h) {
-    return affine(this.U, h, this.c, this.units)
-  }
-
-  combine(h, d, u) {
-    return this.cell.combine(h, d, u, this.H, this.R)
-  }
-}
+const HEADS = { relu: x => Math.max(0, x), tanh: Math.tanh, sigmoid }
 
 export class Network {
   /** E: the embedding; the rest as page/packing.py packs it. */
-  constructor(E, { layers, head, h0, w, bias, classes, backward = false }) {
-    this.layers = layers.map(layer => new Layer(layer))
-    this.D = this.layers[0].D
-    this.starts = []
-    this.layers.reduce((from, layer) => {
-      this.starts.push(from)
-      return from + layer.size
-    }, 0)
+  constructor(E, { backward = false, ...stored }) {
+    const { layers, norms, O, head, h0, w, bias, classes } = doubled(stored)
+    this.cell = norms ? new ResidualStack({ layers, norms, O }) : new Stack({ layers })
+    this.D = this.cell.D
     /** Whether it reads texts from their last word to their first. */
     this.backward = backward
-    Object.assign(this, { E, head, w, h0: Float64Array.from(h0), bias: bias[0] })
+    Object.assign(this, { E, head, w, h0, bias: bias[0] })
     /** { names, ordered, w, b } of several classes, else null. */
     this.classes = classes && { ...classes, b: inOrder(classes) }
   }
@@ -56,31 +31,19 @@ export class Network {
     return reader
   }
 
-  /** The drive of the first layer, W e + b, for a row of the embedding. */
+  /** What a row of the embedding alone gives to a step, such as W e + b. */
   drive(row) {
-    const [first] = this.layers
-    return row === PAD ? first.b : first.drive(this.E.subarray(row * this.D, (row + 1) * this.D))
+    return row === PAD ? this.cell.blank : this.cell.drive(doubled(this.E.subarray(row * this.D, (row + 1) * this.D)))
   }
 
-  /** What each layer takes from its own state: U h + c. */
+  /** What a state alone gives to a step, such as U h + c. */
   recur(h) {
-    return this.layers.map((layer, k) => layer.recur(this.part(h, k)))
+    return this.cell.recur(h)
   }
 
-  /** The state after h, from the drive of the first layer and what `recur` gives for h. */
+  /** The state after h, from what `drive` gives for a word and `recur` for h. */
   combine(h, d, u) {
-    if (this.layers.length === 1) return this.layers[0].combine(h, d, u[0])
-    const found = new Float64Array(h.length)
-    this.layers.forEach((layer, k) => {
-      const part = layer.combine(this.part(h, k), d, u[k])
-      found.set(part, this.starts[k])
-      d = this.layers[k + 1]?.drive(part)
-    })
-    return found
-  }
-
-  part(h, k) {
-    return this.layers.length === 1 ? h : h.subarray(this.starts[k], this.starts[k] + this.layers[k].size)
+    return this.cell.combine(h, d, u)
   }
 
   /** F: the state after a word. */
@@ -88,18 +51,25 @@ export class Network {
     return this.combine(h, this.drive(row), this.recur(h))
   }
 
-  /** What the readout reads: the last layer's output or, of a head with several layers, what comes before its last. */
+  /** What the readout reads: the output or, of a head with several layers, what comes before its last. */
   read(h) {
-    const last = this.layers.length - 1
-    let found = this.layers.length === 1 ? h : h.subarray(this.starts[last], this.starts[last] + this.layers[last].units)
+    return this.headed(this.cell.output(h))
+  }
+
+  headed(output) {
     for (const { kind, W, b } of this.head)
-      found = kind === 'linear' ? affine(W, found, b, W.length / b.length) : found.map(HEADS[kind])
-    return found
+      output = kind === 'linear' ? affine(W, output, b, W.length / b.length) : output.map(HEADS[kind])
+    return output
   }
 
   /** The logit that was analyzed. */
   logit(h) {
     return dot(this.w, this.read(h), this.w.length) + this.bias
+  }
+
+  /** The logit at the state that `combine` gives; the state itself need not be computed. */
+  logitAfter(h, d, u) {
+    return dot(this.w, this.headed(this.cell.outputAfter(h, d, u)), this.w.length) + this.bias
   }
 
   /** The logits of all classes; of ordered classes, the logarithms of their probabilities. */
@@ -163,21 +133,4 @@ export function orderedScores(score, thresholds) {
     const apart = Math.max(1e-6, thresholds[k] - thresholds[k - 1])
     return above + logSigmoid(thresholds[k] - score) + Math.log(-Math.expm1(-apart))
   })
-}
-
-export function dot(a, b, n = a.length) {
-  let sum = 0
-  for (let i = 0; i < n; i++) sum += a[i] * b[i]
-  return sum
-}
-
-function affine(A, x, b, columns) {
-  const found = new Float64Array(b.length)
-  for (let i = 0; i < b.length; i++) {
-    const from = i * columns
-    let sum = b[i]
-    for (let j = 0; j < columns; j++) sum += A[from + j] * x[j]
-    found[i] = sum
-  }
-  return found
 }

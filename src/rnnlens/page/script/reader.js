@@ -12,6 +12,7 @@ import { PADS, WordList } from './wordlist.js'
 import { PAD, shuffled } from './words.js'
 
 const SHORT = 30 // words of a text whose arcs are drawn at every key press
+const AT_ONCE = 100 // milliseconds of computing gains at a time, so that the page stays responsive
 
 export class Reader {
   /** sides: { above, below: what a logit above and below 0 means, sure: whether σ(logit) is a probability, name: of the
@@ -235,11 +236,25 @@ export class Reader {
     this.width = byId('reading').clientWidth || this.width
     this.places = placesOf(this.width, series)
     const charts = this.view.charts(this.places, series, (name, t) => this.point(name, t))
-    const title = `how much ${this.next} would count${this.sides.name ? ` for ${this.sides.name}` : ''}, as a multiple`
-    const gain = this.context && gainChart(this.places, series, title, t => this.point('a', t))
-    this.cursors = [...charts, ...(gain ? [gain] : [])].map(chart => chart.point)
+    this.cursors = charts.map(chart => chart.point)
     byId('reading').replaceChildren(...charts.map(({ chart }) => chart))
-    byId('gains').replaceChildren(...(gain ? [gain.chart] : []))
+    clearTimeout(this.counting)
+    if (this.context) this.drawGains(series)
+  }
+
+  /** The chart of gains: of a long text they are computed a few at a time. */
+  drawGains(series) {
+    const title = `how much ${this.next} would count${this.sides.name ? ` for ${this.sides.name}` : ''}, as a multiple`
+    const until = performance.now() + AT_ONCE
+    if (!series.every(one => one.look === 'before' || one.reading.prepare(until))) {
+      byId('gains').replaceChildren(html('p', { class: 'hint' }, `Computing ${title} …`))
+      this.counting = setTimeout(() => this.drawGains(series))
+      return
+    }
+    const gain = gainChart(this.places, series, title, t => this.point('a', t))
+    this.cursors.push(gain.point)
+    byId('gains').replaceChildren(gain.chart)
+    if (this.pointed?.name === 'a') gain.point(this.pointed.t)
   }
 
   tell(series) {

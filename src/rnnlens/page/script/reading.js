@@ -28,20 +28,19 @@ export class Reading {
     this.states = [network.h0]
     this.scores = network.classes ? [network.scores(network.h0)] : null
     this.logits = [network.logit(network.h0)]
-    this.gains = [gain(network.h0)]
+    this.multiples = [] // the gains that are computed so far
   }
 
   read(rows) {
     let same = 0
     while (same < rows.length && rows[same] === this.rows[same]) same++
-    this.states.length = this.logits.length = this.gains.length = same + 1
+    this.states.length = this.logits.length = this.multiples.length = same + 1
     if (this.scores) this.scores.length = same + 1
     for (let t = same; t < rows.length; t++) {
       const h = this.network.step(this.states[t], rows[t])
       this.states.push(h)
       this.scores?.push(this.network.scores(h))
       this.logits.push(this.logit(h))
-      this.gains.push(this.gain(h))
     }
     this.rows = [...rows]
     return this
@@ -66,7 +65,25 @@ export class Reading {
 
   /** How much the word read next would count, before and after the word at t is read. */
   gainsAt(t) {
-    return [this.gains[t], this.gains[t + 1]]
+    return [this.gainAt(t), this.gainAt(t + 1)]
+  }
+
+  /** How much the next word would count after the first k words. */
+  gainAt(k) {
+    return (this.multiples[k] ??= this.gain(this.states[k]))
+  }
+
+  get gains() {
+    return this.states.map((_, k) => this.gainAt(k))
+  }
+
+  /** Compute gains, which takes long, until a time; whether all are known. */
+  prepare(until) {
+    for (let k = 0; k < this.states.length; k++) {
+      if (this.multiples[k] === undefined && performance.now() > until) return false
+      this.gainAt(k)
+    }
+    return true
   }
 
   /** What is read after the word at t, as plain data. */
@@ -170,6 +187,10 @@ export class BothReading {
     if (classes.ordered) return orderedScores(this.forwards.total + this.backwards.total, classes.b)
     const right = this.backwards.lastScores
     return this.forwards.lastScores.map((score, k) => score + right[k] + classes.b[k])
+  }
+
+  prepare(until) {
+    return this[this.network.shown].prepare(until)
   }
 
   /** How much the word read next by the analyzed reader would count, at each word; index 0 is the start. */
