@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
+from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.readouts import HasClasses, at_lengths
@@ -89,10 +90,17 @@ class ReadsTexts(HasClasses):
 
     @torch.no_grad()
     def read_words(self, words: Sequence[str]) -> Reading:
-        """Words as the vocabulary spells them, each with the logit after it; without a warning of unknown ones."""
-        ids = torch.as_tensor(self._words_known("read_words").encode(words), device=self.h0.device).unsqueeze(0)
+        """Words as the vocabulary spells them, each with the logit after it; without a warning of unknown ones. Pieces
+        of a subword tokenizer are put together into words, each with the logit after its last piece."""
+        vocab = self._words_known("read_words")
+        if isinstance(vocab, PieceVocab):
+            words = [piece for word in words for piece in vocab.pieces(word)]
+        ids = torch.as_tensor(vocab.encode(words), device=self.h0.device).unsqueeze(0)
         self._check_numbers()
         logits = self.logits(ids)[0, 1:]
+        if isinstance(vocab, PieceVocab):
+            joined = vocab.joined(words)
+            words, logits = [word for word, _ in joined], logits[[last for _, last in joined]]
         if not bool(logits.isfinite().all()):
             raise self._overflow(" ".join(words))
         if self.several_classes:
