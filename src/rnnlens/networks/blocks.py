@@ -1,6 +1,6 @@
 """Blocks of a pretrained recurrent model as one cell: x ← block(x) along a residual stream, and a norm at the end.
 
-    x = (e + blank)·scale               the embedded word; `blank` is what the model is given at e = 0
+    x = first(e + blank)                 the embedded word; `blank` is what the model is given at e = 0
     state_ℓ, x = block_ℓ(state_ℓ, x)     each block has its own caches: convolution buffers, recurrent states
     output = norm(x)                     the model's last hidden state, which the head reads
 
@@ -56,6 +56,17 @@ class Affine(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.linear(x, self.W, self.b)
+
+
+class Scale(nn.Module):
+    """x times a number."""
+
+    def __init__(self, factor: float):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.factor
 
 
 class Block(nn.Module):
@@ -187,6 +198,21 @@ class LinearStack(BlockStack):
     `slope`, plus a rest whose power `depth` is 0."""
 
     layers: list[LinearBlock]  # type: ignore[assignment]
+    opening: Tensor | None = None  # the input (D,) with which every text begins, already read in the initial state
+
+    @torch.no_grad()
+    def start(self) -> Tensor:
+        h0 = super().start()
+        if self.opening is None:
+            return h0
+        layers: list[Any] = [block.layer for block in self.layers]
+        for layer in layers:
+            layer.opening = True
+        try:
+            return self.step(h0, self.opening)
+        finally:
+            for layer in layers:
+                layer.opening = False
 
     @property
     def depth(self) -> int:

@@ -6,7 +6,7 @@ with the model's own hidden states. transformers itself is not imported: the mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -15,12 +15,11 @@ from torch import Tensor, nn
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.networks.adapters import assembled
-from rnnlens.networks.blocks import Affine, Block, BlockStack, LinearBlock, LinearStack, RMSNorm
+from rnnlens.networks.families import FAMILIES
 from rnnlens.networks.given import said, unchanged
 from rnnlens.networks.heads import Readout, Target, read_head
 from rnnlens.networks.mlp import split_head
 from rnnlens.networks.network import Network
-from rnnlens.networks.pretrained_layers import Mamba2, mamba_layer
 from rnnlens.networks.readouts import NoHead
 
 ROWS, TOKENS = 2, 6  # of the random texts on which network and model are compared
@@ -39,7 +38,8 @@ def from_transformers(
     classes: Iterable[str] | None = None,
     check: bool = True,
 ) -> Network:
-    """A `Network` from a recurrent model of transformers, by copy: Mamba, Mamba-2.
+    """A `Network` from a recurrent model of transformers, by copy: Mamba, Mamba-2, RWKV (version 4), xLSTM (7B), and
+    RecurrentGemma with recurrent blocks only.
 
     model: with or without its language-modeling head, such as `AutoModel.from_pretrained(name)`. The flat state holds
     its caches, layer by layer, and its last hidden state (D,), which the head reads; `network.cell.parts` names them.
@@ -117,38 +117,20 @@ def _body(model: Any) -> Any:
     return getattr(model, getattr(model, "base_model_prefix", "") or "_", model)
 
 
-def _check_activation(config: Any, name: str, expected: str) -> None:
-    if getattr(config, name) != expected:
-        raise RnnlensError(f"the model's {name} is {quoted(getattr(config, name))}: expected {quoted(expected)}")
-
-
-def _mamba(body: Any, blank: Tensor) -> BlockStack:
-    _check_activation(body.config, "hidden_act", "silu")
-    layer: Callable[[Any], Any] = Mamba2 if body.config.model_type == "mamba2" else mamba_layer
-    blocks: list[Block] = [
-        LinearBlock(layer(block.mixer), _rms(block.norm), Affine(block.mixer.out_proj)) for block in body.layers
-    ]
-    return LinearStack(blocks, _rms(body.norm_f), blank)
-
-
-def _rms(norm: Any) -> RMSNorm:
-    return RMSNorm(norm.weight, norm.variance_epsilon)
-
-
-FAMILIES: dict[str, Callable[[Any, Tensor], BlockStack]] = {"mamba": _mamba, "mamba2": _mamba}
-
-
 @torch.no_grad()
 def _compare(network: Network, body: Any) -> None:
     """Refuse a network whose hidden states differ from the model's own on random tokens."""
     generator = torch.Generator().manual_seed(0)
     assert network.E is not None
     ids = torch.randint(len(network.E), (ROWS, TOKENS), generator=generator).to(network.h0.device)
+    begun = getattr(network.cell, "opening", None) is not None  # the network has read the first token already
+    first = torch.full_like(ids[:, :1], body.config.bos_token_id) if begun else ids[:, :0]
     name = quoted(body.config.model_type)
     with unchanged([body]), torch.random.fork_rng(devices=[ids.device] if ids.is_cuda else []):
         body.eval()
         try:
-            own = body(input_ids=ids, use_cache=False).last_hidden_state.to(network.h0)
+            own = body(input_ids=torch.cat([first, ids], 1), use_cache=False).last_hidden_state[:, begun:]
+            own = own.to(network.h0)
         except Exception as error:
             raise RnnlensError(f"the {name} model failed on {ROWS} texts of {TOKENS} tokens: {said(error)}") from error
     outputs = network.states(ids)[:, 1:, network.cell.output]

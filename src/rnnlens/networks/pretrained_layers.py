@@ -84,6 +84,41 @@ class Mamba2(Layer):
         return grouped.repeat_interleave(self.heads // self.groups, -2)
 
 
+class Griffin(Layer):
+    """r, i = σ(W_r c + b_r), σ(W_i c + b_i), in blocks of channels; a = exp(−8 softplus(Λ)∘r); h' = a∘h + √(1−a²)∘i∘c;
+    y = h'∘gelu(W_y x + b_y), with c = conv(W_u x + b_u) (De et al. 2024): RecurrentGemma's recurrent block.
+
+    opening: whether the word begins a text. Then c enters without the factor √(1−a²), as in transformers."""
+
+    projects, gated = True, True
+    opening = False
+
+    def __init__(self, block: Any):
+        H = block.lru_width
+        _shape(self, H, block.linear_x.in_features, block.conv1d_width, H, H)
+        _copy_convolution(self, block.conv_1d)
+        W = torch.cat([block.linear_x.weight, block.linear_y.weight])
+        self.W, self.b = own_parameter(W), own_parameter(torch.cat([_bias(block.linear_x), _bias(block.linear_y)]))
+        gates = block.rg_lru
+        self.U = own_parameter(torch.stack([gates.recurrent_gate_weight, gates.input_gate_weight]))  # (2, blocks, ·, ·)
+        self.c = own_parameter(torch.stack([gates.recurrent_gate_bias, gates.input_gate_bias]))
+        self.decay = own_parameter(gates.recurrent_param)  # Λ
+
+    def project(self, x: Tensor) -> Tensor:
+        return linear(x, self.W[: self.hidden], self.b[: self.hidden])
+
+    def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
+        blocks = c.unflatten(-1, self.c.shape[1:])
+        gates = torch.einsum("...gi,kgij->...kgj", blocks, self.U) + self.c
+        r, i = torch.sigmoid(gates).flatten(-2).unbind(-2)
+        log_a = -8 * F.softplus(self.decay) * r
+        room = (-torch.expm1(2 * log_a)).clamp(min=1e-12)  # 1 − a²; a root has no derivative at 0
+        return log_a.exp(), i * c * (1 if self.opening else torch.sqrt(room))
+
+    def read(self, h: Tensor, c: Tensor, x: Tensor) -> Tensor:
+        return h * F.gelu(linear(x, self.W[self.hidden :], self.b[self.hidden :]), approximate="tanh")
+
+
 def _shape(layer: Layer, hidden: int, inputs: int, kernel: int, channels: int, recurrent: int) -> None:
     """Set the sizes of a layer, which `Layer.__init__` would set for weights of its own."""
     nn.Module.__init__(layer)
