@@ -85,9 +85,11 @@ class PieceVocab(Vocab):
 
     def pieces_of(self, other: Vocab) -> tuple[np.ndarray, np.ndarray]:
         """The ids of the pieces of each word of another vocabulary, one word after the other, and where each word
-        begins, (W_other + 1,). A word without pieces is a blank input."""
+        begins, (W_other + 1,). `<unk>` is unknown here too, and a word without pieces is a blank input."""
         rows = [self.encode(self.pieces(word)) for word in other.words]
         rows = [row if len(row) else np.array([PAD]) for row in rows]
+        if other.unk != PAD:
+            rows[other.unk] = np.array([self.unk])
         return np.concatenate(rows), np.cumsum([0, *map(len, rows)])
 
     def joined(self, pieces: Sequence[str]) -> list[tuple[str, int]]:

@@ -68,7 +68,9 @@ def _recurrent_gemma(body: Any, blank: Tensor) -> BlockStack:
         forward = GatedMLP(
             _one_plus(layer.channel_pre_norm), Affine(mlp.gate_proj), Affine(mlp.up_proj), Affine(mlp.down_proj), "tanh"
         )
-        blocks.append(LinearBlock(Griffin(block), _one_plus(layer.temporal_pre_norm), Affine(block.linear_out), forward))
+        blocks.append(
+            LinearBlock(Griffin(block), _one_plus(layer.temporal_pre_norm), Affine(block.linear_out), forward)
+        )
     cell = LinearStack(blocks, _one_plus(body.final_norm), blank, Scale(float(body.normalizer))).to(blank)
     cell.opening = body.embed_tokens.weight[begin].detach().to(blank) - blank
     return cell

@@ -24,7 +24,7 @@ class RWKVBlock(Block):
         μ'  = μ + σ(k − L − decay) (v − μ),   L' = log(exp(L + decay) + exp(k))
 
     then a feed-forward part, which also reads the last value of its own input. `average` μ is the weighted mean of the
-    values v so far, and `weight` L the logarithm of the sum of their weights: num/den and max + log den of transformers'
+    values v so far, `weight` L the logarithm of the sum of their weights: num/den and max + log den of transformers'
     state. Unlike those they are bounded by the values and keys, and the step is smooth in them.
     """
 
@@ -46,8 +46,8 @@ class RWKVBlock(Block):
         self.decay = nn.Parameter(-attention.time_decay.detach().exp())
         self.first = own_parameter(attention.time_first)
         with torch.no_grad():
-            self.out.W *= scale
-            self.down.W *= scale
+            self.out.W.mul_(scale)
+            self.down.W.mul_(scale)
 
     def start(self) -> Tensor:
         D, A = self.sizes[:2]
