@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from pages import ROOT, blocks
 from torch import nn
 
 import rnnlens
@@ -21,8 +22,8 @@ GOOD, BAD = ["good", "great", "fine", "lovely"], ["bad", "poor", "ugly", "awful"
 WORDS = [*GOOD, *BAD, "not", "very", "the", "a", "film", "plot", "was", "it", "un", "happy", "'"]
 SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2}
 CONFIGS = {
-    "mamba": lambda: tf.MambaConfig(**SIZES, state_size=4, time_step_rank=3),
-    "mamba2": lambda: tf.Mamba2Config(**SIZES, state_size=4, num_heads=4, head_dim=8, n_groups=2, chunk_size=8),
+    "mamba": lambda: tf.MambaConfig(**SIZES, state_size=2, time_step_rank=3),
+    "mamba2": lambda: tf.Mamba2Config(**SIZES, state_size=2, num_heads=4, head_dim=8, n_groups=2, chunk_size=8),
     "rwkv": lambda: tf.RwkvConfig(**SIZES, attention_hidden_size=16, intermediate_size=24, rescale_every=1),
     "xlstm": lambda: tf.xLSTMConfig(vocab_size=40, hidden_size=128, num_hidden_layers=1, num_heads=2),
     "recurrent_gemma": lambda: tf.RecurrentGemmaConfig(
@@ -223,20 +224,27 @@ def test_a_head_of_several_classes_is_fitted():
     assert set(made.read("the film was good")[-1][1]) == set(made.classes)
 
 
-def test_an_analysis_from_model_to_page(fitted, tmp_path):
-    _, made, corpus = fitted
-    recoded = corpus.with_vocab(made.vocab)
-    states = rnnlens.visited_states(made, recoded.validation, n=40)
-    analysis = rnnlens.analyze(made, states=states, probes=Probes(GOOD, BAD))
-    assert "not" in analysis.modifiers.words
+def test_the_recipe_runs_from_model_to_page(tmp_path, monkeypatch):
+    texts, labels = documents(200, [BAD, GOOD], 0)
+    lines = ["text,label", *(f"{text},{label}" for text, label in zip(texts, labels, strict=True))]
+    (tmp_path / "reviews.csv").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RNNLENS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(tf.AutoModel, "from_pretrained", lambda name: model_of("mamba"))
+    monkeypatch.setattr(tf.AutoTokenizer, "from_pretrained", lambda name: Tokenizer())
+    names = {}
+    for block in blocks(ROOT / "docs/howto/transformers.md"):
+        if block.language == "py":
+            exec(block.code, names)
+    analysis = names["analysis"]
+    assert {"not", "very"} <= set(analysis.modifiers.words)
     assert not any(word.startswith("##") for word in analysis.modifiers.words)
     assert analysis.layers.parts == [f"layer {k} {part}" for k in (1, 2) for part in ("convolution", "state")]
-    found = attribute(made, analysis.line.h_star, ["not", "very"], Probes(GOOD, BAD), draws=10)
+    found = attribute(names["network"], analysis.line.h_star, ["not", "very"], Probes(GOOD, BAD), draws=10)
     torch.testing.assert_close(found.shares.sum(1), found.strength)
+    assert "layer 1 convolution" in (tmp_path / "mamba.html").read_text()
     analysis.save(tmp_path / "saved")
     assert (tmp_path / "saved" / "results.json").is_file()
-    page = rnnlens.report(analysis, tmp_path / "page.html")
-    assert "layer 1 convolution" in page.read_text()
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
