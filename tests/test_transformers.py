@@ -152,6 +152,17 @@ def test_fixed_points_need_no_head():
     torch.testing.assert_close(network.step(found.states), found.states, rtol=0, atol=1e-9)
 
 
+def test_effective_attention_sums_to_the_layers_own_outputs():
+    network = network_of("mamba", head=False)
+    found = rnnlens.effective_attention(network, "the films was not happy", layer=2)
+    ids = torch.as_tensor(network.vocab.encode(found.words)).unsqueeze(0)
+    x, start = network.cell.inputs_of(1, network.embed(ids), network.h0.unsqueeze(0))
+    outputs = network.cell.layers[1].layer.outputs(x, start)[0]
+    torch.testing.assert_close(found.parts.sum(1) + found.direct, outputs, rtol=1e-4, atol=1e-6)
+    with pytest.raises(RnnlensError, match="no effective attention"):
+        rnnlens.effective_attention(network_of("mamba2"), "not good")
+
+
 # --- pieces -----------------------------------------------------------------------------------------------------------
 
 

@@ -218,6 +218,18 @@ class LinearStack(BlockStack):
     def depth(self) -> int:
         return sum(block.layer.kernel for block in self.layers) + 1
 
+    @property
+    def reads_linearly(self) -> bool:
+        """Whether the output of each layer is linear in its state, once its input is known."""
+        return all(block.layer.reads_linearly for block in self.layers)
+
+    def inputs_of(self, number: int, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """The inputs (B, T, D) and the initial state (B, size) of layer `number` (from 0), for e (B, T, D) and h0."""
+        x, parts = self.stream(e), self.split(h0)
+        for block, part in zip(self.layers[:number], parts, strict=False):
+            x = block.outputs(part, x)
+        return self.layers[number].norm(x), parts[number]
+
     def slope(self, h: Tensor, e: Tensor) -> Tensor:
         """The diagonal of J_rec, (..., N): its eigenvalues."""
         found, x = [], self.stream(e)

@@ -32,6 +32,7 @@ class Layer(nn.Module):
     """The convolution and the methods that all layers share; a subclass adds its equation.
 
     projects   whether `project` maps the D inputs to H channels; otherwise the convolution is over the inputs
+    reads_linearly  whether y is linear in h', once the word is known
     gated      whether y differs from h', so that the last layer's y needs a place of its own in the flat state
     expand     recurrent numbers for each output, M/H
     """
@@ -39,6 +40,7 @@ class Layer(nn.Module):
     default_kernel: ClassVar[int] = 1
     projects: ClassVar[bool] = False
     gated: ClassVar[bool] = False
+    reads_linearly: ClassVar[bool] = True
     expand: ClassVar[int] = 1
 
     def __init__(self, hidden: int, inputs: int, kernel: int, generator: torch.Generator | None = None):

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from rnnlens.networks.blocks import Affine, Block, LayerNorm, RMSNorm
 from rnnlens.networks.parts import own_parameter
 
-NEVER = -1e4  # log of a weight that is 0: exp gives 0 in every precision, and half precision can store it
+NEVER = -100.0  # log of a weight that is 0 beside exp(k) of any key k in use: 1 + exp(−100 − k) is 1 down to k = −63
 
 
 class RWKVBlock(Block):

@@ -39,6 +39,7 @@ class Mamba2(Layer):
     shared by the heads of a group."""
 
     projects, gated = True, True
+    reads_linearly = False  # a norm comes after the gate
 
     def __init__(self, mixer: Any):
         heads, P, S = mixer.num_heads, mixer.head_dim, mixer.ssm_state_size
