@@ -55,6 +55,21 @@ def test_parallel_scans_and_their_gradients_agree_with_the_cpu():
             close(found["cuda"][1], step_by_step(cell.cpu().step, e, torch.zeros(8, cell.size, dtype=dtype)), tolerance)
 
 
+def test_second_derivatives_of_parallel_scans_agree_with_the_cpu():
+    for arch in RECURRENCES:
+        cell = make_cell(arch, 8, 4, 1, None, torch.Generator().manual_seed(0)).double()
+        e = torch.randn(3, 40, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+        found = []
+        for device in ("cpu", "cuda"):
+            cell, x = cell.to(device), e.to(device).requires_grad_()
+            y = cell.outputs(x, torch.zeros(3, cell.size, dtype=torch.float64, device=device))
+            (slope,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+            found.append(torch.autograd.grad(slope.square().sum(), [x, *cell.parameters()], allow_unused=True))
+        for here, there in zip(*found, strict=True):
+            if here is not None:
+                close(there, here, 1e-9 * float(here.abs().max() + 1))
+
+
 def test_gradients_of_the_scan_agree_with_the_cpu():
     for arch in CELLS:
         cell = CELLS[arch](16, 8, torch.Generator().manual_seed(0)).double()

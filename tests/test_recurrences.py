@@ -13,6 +13,7 @@ from rnnlens.networks import ARCHITECTURES, RECURRENCES, step_by_step
 from rnnlens.networks import layers as layers_module
 from rnnlens.networks.architectures import make_cell
 from rnnlens.networks.linear_scan import best_chunks, linear_scan
+from rnnlens.networks.selective_scan import plain_scan
 from rnnlens.training.__main__ import main as train_main
 
 B, T, H, D = 3, 9, 5, 4
@@ -280,3 +281,37 @@ def test_bad_shapes_are_refused_in_one_line():
     with pytest.raises(RnnlensError, match="convolution is 4 with 'gru', which has none: expected one of mingru"):
         Network(WORDS, "gru", convolution=4)
     assert set(RECURRENCES) < set(ARCHITECTURES)
+
+
+class StandIn:
+    """What `fused_scan` computes, by autograd."""
+
+    @staticmethod
+    def selective_outputs(*inputs):
+        return plain_scan(*inputs), inputs[-1]
+
+    @staticmethod
+    def selective_gradients(*given):
+        *inputs, start, dy = given
+        inputs = [x.detach().requires_grad_() for x in (*inputs, start)]
+        with torch.enable_grad():
+            return torch.autograd.grad(plain_scan(*inputs), inputs, dy)
+
+
+def test_mamba_with_a_kernel_has_the_same_derivatives(monkeypatch):
+    cell = make_cell("mamba", 6, 4, 2, None, torch.Generator().manual_seed(0)).double()
+    e = torch.randn(3, 9, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True)
+    found = []
+    for with_kernel in (False, True):
+        if with_kernel:
+            monkeypatch.setattr("rnnlens.networks.recurrences.fused", lambda x: True)
+            monkeypatch.setattr("rnnlens.networks.selective_scan.fused", lambda x: True)
+            monkeypatch.setattr("rnnlens.networks.selective_scan.kernels", lambda: StandIn)
+        y = cell.outputs(e, torch.zeros(3, cell.size, dtype=torch.float64))
+        given = [e, *cell.parameters()]
+        first = torch.autograd.grad(y.square().sum(), given, retain_graph=True)
+        (slope,) = torch.autograd.grad(y.square().sum(), e, create_graph=True)
+        second = torch.autograd.grad(slope.square().sum(), given, allow_unused=True)
+        found.append([y, *first, *(x for x in second if x is not None)])
+    for kernel, plain in zip(*found, strict=True):
+        torch.testing.assert_close(kernel, plain, rtol=1e-10, atol=1e-10)

@@ -2,15 +2,18 @@
 
 Steps of this kind compose, (a₂, b₂)∘(a₁, b₁) = (a₂a₁, a₂b₁ + b₂), so time can be cut into C chunks that are scanned at
 once. Two passes: the first computes what each whole chunk does, C short steps then give the state at which every chunk
-begins, and the second pass computes all states. The coefficients are read twice and the states written once, which is
-what the time on a GPU depends on; there are no logarithms and no divisions, so rounding errors are those of the steps.
+begins, and the second pass computes all states. There are no logarithms and no divisions, so rounding errors are those
+of the steps. A GPU with Triton needs no chunks: one kernel goes through all words (`fused_scan`).
 (`torch.associative_scan` computes the same, but only where torch can compile, and without derivatives on a CPU.)
 """
 
 from __future__ import annotations
 
+import importlib
 import math
+from functools import cache
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -20,12 +23,21 @@ from torch import Tensor
 def linear_scan(a: Tensor, b: Tensor, h0: Tensor, chunks: int | None = None) -> Tensor:
     """States (B, T, M) after each step of h' = a∘h + b, for a, b (B, T, M) from h0 (B, M). Derivatives of any order.
 
-    chunks: number of chunks; by default one on a CPU, where T steps of B × M numbers are as fast, and on a GPU the
-    number that gives the fewest kernels.
+    chunks: number of chunks; by default one on a CPU, where T steps of B × M numbers are as fast, and on a GPU without
+    Triton the number that gives the fewest kernels.
     """
     if chunks is None:
         chunks = best_chunks(a.shape[1]) if a.is_cuda else 1
     return _LinearScan.apply(a, b, h0, chunks, False)
+
+
+@cache
+def kernels() -> ModuleType | None:
+    """`fused_scan`, if Triton is there, which torch brings along for GPUs except on Windows."""
+    try:
+        return importlib.import_module("rnnlens.networks.fused_scan")
+    except ImportError:
+        return None
 
 
 def best_chunks(T: int) -> int:
@@ -74,6 +86,9 @@ def _joined(states: Tensor, end: Tensor, before: bool) -> Tensor:
 
 def _scan(a: Tensor, b: Tensor, start: Tensor, chunks: int, back: bool, states: Tensor) -> None:
     """Write the states (B, T, M) of a scan."""
+    if a.is_cuda and (fused := kernels()) is not None:
+        fused.linear_states(a, b, start, back, states)
+        return
     T = a.shape[1]
     chunks = max(1, min(chunks, T))
     length = T // chunks if chunks > 1 else 0

@@ -18,6 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rnnlens.networks.layers import Layer, linear, uniform
+from rnnlens.networks.scan import no_autocast
+from rnnlens.networks.selective_scan import fused, selective_coefficients, selective_scan
 
 OPEN = 1.0  # initial bias of gates on the output: they are open
 
@@ -130,15 +132,32 @@ class Mamba(Layer):
         return F.silu(c)
 
     def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
-        low, B = linear(c, self.V[: -self.expand]).split(self.parts, -1)
-        B = B + self.v[: self.expand]
-        delta = F.softplus(linear(low, self.W_delta, self.b_delta))
-        a = torch.exp(delta.unsqueeze(-1) * -self.A.exp())
-        return a.flatten(-2), ((delta * c).unsqueeze(-1) * B.unsqueeze(-2)).flatten(-2)
+        a, b = selective_coefficients(*self._written(c), -self.A.exp())
+        return a.flatten(-2), b.flatten(-2)
 
     def read(self, h: Tensor, c: Tensor, x: Tensor) -> Tensor:
-        C = linear(c, self.V[-self.expand :], self.v[-self.expand :])
-        y = (h.unflatten(-1, (self.hidden, self.expand)) @ C.unsqueeze(-1)).squeeze(-1)
+        y = (h.unflatten(-1, (self.hidden, self.expand)) @ self._reading(c).unsqueeze(-1)).squeeze(-1)
+        return self._gated(y, c, x)
+
+    def outputs(self, x: Tensor, h0: Tensor) -> Tensor:
+        if not fused(x):
+            return super().outputs(x, h0)
+        _, c, h = self._convolved(x, h0)
+        inputs = (*self._written(c), self._reading(c), -self.A.exp(), h.unflatten(-1, (self.hidden, self.expand)))
+        with no_autocast(x.device.type):
+            return self._gated(selective_scan(*inputs), c, x)
+
+    def _written(self, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Δ (..., H), c and B (..., S), of which a step is made."""
+        low, B = linear(c, self.V[: -self.expand]).split(self.parts, -1)
+        return F.softplus(linear(low, self.W_delta, self.b_delta)), c, B + self.v[: self.expand]
+
+    def _reading(self, c: Tensor) -> Tensor:
+        """C (..., S)."""
+        return linear(c, self.V[-self.expand :], self.v[-self.expand :])
+
+    def _gated(self, y: Tensor, c: Tensor, x: Tensor) -> Tensor:
+        """The output from y = h' C."""
         return (y + self.d * c) * F.silu(linear(x, self.W[self.hidden :], self.b[self.hidden :]))
 
     @torch.no_grad()
