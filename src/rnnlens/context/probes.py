@@ -16,6 +16,7 @@ from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import word_inputs
 from rnnlens.corpora.classes import find_class
 from rnnlens.corpora.occurrences import occurrences
+from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics import LineAttractor, word_effects
 from rnnlens.networks import Network
@@ -150,13 +151,14 @@ class Probes(Shown):
 
 def common_words(network: Network, top: int) -> Tensor:
     """Ids of the `top` most frequent words, most frequent first, without `<unk>`; in the vocabulary's order if it has
-    no counts."""
+    no counts. Of a tokenizer's pieces, those that begin a word."""
     vocab = network.vocab
     if vocab is None:
         raise RnnlensError("this network has no words: expected a network with a vocabulary")
     counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
     order = np.argsort(-counts, kind="stable")
-    order = order[order != vocab.unk][:top]
+    order = order[order != vocab.unk]
+    order = (order[vocab.begins()[order]] if isinstance(vocab, PieceVocab) else order)[:top]
     return torch.as_tensor(order.copy(), device=network.h0.device)
 
 

@@ -70,7 +70,7 @@ def from_torch(
     cell, h0, arch = _reader(layers_of(rnn), initial_state, pooling)
     features, linear = split_head(readout, _units(cell), h0)
     read = read_head(linear, target, output, classes, vocab is not None)
-    return _network(cell, embedding, read, vocab, h0, arch, features)
+    return assembled(cell, embedding, read, vocab, h0, arch, features)
 
 
 def _both_ways(
@@ -105,7 +105,7 @@ def _both_ways(
             parts, read = list(w.chunk(2, -1)), (torch.zeros_like(b), reads, names)
         given = (embedding, vocab) if k == 0 else (None, None)
         left, right = (
-            _network(cell, given[0], (part, *read), given[1], start, arch)
+            assembled(cell, given[0], (part, *read), given[1], start, arch)
             for (cell, start, arch), part in zip(pair_of, parts, strict=True)
         )
         right.E = left.E
@@ -183,7 +183,7 @@ def adapt(
     check_step(step, h0, inputs, E)
     features, linear = split_head(readout, len(h0), h0)
     read = read_head(linear, target, output, classes, vocab is not None)
-    return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted", features)
+    return assembled(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted", features)
 
 
 class Adapted(nn.Module):
@@ -229,7 +229,7 @@ class Adapted(nn.Module):
 # --- reading the user's parts -----------------------------------------------------------------------------------------
 
 
-def _network(
+def assembled(
     cell: Any,
     embedding: Embedding,
     readout: tuple[Tensor, Tensor, str, tuple[str, ...]],
