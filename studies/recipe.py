@@ -119,8 +119,9 @@ def write_choice(search: Path) -> None:
     models = {}
     for arch in ARCHS:
         chosen = choose(record["trials"], arch)
-        settings = {**chosen["settings"], **record["then"].get(arch, {})}
+        settings = dict(chosen["settings"])
         settings["epochs"] = round(settings.pop("steps") * settings["batch"] / record["documents"])
+        settings |= record["then"].get(arch, {})
         accuracy = mean(part["accuracy"] for part in chosen["validation"].values())
         loss = mean(part["loss"] for part in chosen["validation"].values())
         of_arch = sum(row["arch"] == arch for row in record["trials"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args, get_type_hints
@@ -173,10 +174,7 @@ def _numeric(hint: Any) -> bool:
     return bool(kinds & {int, float})
 
 
-COMMANDS = [
-    "demo", "toy", "prepare", "train", "analyze", "probe", "info", "report", "figures", "export", "baselines", "sweep",
-    "reproduce", "validate",
-]  # fmt: skip
+COMMANDS = [name for name in app if not name.startswith("-")]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -185,6 +183,30 @@ def test_every_number_of_the_command_line_has_a_range(name: str) -> None:
     hints = get_type_hints(function, include_extras=True)
     numbers = [option for option, hint in hints.items() if option != "return" and _numeric(hint)]
     assert set(numbers) <= set(RANGES.get(name, {})), f"options of {name} without a range"
+
+
+def test_there_are_commands_to_check() -> None:
+    assert {"demo", "train", "analyze", "audit", "agree", "validate"} <= set(COMMANDS) and len(COMMANDS) >= 16
+
+
+ENTRIES = {"extend": "network", "agreement": "agree"}  # by another name in the table
+OWN = {"from_torch": {"output"}, "adapt": {"inputs", "output"}, "effective_attention": {"layer"}}  # checked elsewhere
+
+
+@pytest.mark.parametrize("name", [name for name in rnnlens.__all__ if inspect.isfunction(getattr(rnnlens, name))])
+def test_every_number_of_a_python_function_has_a_range_that_its_default_is_in(name: str) -> None:
+    function = inspect.unwrap(getattr(rnnlens, name))
+    parameters = inspect.signature(function).parameters
+    numbers = [
+        option
+        for option, parameter in parameters.items()
+        if re.fullmatch(r"(int|float)( \| None)?", str(parameter.annotation)) and option not in OWN.get(name, ())
+    ]
+    entry = ENTRIES.get(name, name)
+    assert set(numbers) <= set(RANGES.get(entry, {})), f"options of {name} without a range"
+    given = {option: parameters[option].default for option in numbers}
+    if given := {option: value for option, value in given.items() if value is not inspect.Parameter.empty}:
+        check_options(entry, given)
 
 
 @pytest.mark.parametrize(("record", "name"), [(TrainConfig, "training"), (PrepareConfig, "prepare")])

@@ -92,6 +92,7 @@ def test_errors_warnings_and_reprs_escape_control_characters(analysis):
         repr(Corpus(Vocab(["a"]), None, about={"source": ESCAPE})),  # type: ignore[arg-type]
         repr(analysis.modifiers),
         str(Explanation([Contribution(f"red{ESCAPE}", True, 1.0)], 0.0)),
+        repr(rnnlens.attribute(analysis.network, analysis.line.h_star, [f"red{ESCAPE}"], analysis.probes, draws=2)),
     ]
     assert not any(text != printable(text, lines=True) for text in shown)
 

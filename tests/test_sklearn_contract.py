@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from test_baselines import reviews
 
 from rnnlens import Corpus, RnnlensError
-from rnnlens.baselines import BASELINES, BagOfWords, ModifierConvolution
+from rnnlens.baselines import BASELINES, BagOfWords, ModifierConvolution, explanation
 from rnnlens.baselines.centring import average_weights
 
 QUICK = {"epochs": 8, "min_count": 1, "learning_rate": 0.1, "batch": 8, "word_dropout": 0.0}
@@ -298,6 +298,31 @@ def test_explanations_of_every_model_sum_to_its_logit(texts, shape):
     model = ModifierConvolution(["not", "so", "the"], **shape, **QUICK, max_words=7).fit(*texts)
     for text in (*texts[0][:5], "", "so not good zzz not bad the the good not so bad"):
         assert model.explain(text).logit == pytest.approx(float(model.decision_function([text])[0]), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "shape", [{}, {"own_weights": True, "edges": True, "own_edges": True}, {"first_lag": 0}], ids=str
+)
+def test_a_long_text_is_explained_by_the_nearest_modifiers_and_the_sum_of_the_others(texts, shape, monkeypatch):
+    model = ModifierConvolution(["not", "so", "the"], **shape, **QUICK, max_words=None).fit(*texts)
+    text = "so not good zzz not bad the the good not so bad " * 10
+    whole = model.explain(text)
+    monkeypatch.setattr(explanation, "MOST_CHANGES", 0)
+    short = model.explain(text)
+    edges = 2 * ("edges" in shape)
+    assert max(len(word.changes) for word in short.words) == explanation.LEAST_CHANGES + 1 + edges
+    for one, other in zip(whole.words, short.words, strict=True):
+        assert one.total == pytest.approx(other.total, abs=1e-6) and one.base == other.base
+        listed = [change for change in other.changes if change.by != explanation.EARLIER]
+        assert listed == (one.changes[-len(listed) :] if listed else [])
+    assert short.words[-1].changes[0].by == explanation.EARLIER
+    assert short.logit == pytest.approx(float(model.decision_function([text])[0]), abs=1e-4)
+
+
+def test_the_time_of_an_explanation_grows_with_the_text_and_not_with_its_square(model):
+    long = clone(model).set_params(max_words=None, epochs=1).fit(["not good so", "bad"] * 4, [1, 0] * 4)
+    found = long.explain("not so good " * 4_000)  # all changes would be 10⁸
+    assert len(found.words) == 12_000 and sum(len(word.changes) for word in found.words) < 3 * explanation.MOST_CHANGES
 
 
 def test_an_explanation_names_who_changed_what(model):

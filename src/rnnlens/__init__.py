@@ -21,6 +21,8 @@ _HOMES = {
     "Network": "networks",
     "from_torch": "networks",
     "from_module": "networks",
+    "from_transformers": "networks",
+    "fit_readout": "training",
     "adapt": "networks",
     "extend": "networks",
     "unpooled": "networks",
@@ -76,8 +78,8 @@ _HOMES = {
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "__version__", "Vocab", "Corpus", "load_corpus", "reversed_corpus", "ToyLanguage", "toy_corpus", "Network",
-    "from_torch", "from_module", "adapt", "extend", "unpooled", "BothWays", "Sides", "DeepBothWays",
-    "Occlusion", "TrainConfig", "train", "evaluate",
+    "from_torch", "from_module", "from_transformers", "fit_readout", "adapt", "extend", "unpooled", "BothWays", "Sides",
+    "DeepBothWays", "Occlusion", "TrainConfig", "train", "evaluate",
     "jacobians", "find_fixed_points", "FixedPoints", "fit_line_attractor", "LineAttractor", "linear_modes",
     "remove_modes", "visited_states", "class_geometry", "ClassGeometry", "Probes", "find_modifiers", "Modifiers",
     "ClassProbes", "class_strengths", "ClassStrengths", "barcode", "fit_subspace", "project_out", "steer",
@@ -137,11 +139,12 @@ if TYPE_CHECKING:
         extend,
         from_module,
         from_torch,
+        from_transformers,
         unpooled,
     )
     from rnnlens.page import report
     from rnnlens.runs import Run, export, load
-    from rnnlens.training import TrainConfig, evaluate
+    from rnnlens.training import TrainConfig, evaluate, fit_readout
 
 
 __getattr__ = lazily(__name__, _HOMES)

@@ -25,11 +25,12 @@ from rnnlens.analysis.scores import FEWEST, Correlation, Ranking, correlate, ran
 from rnnlens.analysis.trees import Trees, read_trees
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import check_options, in_range
 from rnnlens.common.terminal import printable
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.networks import Network
+from rnnlens.networks.devices import check_device
 from rnnlens.runs import Run, load
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Agreement(Shown):
             "words": words,
         }
 
+    @in_range("strongest")
     def furthest(self, n: int = 10, name: str | None = None) -> list[tuple[str, float, float, float]]:
         """The words furthest from a straight line fitted to all words, each with its strength in people's judgment, its
         strength in the network, and the line's prediction of people's strength."""
@@ -172,6 +174,7 @@ def agreement(
     bootstrap.
     """
     check_options("agree", top=top, seed=seed)
+    check_device(device)
     several = list(networks) if isinstance(networks, list | tuple) else [networks]
     if not several:
         raise RnnlensError("no network given: expected a run, a network or an analysis, or several")

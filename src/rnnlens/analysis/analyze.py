@@ -31,7 +31,7 @@ from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.corpora import CorpusLike
 from rnnlens.networks import AnyNetwork, BothWays, DeepBothWays, Network, check_words, within
-from rnnlens.networks.devices import threads_for
+from rnnlens.networks.devices import check_device, threads_for
 from rnnlens.runs import Run, load
 
 LEAST = 5  # smallest number of words that can be analyzed
@@ -74,6 +74,9 @@ def analyze(
     (by default) or backwards; accuracies are the whole network's, and `analysis.both_ways` compares the two readers.
     """
     check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
+    check_device(device)
+    if probes is not None and not isinstance(probes, Probes):
+        raise RnnlensError(f"probes is {quoted(type(probes).__name__)}: expected rnnlens.Probes(positive, negative)")
     run, usual = _opened(run, corpus)
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
@@ -184,6 +187,10 @@ def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: in
             "this network has no words: `analyze` needs a vocabulary; `rnnlens.dynamics` works without one"
         )
     network.check_measurable()
+    if network.size < 2:
+        raise RnnlensError(
+            "the network's state is one number: expected at least 2, since modifiers move the state off a line"
+        )
     if len(common_words(network, top)) < LEAST:
         raise RnnlensError(f"there are {len(common_words(network, top))} words to measure: expected at least {LEAST}")
     if corpus is not None and run is not None:

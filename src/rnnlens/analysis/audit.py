@@ -18,13 +18,14 @@ from rnnlens.analysis.mechanism import mechanism
 from rnnlens.analysis.sentences import INTENSIFIERS, KINDS, NEGATORS, Sentence, adjectives, missing, sentences
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import check_options, in_range
 from rnnlens.common.terminal import printable
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.probes import Probes
 from rnnlens.dynamics import visited_states
 from rnnlens.networks import AnyNetwork, BothWays, Network
+from rnnlens.networks.devices import check_device
 from rnnlens.runs import Run, load
 
 STARTS = 2_000  # starting states of the search for slow points, if the run stores none
@@ -146,6 +147,7 @@ class Audit(Shown):
             raise RnnlensError(f"no sentences of the kind {quoted(kind)}: expected one of {', '.join(by_kind)}")
         return by_kind[kind]
 
+    @in_range("strongest")
     def worst(self, n: int = 10) -> list[tuple[str, Reading]]:
         """The n most confidently wrong sentences of all kinds of templates, each with its kind, among those kept for
         each kind."""
@@ -194,6 +196,7 @@ def audit(
     contrast. worst: how many wrong sentences to keep for each kind.
     """
     check_options("audit", seed=seed, worst=worst)
+    check_device(device)
     run = load(run) if isinstance(run, Path | str) else run
     if not isinstance(run, Run | Network | BothWays):
         raise RnnlensError(f"audit got {quoted(type(run).__name__)}: expected a run, its folder or a network")

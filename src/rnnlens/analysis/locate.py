@@ -28,6 +28,7 @@ SETTLE = (
     10,
     0,
 )  # numbers of blank inputs tried before the search for slow points, which remove fast transients
+LARGEST_STATE = 65_504  # the largest number of float16
 NEARLY_LINEAR = 0.9  # R² of a head's linearization below which a warning is given
 SLOW, VISITED = "slow points", "visited states"  # what the line goes through
 
@@ -153,13 +154,28 @@ class Location(Shown):
 @torch.no_grad()
 def locate(network: Network, states: Tensor) -> Location:
     """Find slow points from visited states (..., N) and fit the line."""
-    if states.shape[-1:] != (network.size,):
-        raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
+    _check_states(network, states)
     states = (
         states.reshape(-1, network.size).half().float()
     )  # the precision in which they are stored, so that a second analysis gives the same results
     points, line, settled, through = find_line(network, states.to(network.h0))
     return Location(network, states, settled, points, line, through, blank_input(network, states))
+
+
+def _check_states(network: Network, states: Tensor) -> None:
+    """Refuse what are no states of this network, and states too large to be stored."""
+    expected = f"expected a tensor of floating-point numbers, (..., {network.size})"
+    if not isinstance(states, Tensor):
+        raise RnnlensError(f"states is {quoted(type(states).__name__)}: {expected}")
+    if not states.is_floating_point():
+        raise RnnlensError(f"states are {states.dtype}: {expected}")
+    if states.shape[-1:] != (network.size,):
+        raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
+    if bool((finite := states[states.isfinite()].abs()).numel()) and float(finite.max()) > LARGEST_STATE:
+        raise RnnlensError(
+            f"the network's states reach {float(finite.max()):.3g}: expected at most {LARGEST_STATE:,}, the largest "
+            "number of a stored state (float16); a network whose states grow without bound cannot be analyzed"
+        )
 
 
 def states_of(

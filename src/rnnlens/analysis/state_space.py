@@ -17,17 +17,17 @@ def state_space(location: Location, reviews: dict[str, list[tuple[str, float]]])
     view = principal_view(states, line.knots[-1] - line.knots[0])
     paths = {}
     for name, words in reviews.items():
-        assert network.vocab is not None
-        ids = network.vocab.encode([word for word, _ in words])
-        path = network.states(torch.as_tensor(ids, device=network.h0.device).unsqueeze(0))[0]
-        paths[name] = {"words": [word for word, _ in words], "path": view(path), "logits": network.logit(path).tolist()}
+        shown, ids, last = network.word_ids([word for word, _ in words])
+        path = network.states(ids.unsqueeze(0))[0]
+        path = torch.cat([path[:1], path[1:][last]])
+        paths[name] = {"words": shown, "path": view(path), "logits": network.logit(path).tolist()}
     slow = points.states[points.converged] if bool(points.converged.any()) else points.states
-    shown = slow[torch.linspace(0, len(slow) - 1, min(300, len(slow))).long()]
+    some = slow[torch.linspace(0, len(slow) - 1, min(300, len(slow))).long()]
     visited = states[torch.linspace(0, len(states) - 1, min(300, len(states))).long()]
     return {
         "variance": view.variance,
         "line": {"path": view(line.knots), "logits": line.logits.tolist()},
-        "slow_points": {"at": view(shown), "logits": network.logit(shown).tolist()},
+        "slow_points": {"at": view(some), "logits": network.logit(some).tolist()},
         "visited": {"at": view(visited), "logits": network.logit(visited).tolist()},
         "h0": view(network.h0.detach()),
         "h_star": view(line.h_star),

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -23,9 +22,10 @@ from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
-from rnnlens.baselines.parameters import check_class_weights, check_parameters, seed_of
+from rnnlens.baselines.parameters import check_parameters, class_weights, seed_of
 from rnnlens.baselines.saving import load_estimator, save_estimator
 from rnnlens.common.errors import BadInput, Diverged, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split
 from rnnlens.corpora.texts import list_of_texts
@@ -139,8 +139,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         weights = None
         if self.class_weight is not None:
             y = classes[np.asarray(split.labels).astype(int)]
-            weights = compute_class_weight(self.class_weight, classes=classes, y=y)
-            weights = check_class_weights(weights, self.class_weight)
+            weights = class_weights(self.class_weight, classes, y)
         penalty = partial(self._sparsity, model) if learned else None
         train_model(model, split, self._config(len(split), seed), self.l2, penalty, weights, self.l1)
         settle(model, average)
@@ -276,6 +275,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         types = {"word": polars.String, "strength": polars.Float64, "tau": polars.Float64}
         return polars.DataFrame(self.modifier_rows(), schema=types)
 
+    @in_range("modifier_rows")
     def modifier_rows(self, most: int | None = None) -> list[dict[str, Any]]:
         """The first `most` rows of `modifiers_`, without polars."""
         self._check_usable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,10 +13,14 @@ from rnnlens.baselines.convolution import Convolution
 from rnnlens.common.terminal import printable
 from rnnlens.corpora.vocab import Vocab
 
+EARLIER = "<earlier>"  # all modifiers further away than those that are listed
+LEAST_CHANGES = 2  # of a word that are listed one by one
+MOST_CHANGES = 100_000  # of a text
 
-@dataclass(frozen=True)
-class Change:
-    """The change of a word's contribution by another word, or by `<beginning>` or `<end>`."""
+
+class Change(NamedTuple):  # a text can have hundreds of thousands, and tuples are made faster than records
+    """The change of a word's contribution by another word, or by `<beginning>`, `<end>` or, in a long text, by all
+    modifiers further away (`<earlier>`, at the distance of the nearest of them)."""
 
     by: str
     distance: int
@@ -98,32 +103,66 @@ def _line(word: Contribution) -> str:
 
 @torch.no_grad()
 def explain(model: Convolution, vocab: Vocab, text: str, max_words: int | None = None) -> Explanation:
-    """Decompose a model's logit of one text, or of its last `max_words` words, into contributions of its words."""
+    """Decompose a model's logit of one text, or of its last `max_words` words, into contributions of its words.
+
+    The changes of a word by the modifiers nearest before it are listed one by one, at least two and all of them in a
+    text of a few hundred words; those by modifiers further away are one change, by `EARLIER`. So the time grows with
+    the length of the text, not with its square."""
     words = vocab.split(text)
     words = words if max_words is None else words[-max_words:]
-    ids = vocab.encode(words).tolist()
+    ids = vocab.encode(words)
     shape, T = model.shape, len(ids)
     numbers = {name: value.cpu().double().numpy() for name, value in model.named_parameters()}
-    beta, place = numbers["beta"], {word: m for m, word in enumerate(shape.modifiers)}
-    modifiers = [(s, place[i]) for s, i in enumerate(ids) if i in place]
-    rate = np.exp(-numbers["log_tau"]) if shape.modifiers else np.zeros(0)
-    contributions = []
-    for t, (word, i) in enumerate(zip(words, ids, strict=True)):
-        if i < 0:
-            contributions.append(Contribution(word, False, 0.0))
-            continue
-        changes = []
-        for s, m in modifiers:
-            if t - s < shape.first_lag:
-                break
-            scale = numbers["alpha"][m] * np.exp(-(t - s) * rate[m])
-            weights = numbers["beta_mod"][i] if shape.own_weights else beta[i]
-            changes.append(Change(words[s], t - s, float((scale * weights).sum())))
-        if shape.edges:
-            fade = numbers["edge_alpha"] * np.exp(-np.array([t, T - 1 - t]) * np.exp(-numbers["edge_log_tau"]))
-            amounts = fade * (numbers["beta_edges"][i] if shape.own_edges else beta[i])
-            for name, steps, amount in zip(("<beginning>", "<end>"), (t, T - 1 - t), amounts.tolist(), strict=True):
-                changes.append(Change(name, steps, amount))
-        known = vocab.unk < 0 or i != vocab.unk
-        contributions.append(Contribution(word, known, float(beta[i]), changes))
+    beta = numbers["beta"][ids]
+    changes: list[list[Change]] = [[] for _ in words]
+    if shape.modifiers:
+        weights = numbers["beta_mod"][ids] if shape.own_weights else beta[:, None]
+        _add_modifiers(changes, model, words, ids, numbers, weights)
+    if shape.edges:
+        steps = np.stack([np.arange(T), T - 1 - np.arange(T)], 1)
+        fade = numbers["edge_alpha"] * np.exp(-steps * np.exp(-numbers["edge_log_tau"]))
+        amounts = fade * (numbers["beta_edges"][ids] if shape.own_edges else beta[:, None])
+        for of_word, distances, parts in zip(changes, steps.tolist(), amounts.tolist(), strict=True):
+            of_word += map(Change, ("<beginning>", "<end>"), distances, parts)
+    contributions = [
+        Contribution(word, vocab.unk < 0 or i != vocab.unk, base, of_word) if i >= 0 else Contribution(word, False, 0.0)
+        for word, i, base, of_word in zip(words, ids.tolist(), beta.tolist(), changes, strict=True)
+    ]
     return Explanation(contributions, float(numbers["bias"]))
+
+
+def _add_modifiers(
+    changes: list[list[Change]],
+    model: Convolution,
+    words: list[str],
+    ids: np.ndarray,
+    numbers: dict[str, np.ndarray],
+    weights: np.ndarray,
+) -> None:
+    """Add the changes by modifiers to those of each word. weights (T, P): what the scales of each word multiply."""
+    which = model.which.cpu().numpy()[ids]
+    at = np.flatnonzero(which < len(model.shape.modifiers))  # the places of the modifiers
+    if not len(at):
+        return
+    before = np.searchsorted(at, np.arange(len(ids)) - model.shape.first_lag, side="right")  # how many precede a word
+    rate, alpha = np.exp(-numbers["log_tau"]), numbers["alpha"]
+    listed = np.zeros(len(ids))
+    nearest = max(LEAST_CHANGES, MOST_CHANGES // len(ids))
+    for k in range(min(nearest, int(before.max())), 0, -1):  # the k-th modifier before a word; the furthest first
+        of = np.flatnonzero((before >= k) & (ids >= 0))
+        by = at[before[of] - k]
+        m = which[by]
+        scale = alpha[m] * np.exp(-(of - by) * rate[m])[:, None]
+        amounts = (scale * weights[of]).sum(1)
+        listed[of] += amounts
+        names, distances = [words[s] for s in by.tolist()], (of - by).tolist()
+        for t, change in zip(of.tolist(), map(Change, names, distances, amounts.tolist()), strict=True):
+            changes[t].append(change)
+    further = np.flatnonzero((before > nearest) & (ids >= 0))
+    if len(further):
+        tables = model.tables().modifiers
+        assert tables is not None
+        scales = model.gains(torch.from_numpy(ids).unsqueeze(0).to(model.beta.device), tables)[0]
+        total = (scales.cpu().double().numpy() * weights).sum(1)
+        for t, amount in zip(further.tolist(), (total - listed)[further].tolist(), strict=True):
+            changes[t].insert(0, Change(EARLIER, t - int(at[before[t] - nearest - 1]), amount))

@@ -21,6 +21,7 @@ from rnnlens.baselines.explanation import Explanation
 from rnnlens.baselines.parameters import check_parameters, seed_of
 from rnnlens.baselines.saving import load_estimators, save_estimators
 from rnnlens.common.errors import BadInput, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split
 from rnnlens.corpora.texts import list_of_texts
@@ -106,6 +107,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
             columns[f"strength {name}"] = [row["by_class"][k] for row in rows]
         return polars.DataFrame(columns)
 
+    @in_range("modifier_rows")
     def modifier_rows(self, most: int | None = None) -> list[dict[str, Any]]:
         """The first `most` modifiers: word, strength and timescale (means over classes), and the strengths by class."""
         check_is_fitted(self)

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 
 from rnnlens.common.errors import BadInput, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
+
+FLAGS = ("own_weights", "factored", "edges", "own_edges")
 
 
 def check_parameters(model: Any) -> None:
@@ -17,6 +20,9 @@ def check_parameters(model: Any) -> None:
         check_options("estimator", {name: value for name, value in vars(model).items() if name != "random_state"})
     except RnnlensError as error:
         raise BadInput(str(error)) from error
+    for name in FLAGS:
+        if not isinstance(value := getattr(model, name, False), bool | np.bool_):
+            raise BadInput(f"{name} is {quoted(value)}: expected True or False")
     if model.device is not None:
         from rnnlens.networks.devices import check_device
 
@@ -50,8 +56,12 @@ def check_words(given: Any) -> None:
         raise BadInput(f"modifiers holds {quoted(twice)} twice: expected each word once")
 
 
-def check_class_weights(weights: np.ndarray, given: Any) -> np.ndarray:
+def class_weights(given: Any, classes: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The class weights (2,); an error unless they are finite, at least 0, and not all 0."""
+    try:
+        weights = compute_class_weight(given, classes=classes, y=y)
+    except (ValueError, TypeError):
+        weights = np.array([np.nan])
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise BadInput(
             f"class_weight is {quoted(given)}: expected 'balanced', or a number of at least 0 for each class"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, make_dataclass
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from cyclopts import convert
 
+from rnnlens.common.errors import quoted
 from rnnlens.common.ranges import RANGES, check_options
 from rnnlens.experiments.recipe import RECIPE
 from rnnlens.runs.config import TrainConfig
@@ -40,12 +44,15 @@ else:
 
 def convert_strictly(hint: Any, tokens: Sequence[Any]) -> Any:
     """Convert a flag's value as cyclopts does, but raise an error for 1.5 as a whole number, which cyclopts would
-    round."""
+    round, and replace a `~` at the beginning of a path, which shells leave as it is in `--out=~/run`."""
     types = get_args(hint) or (hint,)
     if int in types and float not in types:
         for token in tokens:
-            if "." in token.value:
-                raise ValueError(f"expected a whole number, not {token.value}")
+            if not re.fullmatch("[+-]?[0-9][0-9_]*", token.value) and token.value.lower() not in ("none", "null"):
+                shown = token.value if re.fullmatch(r"[\w.+-]+", token.value) else quoted(token.value)
+                raise ValueError(f"expected a whole number, not {shown}")
+    if Path in types:
+        tokens = [token.evolve(value=os.path.expanduser(token.value)) for token in tokens]
     return convert(hint, tokens)
 
 

@@ -263,8 +263,16 @@ def write_tensors(path: Path | str, tensors: Mapping[str, Any], about: Mapping[s
     arrays, note = _arrays(tensors), _note(about)
     mark = _tensor_fingerprint(arrays, note)
     with atomic_file(path) as temporary:
-        temporary.write_bytes(save(arrays, metadata={"about": note, "fingerprint": mark}))
+        temporary.write_bytes(_in_order(save(arrays, metadata={"about": note, "fingerprint": mark})))
     return mark
+
+
+def _in_order(data: bytes) -> bytes:
+    """A safetensors file with its header in the order of its names: safetensors writes metadata in a random order."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8:end]), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[end:]
 
 
 def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

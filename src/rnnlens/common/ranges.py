@@ -1,22 +1,28 @@
 """The allowed values of every numeric option: one table, for Python and the command line.
 
 `check_options("analyze", top=-5)` raises "top is -5: expected a whole number, at least 1". Commands check their
-options before they read or compute anything. This module imports nothing heavy.
+options before they read or compute anything, and so do functions with the decorator `in_range`. This module imports
+nothing heavy.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from rnnlens.common.errors import RnnlensError, quoted
 
 LARGEST = 2**31 - 1  # of a count
 WIDEST = 2**16  # units of a network, components of an embedding: torch cannot address much larger products
 THREADS = 1024  # more can crash the process
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -142,8 +148,30 @@ RANGES: dict[str, dict[str, Range]] = {
     "toy": {**SHAPE, "reviews": COUNT, "starts": COUNT},
     "toy_corpus": {"train": COUNT, "validation": COUNT, "seed": SEED},
     "synthetic": {"train": whole(2), "validation": FROM_ZERO, "test": FROM_ZERO, "seed": SEED},
+    # Functions of Python that no command has the options of.
+    "ToyLanguage": {"length": COUNT, "pads": FROM_ZERO},
+    "evaluate": {"max_words": OPTIONAL_COUNT, "tokens": COUNT, "most": COUNT},
+    "visited_states": {"n": COUNT, "seed": SEED, "max_words": OPTIONAL_COUNT, "length": COUNT, "tokens": COUNT},
+    "find_fixed_points": {"tolerance": ABOVE_ZERO, "chunk": OPTIONAL_COUNT},
+    "fit_line_attractor": {
+        "knots": whole(2, 100_000),
+        "trim": Range("a share from 0 to below 0.5", 0, 0.5, below=True),
+        "smooth": AT_LEAST_ZERO,
+    },
+    "class_geometry": {"starts": COUNT, "seed": SEED},
+    "probes": {"n": COUNT, "seed": SEED, "most": COUNT, "common": COUNT},
+    "find_modifiers": {"top": COUNT},
+    "class_strengths": {"top": COUNT},
+    "strongest": {"n": FROM_ZERO},
+    "modifier_rows": {"most": whole(0, none=True)},
+    "class_modifiers": {"words": COUNT},
+    "steps": {"steps": COUNT, "fastest": ABOVE_ZERO},
+    "fit_subspace": {"rank": OPTIONAL_COUNT},
+    "fit_bilinear": {"rank": COUNT, "most": COUNT, "seed": SEED},
+    "attribute": {"draws": COUNT, "seed": SEED},
+    "mode_removal": {"most": COUNT, "draws": COUNT, "seed": SEED},
 }
-"""Command or record → option → its allowed values."""
+"""Command, record or function → option → its allowed values."""
 
 
 def check_options(of: str, options: Mapping[str, Any] | None = None, /, **more: Any) -> None:
@@ -152,6 +180,26 @@ def check_options(of: str, options: Mapping[str, Any] | None = None, /, **more: 
     for name, value in {**(options or {}), **more}.items():
         if name in ranges and value not in ranges[name]:
             raise RnnlensError(f"{name} is {shown(value)}: expected {_expected(ranges[name], value)}")
+
+
+def in_range(of: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function with a check of its options before it runs; `of` is their entry in `RANGES`."""
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        bind = inspect.signature(function).bind
+
+        @wraps(function)
+        def checked(*arguments: P.args, **options: P.kwargs) -> R:
+            try:
+                given = bind(*arguments, **options).arguments
+            except TypeError:  # the call itself says best what is missing
+                given = {}
+            check_options(of, given)
+            return function(*arguments, **options)
+
+        return checked
+
+    return decorated
 
 
 def _expected(allowed: Range, value: object) -> str:

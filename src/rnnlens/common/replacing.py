@@ -7,6 +7,7 @@ that rnnlens wrote it. A file is replaced only by one of the same kind.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import (
+    UnwrittenError,
     discard_temporary,
     new_temporary,
     read_json,
@@ -172,7 +174,18 @@ def check_output(path: Path | str, what: str, *suffixes: str) -> Path:
         listed = " or ".join([", ".join(suffixes[:-1]), suffixes[-1]] if len(suffixes) > 1 else suffixes)
         raise RnnlensError(f"cannot save {what} as {quoted(str(path))}: expected a name ending in {listed}")
     check_file(path, _MARKS[suffix], f"{what} that rnnlens wrote")
+    _check_place(path)
     return path
+
+
+def _check_place(path: Path) -> None:
+    """Refuse to write a file where no folder is or can be made: what is written there can take an hour to compute."""
+    above = next(folder for folder in Path(os.path.abspath(path)).parents if os.path.lexists(folder))
+    if not above.is_dir():
+        raise UnwrittenError(path, f"{quoted(str(above))} is not a folder", errno.ENOTDIR)
+    if not os.access(above, os.W_OK | os.X_OK):
+        number = errno.EROFS if os.statvfs(above).f_flag & os.ST_RDONLY else errno.EACCES
+        raise UnwrittenError(path, os.strerror(number), number)
 
 
 def check_json(path: Path | str, key: str, what: str) -> None:

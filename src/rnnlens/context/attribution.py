@@ -21,6 +21,8 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
+from rnnlens.common.terminal import printable
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.probes import Probes
 from rnnlens.networks import Network
@@ -97,10 +99,11 @@ class Attribution(Shown):
         for i, word in enumerate(self.words[:20]):
             shares = ", ".join(f"{x:+.2f}" for x in self.shares[i].tolist())
             lines.append(f"  {word}: strength {float(self.strength[i]):+.2f} = {shares}")
-        return "\n".join(lines)
+        return printable("\n".join(lines), lines=True)
 
 
 @torch.no_grad()
+@in_range("attribute")
 def attribute(
     network: Network,
     states: Tensor,

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.features import input_features
@@ -73,6 +74,7 @@ class Bilinear(Shown):
 
 
 @torch.no_grad()
+@in_range("fit_bilinear")
 def fit_bilinear(
     network: Network,
     line: LineAttractor,

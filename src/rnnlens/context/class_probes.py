@@ -12,6 +12,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.probes import common_words, logistic_weights, words_that_occur
 from rnnlens.corpora.protocol import CorpusLike
@@ -80,6 +81,7 @@ class ClassProbes(Shown):
         return ClassProbes({name: kept[name] for name in network.classes if name in kept}, self.source)
 
     @classmethod
+    @in_range("probes")
     def from_corpus(cls, corpus: CorpusLike, n: int = 40, seed: int = 0, most: int = MOST_TEXTS) -> ClassProbes:
         """For each class the n words with the largest weights in a logistic regression of the class against the rest,
         on the words of the training texts, at most `most` of them. A word is a probe of the class in which its weight
@@ -95,6 +97,7 @@ class ClassProbes(Shown):
         return cls(_of_each(words, torch.from_numpy(weights), names, n), "logistic regression of each class")
 
     @classmethod
+    @in_range("probes")
     def from_network(cls, network: Network, h: Tensor, n: int = 40, common: int = 5_000) -> ClassProbes:
         """For each class the n words that add most to its evidence at a state h, of the `common` most frequent."""
         ids = common_words(network, common)

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.class_probes import ClassProbes
 from rnnlens.context.class_table import ClassStrengths
 from rnnlens.context.effects import BLOCK, effects
@@ -72,6 +73,7 @@ def gains(usual: Tensor, after: Tensor, sizes: Sequence[int]) -> Gains:
 
 
 @torch.no_grad()
+@in_range("class_strengths")
 def class_strengths(
     network: Network, geometry: ClassGeometry, probes: ClassProbes | None = None, top: int = 10_000
 ) -> ClassStrengths:

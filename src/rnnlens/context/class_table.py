@@ -12,6 +12,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import UnknownWord, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.class_probes import ClassProbes
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.strength import MODIFIERS, certain_first, clear_at, kind_of, kinds_of
@@ -63,6 +64,7 @@ class ClassStrengths(Shown):
         """All rows: modifiers first, the most certain of them first; words of a class last."""
         return certain_first(self.strength, self.error, self.kinds)
 
+    @in_range("strongest")
     def strongest(self, n: int = 20, kind: str | Sequence[str] | None = None) -> list[str]:
         """The n most certain words; kind: one kind or several, by default all modifiers."""
         kinds = kinds_of(kind or MODIFIERS)

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, lines_svg
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.context.barcodes import Barcode, state_barcode
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.impulse import responses
@@ -65,6 +66,7 @@ class Beginning(Shown):
 
 
 @torch.no_grad()
+@in_range("steps")
 def beginning(network: Network, line: LineAttractor, subspace: Subspace, probes: Probes, steps: int = 50) -> Beginning:
     """How the initial state changes the effects of the first words (Fig. 9a, b)."""
     h0 = network.h0.detach()
@@ -187,6 +189,7 @@ class EndingModes(Shown):
 
 
 @torch.no_grad()
+@in_range("steps")
 def ending(
     network: Network,
     line: LineAttractor,

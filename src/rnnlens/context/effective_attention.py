@@ -15,7 +15,9 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.networks import Network
+from rnnlens.networks.blocks import LinearStack
 from rnnlens.networks.linear_scan import linear_scan
 from rnnlens.networks.residual import ResidualStack
 
@@ -65,26 +67,37 @@ def effective_attention(network: Network, text: str, layer: int | None = None) -
     """What each word of a text still adds to a layer's output after each later word.
 
     layer: from 1; by default the last one, which the readout reads. Only for networks of linear recurrences (mingru,
-    minlstm, mamba, rglru).
+    minlstm, mamba, rglru; of transformers' models Mamba and RecurrentGemma, whose rows are pieces of words).
     """
     cell = network.cell
-    if not isinstance(cell, ResidualStack):
+    linear = isinstance(cell, ResidualStack) or (isinstance(cell, LinearStack) and cell.reads_linearly)
+    if not linear:
         raise RnnlensError(
             f"a network of kind {quoted(network.arch)} has no effective attention: its recurrence is not linear in the "
             "state; expected mingru, minlstm, mamba or rglru"
         )
     number = len(cell.layers) if layer is None else layer
-    if not isinstance(number, int) or not 1 <= number <= len(cell.layers):
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(cell.layers):
         raise RnnlensError(f"layer is {quoted(layer)}: expected a number from 1 to {len(cell.layers)}")
-    words = [word for word, _ in network.read(text)] if isinstance(text, str) else []
+    vocab = network.vocab
+    if isinstance(vocab, PieceVocab):
+        words = vocab.split(text) if isinstance(text, str) else []
+    else:
+        words = [word for word, _ in network.read(text)] if isinstance(text, str) else []
     if not 1 <= len(words) <= LONGEST:
         raise RnnlensError(f"the text has {len(words)} words: expected 1 to {LONGEST:,}")
-    assert network.vocab is not None
-    ids = torch.as_tensor(network.vocab.encode(words), device=network.h0.device).unsqueeze(0)
+    assert vocab is not None
+    ids = torch.as_tensor(vocab.encode(words), device=network.h0.device).unsqueeze(0)
     x, h0 = cell.inputs_of(number - 1, network.embed(ids), network.h0.unsqueeze(0))
-    parts, direct, outputs = _decomposed(cell.layers[number - 1], x, h0)
+    chosen = cell.layers[number - 1]
+    parts, direct, outputs = _decomposed(chosen.layer if isinstance(cell, LinearStack) else chosen, x, h0)
     logits = None
-    if number == len(cell.layers) and not network.several_classes and network.features is None:
+    if (
+        isinstance(cell, ResidualStack)
+        and number == len(cell.layers)
+        and not network.several_classes
+        and network.features is None
+    ):
         logits = parts @ network.readout_w
     return EffectiveAttention(words, number, parts, direct, outputs, logits)
 

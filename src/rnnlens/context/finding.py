@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.context.decay import fit_exponential
 from rnnlens.context.effects import linear_effects, states_after
 from rnnlens.context.modifiers import Modifiers, table_of
@@ -22,6 +23,7 @@ PRIOR_SEEDS = 4.0  # the weight, in networks, of the rule for the training error
 
 
 @torch.no_grad()
+@in_range("find_modifiers")
 def find_modifiers(
     network: Network | Sequence[Network],
     line: LineAttractor | Sequence[LineAttractor],

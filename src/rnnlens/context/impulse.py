@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, lines_svg, table_html
+from rnnlens.common.ranges import in_range
 from rnnlens.context.decay import ExponentialFit, fit_exponential
 from rnnlens.context.effects import STATES, word_inputs
 from rnnlens.context.modifiers import Modifiers
@@ -80,6 +81,7 @@ class Impulse(Shown):
         return lines_svg([("distance", stored["distance"]), *([("fit", stored["fit"])] if stored["fit"] else [])])
 
 
+@in_range("steps")
 def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str, steps: int = 30) -> Impulse:
     """The impulse response to a word from h* (Fig. 4)."""
     line.check_blank()
@@ -148,6 +150,7 @@ class Timescales(Shown):
 
 
 @torch.no_grad()
+@in_range("steps")
 def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps: int = 30) -> Timescales:
     """Exponential fits to the modifiers' coordinates in the subspace, under blank inputs."""
     rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.ids.device)

@@ -26,6 +26,7 @@ from rnnlens.dynamics import LineAttractor, linear_modes
 from rnnlens.dynamics.modes import TriangularModes
 from rnnlens.networks import Network
 from rnnlens.networks.architectures import parts_of
+from rnnlens.networks.blocks import BlockStack
 from rnnlens.networks.residual import ResidualStack
 from rnnlens.networks.stack import Stack
 
@@ -106,7 +107,7 @@ class Layers(Shown):
 
 def several_parts(network: Network) -> dict[str, Tensor]:
     """The places of the parts of a network's state, at most six; empty if it has one layer and no convolution."""
-    if not isinstance(network.cell, Stack | ResidualStack):
+    if not isinstance(network.cell, Stack | ResidualStack | BlockStack):
         return {}
     most = FEW if network.size > LARGE else MOST
     places = _grouped(checked_parts(network, parts_of(network.cell)), most)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, lines_svg, percents
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects
 from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.dynamics.modes import Modes, Spectrum, linear_modes
@@ -88,6 +89,7 @@ class ModeRemoval(Shown):
 
 
 @torch.no_grad()
+@in_range("mode_removal")
 def mode_removal(
     network: Network,
     h_mod: Tensor,

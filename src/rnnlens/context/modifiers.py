@@ -10,6 +10,7 @@ kind      negator, diminisher, intensifier, valence, none or unclear.
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, UnknownWord, quoted
 from rnnlens.common.files import atomic_file
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
 from rnnlens.common.terminal import printable
 from rnnlens.context.effects import STATES, states_after
@@ -150,6 +152,7 @@ class Modifiers(Shown):
         """Rows of the 400 strongest words, to which the subspace is fitted."""
         return self.order[:MOST]
 
+    @in_range("strongest")
     def strongest(
         self,
         n: int = 20,
@@ -220,12 +223,13 @@ class Modifiers(Shown):
         import polars
 
         path = check_output(path, "a table", *TABLES)
+        table, written = self.table(**more), io.BytesIO()
+        if path.suffix.lower() == ".csv":
+            table.with_columns(polars.selectors.string().str.replace(FORMULA, "'$1")).write_csv(written)
+        else:
+            table.write_parquet(written)
         with atomic_file(path) as temporary:
-            table = self.table(**more)
-            if path.suffix.lower() == ".csv":
-                table.with_columns(polars.selectors.string().str.replace(FORMULA, "'$1")).write_csv(temporary)
-            else:
-                table.write_parquet(temporary)
+            temporary.write_bytes(written.getbuffer())  # by Python, whose errors say what the disk says
         return path
 
     def _facts(self) -> Facts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,11 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import word_inputs
 from rnnlens.corpora.classes import find_class
 from rnnlens.corpora.occurrences import occurrences
+from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics import LineAttractor, word_effects
 from rnnlens.networks import Network
@@ -31,7 +33,7 @@ class Probes(Shown):
     def __post_init__(self) -> None:
         for name in ("positive", "negative"):
             words = getattr(self, name)
-            if isinstance(words, str) or not words:
+            if isinstance(words, str | bytes) or not isinstance(words, Iterable) or not words:
                 raise RnnlensError(f"{name} probes are {quoted(words)}: expected a list of at least one word")
             object.__setattr__(self, name, tuple(words))
         both = set(self.positive) & set(self.negative)
@@ -86,6 +88,7 @@ class Probes(Shown):
         return (positive.mean(-1) - negative.mean(-1)) / 2
 
     @classmethod
+    @in_range("probes")
     def from_corpus(
         cls,
         corpus: CorpusLike,
@@ -114,6 +117,7 @@ class Probes(Shown):
         )
 
     @classmethod
+    @in_range("probes")
     def from_network(cls, network: Network, line: LineAttractor, n: int = 100, common: int = 5_000) -> Probes:
         """The n words with the largest and the n with the smallest effect wᵀ J_inp(h*) x, of the `common` most
         frequent: for networks without a corpus."""
@@ -147,13 +151,14 @@ class Probes(Shown):
 
 def common_words(network: Network, top: int) -> Tensor:
     """Ids of the `top` most frequent words, most frequent first, without `<unk>`; in the vocabulary's order if it has
-    no counts."""
+    no counts. Of a tokenizer's pieces, those that begin a word."""
     vocab = network.vocab
     if vocab is None:
         raise RnnlensError("this network has no words: expected a network with a vocabulary")
     counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
     order = np.argsort(-counts, kind="stable")
-    order = order[order != vocab.unk][:top]
+    order = order[order != vocab.unk]
+    order = (order[vocab.begins()[order]] if isinstance(vocab, PieceVocab) else order)[:top]
     return torch.as_tensor(order.copy(), device=network.h0.device)
 
 

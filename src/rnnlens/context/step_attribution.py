@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.attribution import Attribution, Measure, checked_states, shared_out
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.probes import Probes
@@ -24,6 +25,7 @@ PARTS = ["keeps", "writes", "state", "reads"]
 
 
 @torch.no_grad()
+@in_range("attribute")
 def attribute_step(
     network: Network, states: Tensor, words: Sequence[str], probes: Probes, *, draws: int = 1000, seed: int = 0
 ) -> Attribution:

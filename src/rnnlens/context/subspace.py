@@ -10,6 +10,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, percents, table_html
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
@@ -99,6 +100,7 @@ class Subspace(Shown):
 
 
 @torch.no_grad()
+@in_range("fit_subspace")
 def fit_subspace(
     network: Network,
     line: LineAttractor,
@@ -129,6 +131,8 @@ def fit_subspace(
     _, size, axes = torch.linalg.svd(deflections - mean, full_matrices=False)
     kept = int((size > 1e-9 * size[0]).sum())
     axes, size = axes[:kept], size[:kept]
+    if not kept:
+        raise RnnlensError("words move the state along the line only: there is no modifier subspace to fit")
     rank = min(10, kept) if rank is None else rank
     if not 1 <= rank <= kept:
         raise RnnlensError(f"rank is {rank}: expected 1 … {kept}, the dimensions that modifiers span off the line")

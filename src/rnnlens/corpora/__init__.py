@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rnnlens.common.lazy import lazily
 
 _HOMES = {
-    "PAD": "vocab", "UNK": "vocab", "Vocab": "vocab", "split_words": "words",
+    "PAD": "vocab", "UNK": "vocab", "Vocab": "vocab", "PieceVocab": "pieces", "split_words": "words",
     "Corpus": "corpus", "reversed_corpus": "reversing",
     "Split": "splits", "CorpusLike": "protocol", "SplitLike": "protocol",
     "statistics": "counting", "source_statistics": "counting",
@@ -17,7 +17,7 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
-    "PAD", "UNK", "Vocab", "split_words", "Corpus", "reversed_corpus", "Split", "CorpusLike", "SplitLike",
+    "PAD", "UNK", "Vocab", "PieceVocab", "split_words", "Corpus", "reversed_corpus", "Split", "CorpusLike", "SplitLike",
     "statistics", "source_statistics", "PrepareConfig", "prepare", "load_corpus", "Language",
     "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
 ]  # fmt: skip
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rnnlens.corpora.counting import source_statistics, statistics
     from rnnlens.corpora.language import Language
     from rnnlens.corpora.options import PrepareConfig
+    from rnnlens.corpora.pieces import PieceVocab
     from rnnlens.corpora.prepared import load_corpus, prepare
     from rnnlens.corpora.protocol import CorpusLike, SplitLike
     from rnnlens.corpora.reversing import reversed_corpus

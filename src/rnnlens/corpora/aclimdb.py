@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tarfile
 import zlib
@@ -27,9 +28,21 @@ Read = Callable[[], Iterator[tuple[str, pl.Series]]]
 def find_aclimdb(path: Path) -> Path | None:
     """The folder that holds train/pos and train/neg: `path` itself or `path`/aclImdb; None if neither does."""
     for folder in (path, path / "aclImdb"):
-        if (folder / "train" / "neg").is_dir() and (folder / "train" / "pos").is_dir():
+        sides = [folder / "train" / side for side in ("neg", "pos")]
+        if all(side.is_dir() for side in sides):
             return folder
+        for side in sides:
+            _check_link(side)
     return None
+
+
+def _check_link(path: Path) -> None:
+    """Refuse a link to a file or folder that does not exist."""
+    if path.is_symlink() and not path.exists():
+        raise RnnlensError(
+            f"{quoted(str(path), 200)} is a link to {quoted(os.readlink(path), 200)}, which does not exist: mend the "
+            "link or remove it"
+        )
 
 
 def read_aclimdb_folder(folder: Path) -> tuple[Labels, Read]:
@@ -113,6 +126,7 @@ def _check_length(size: int, name: str) -> None:
 
 
 def _bytes(file: Path) -> bytes:
+    _check_link(file)
     try:
         _check_length(file.stat().st_size, str(file))
         return read_ordinary(file)

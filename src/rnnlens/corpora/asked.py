@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,8 @@ class Request:
     @classmethod
     def of(cls, source: Sources, weights: Mapping[str, float] | None) -> Request:
         """Check the given sources and weights; a file that two sources share is an error."""
-        sources = (source,) if isinstance(source, str | Path) else tuple(source)
+        several = () if isinstance(source, str | Path) or not isinstance(source, Iterable) else tuple(source)
+        sources = (source,) if isinstance(source, str | Path) else several
         if not sources or not all(isinstance(name, str | Path) for name in sources):
             raise RnnlensError(f"source is {quoted(source)}: expected the name of a source, or a list of names")
         if len(sources) > _MOST_SOURCES:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from rnnlens.common.errors import BadInput, RnnlensError, quoted
 from rnnlens.common.terminal import printable
 from rnnlens.corpora.classes import check_ordered, checked_names, named_labels
-from rnnlens.corpora.recoded import Recoded
+from rnnlens.corpora.recoded import recoded
 from rnnlens.corpora.splits import PARTS, Split, content_fingerprint, split_of
 from rnnlens.corpora.vocab import Vocab
 
@@ -102,16 +102,11 @@ class Corpus:
     def with_vocab(self, vocab: Vocab) -> Corpus:
         """The same reviews in the ids of another vocabulary, for a network that has other words (`rnnlens.extend`).
         Words that `vocab` lacks become its `<unk>`. Ids are looked up when they are read, so a mapped corpus stays on
-        disk. `about["recoded"]` is the fingerprint of this corpus."""
+        disk; for the vocabulary of a subword tokenizer (`PieceVocab`) each word becomes its pieces, in memory.
+        `about["recoded"]` is the fingerprint of this corpus."""
         if vocab == self.vocab:
             return self
-        table = vocab.ids_of(self.vocab)
-        splits = {
-            name: Split(
-                cast(np.ndarray, Recoded(split.ids, table, len(vocab))), split.offsets, split.labels, split.sources
-            )
-            for name, split in self.splits.items()
-        }
+        splits = recoded(self.splits, self.vocab, vocab)
         about = {**self.about, "recoded": self.fingerprint}
         mark = content_fingerprint(vocab, splits, self.classes)
         return Corpus(vocab, splits["train"], splits.get("validation"), splits.get("test"), about, self.path, mark)

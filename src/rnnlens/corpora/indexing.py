@@ -21,6 +21,7 @@ from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
 
 OVERLAP = "overlap with validation or test"  # why a training document is left out
 HELD_OVERLAP = "overlap of validation with test"  # why a validation document is left out
+LONGEST = 500  # characters of a word in a vocabulary
 Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, the labels (n,)
 
 
@@ -136,11 +137,13 @@ def count_words(spool: Spool, chosen: np.ndarray, size: int) -> np.ndarray:
 def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_count: int) -> tuple[Vocab, np.ndarray]:
     """The `vocab_size` − 1 most frequent words after `<unk>`, ties in alphabetical order; and the table code → id.
 
-    A literal `<pad>` is not a word: it stands for a blank input. In a review it becomes `<unk>`.
+    A literal `<pad>` is not a word: it stands for a blank input. In a review it becomes `<unk>`, and so does a word of
+    more than `LONGEST` characters, such as a file that was pasted into a review: a page would show it many times.
     """
     frequent = (
         words.with_columns(count=pl.Series(counts[words["code"].to_numpy()]))
         .filter((pl.col("count") >= max(1, min_count)) & ~pl.col("word").is_in([UNK, PAD_WORD]))
+        .filter(pl.col("word").str.len_chars() <= LONGEST)
         .sort("count", "word", descending=[True, False])
         .head(vocab_size - 1)
     )

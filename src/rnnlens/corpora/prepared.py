@@ -81,13 +81,13 @@ def load_corpus(
     `options` are the fields of `PrepareConfig`. The cache is `$RNNLENS_CACHE`, or rnnlens in the user's cache folder;
     files with other content, other options, weights or word rules make a new entry.
     """
-    if isinstance(source, str | Path) and is_prepared(source):
+    if isinstance(source, str | Path) and is_prepared(folder := Path(source).expanduser()):
         if options or weights:
             given = ", ".join([*options, *(["weights"] if weights else [])])
             raise RnnlensError(
                 f"{quoted(str(source), 200)} is already prepared: {given} can only be given when preparing"
             )
-        return read_corpus(source)
+        return read_corpus(folder)
     config, request = prepare_config(options), Request.of(source, weights)
     key = _key(request, config)
     names = "-".join(Path(source).name for source in request.sources)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from rnnlens.corpora.vocab import PAD
+from rnnlens.corpora.pieces import PieceVocab
+from rnnlens.corpora.splits import Split
+from rnnlens.corpora.vocab import PAD, Vocab
 
 
 class Recoded:
@@ -48,3 +50,27 @@ class Recoded:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self[:], dtype)
+
+
+def recoded(splits: dict[str, Split], old: Vocab, new: Vocab) -> dict[str, Split]:
+    """Documents of one vocabulary in the ids of another; in those of a tokenizer's pieces in memory, since a word may
+    become several pieces."""
+    if isinstance(new, PieceVocab):
+        pieces, begins = new.pieces_of(old)
+        return {name: _in_pieces(split, pieces, begins) for name, split in splits.items()}
+    table = new.ids_of(old)
+    return {
+        name: Split(cast(np.ndarray, Recoded(split.ids, table, len(new))), split.offsets, split.labels, split.sources)
+        for name, split in splits.items()
+    }
+
+
+def _in_pieces(split: Split, pieces: np.ndarray, begins: np.ndarray) -> Split:
+    """A split whose words are replaced by their pieces: those of word w are pieces[begins[w]:begins[w + 1]]."""
+    pieces, begins = np.append(pieces, PAD).astype(np.int32), np.append(begins, len(pieces) + 1)  # the last is PAD (−1)
+    words = np.asarray(split.ids[int(split.offsets[0]) : int(split.offsets[-1])], dtype=np.int64)
+    words = np.where(words == PAD, len(begins) - 2, words)
+    n = np.diff(begins)[words]  # pieces of each word
+    ends = np.concatenate([[0], np.cumsum(n)])
+    ids = pieces[np.repeat(begins[words] - ends[:-1], n) + np.arange(ends[-1])]
+    return Split(ids, ends[split.offsets - split.offsets[0]], split.labels, split.sources)

@@ -28,6 +28,7 @@ from rnnlens.corpora.tables import (
     NoSuchFileError,
     Table,
     batches,
+    check_name,
     open_files,
     open_hub,
     read_column,
@@ -149,7 +150,12 @@ def exists(path: Path) -> bool:
 
 
 def _check_exists(path: Path, where: str) -> None:
+    check_name(path)
     if not exists(path):
+        if os.path.islink(path):
+            raise RnnlensError(
+                f"{where} is a link to {quoted(os.readlink(path), 200)}, which does not exist: mend the link"
+            )
         short = ", ".join(HUB)
         raise RnnlensError(
             f"there is no file or folder {where}; a data set of the hub is written hf:owner/name (short names: {short})"

@@ -65,6 +65,7 @@ def open_files(files: Sequence[Path], where: str) -> Table:
     kind, table = kinds[0], Table(pl.LazyFrame(), kinds[0], (), where, tuple(files))
     with reading(table):
         for file in files:
+            check_name(file)
             if not file.is_file():
                 raise RnnlensError(
                     f"{quoted(str(file), 200)} is not an ordinary file: expected a file that can be read twice"
@@ -84,6 +85,14 @@ def open_files(files: Sequence[Path], where: str) -> Table:
         raise RnnlensError(f"{where} claims {rows:,} rows in {sum(sizes):,} bytes: expected a review in every row")
     text_bytes = sum(sizes) * (3 if kind == "parquet" else 1)
     return Table(frame, kind, columns, where, tuple(files), text_bytes, headless)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that polars cannot open and no file of a corpus can record."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise RnnlensError(f"the name {quoted(str(path), 200)} is not UTF-8: rename the file or folder") from error
 
 
 def open_hub(path: str, source: str) -> Table:

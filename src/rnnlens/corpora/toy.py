@@ -50,8 +50,7 @@ class ToyLanguage:
         for word, modifier in self.modifiers.items():
             if modifier.scope < 1:
                 raise RnnlensError(f"modifier {quoted(word)} has scope {modifier.scope}: expected at least 1")
-        if self.length < 1 or self.pads < 0:
-            raise RnnlensError(f"length {self.length} and pads {self.pads}: expected at least 1 and at least 0")
+        check_options("ToyLanguage", length=self.length, pads=self.pads)
 
     @property
     def vocab(self) -> Vocab:

@@ -59,6 +59,8 @@ class Vocab:
             raise RnnlensError(
                 f"got {self.counts.size} counts for {len(self.words)} words: expected one count per word"
             )
+        if self.counts is not None and bool((self.counts < 0).any()):
+            raise RnnlensError(f"the counts hold {self.counts.min()}: expected whole numbers, at least 0")
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -95,6 +97,8 @@ class Vocab:
     def encode(self, text: str | Sequence[str]) -> np.ndarray:
         """Ids (T,) of a text, split as corpora are, or of a list of words, taken as they are. `<pad>` is a blank input,
         unless the vocabulary has it as a word."""
+        if isinstance(text, bytes) or not isinstance(text, Iterable):
+            raise RnnlensError(f"the text is of type {type(text).__name__}: expected a text, or a list of words")
         words = self.split(text) if isinstance(text, str) else text
         return np.array([self.index.get(word, PAD if word == PAD_WORD else self.unk) for word in words], dtype=np.int64)
 
@@ -122,7 +126,13 @@ class Vocab:
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Words of ids; PAD reads as `<pad>`."""
-        return [self.words[i] if i >= 0 else PAD_WORD for i in ids]
+        ids = list(ids)
+        try:
+            return [self.words[i] if i >= 0 else PAD_WORD for i in ids]
+        except IndexError as error:
+            raise UnknownId(f"no word has the id {max(ids)}: expected 0 … {len(self) - 1}, or {PAD}") from error
+        except TypeError as error:
+            raise RnnlensError(f"the ids are {quoted(ids)}: expected whole numbers") from error
 
     def near(self, word: str, most: int = 3) -> list[str]:
         """Words of the vocabulary with a spelling similar to `word`, nearest first: same first letter, at most two

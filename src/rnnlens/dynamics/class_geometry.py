@@ -16,6 +16,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics.class_places import class_directions, evidence, settled_states, slow_point_at
 from rnnlens.dynamics.class_words import predicted_dimensions
@@ -166,6 +167,7 @@ class ClassGeometry(Shown):
 
 
 @torch.no_grad()
+@in_range("class_geometry")
 def class_geometry(
     network: Network,
     corpus: CorpusLike | None = None,

@@ -20,6 +20,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.progress import progress_bar
+from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.inputs import Inputs, held_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newton_dense, newton_krylov, relax
@@ -124,6 +125,7 @@ class FixedPoints(Shown):
         return f"FixedPoints({len(self)} {self.mode} points, {int(self.converged.sum())} converged, median q {q:.1e})"
 
 
+@in_range("find_fixed_points")
 def find_fixed_points(
     network: Network,
     states: Tensor,
@@ -146,10 +148,6 @@ def find_fixed_points(
     network.check_rests()
     starts = _starts(network, states)
     e = held_input(network, inputs, len(starts))
-    if not tolerance > 0:
-        raise RnnlensError(f"tolerance is {tolerance}: expected a number above 0")
-    if chunk is not None and chunk < 1:
-        raise RnnlensError(f"chunk is {chunk}: expected at least 1")
     double = doubled(network)
     chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts, mode))
     with progress_bar(f"{mode} points", len(starts), progress) as advance:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, held_input, same_input
 from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes
@@ -164,6 +165,7 @@ class LineAttractor(Shown):
 
 
 @torch.no_grad()
+@in_range("fit_line_attractor")
 def fit_line_attractor(
     network: Network,
     points: FixedPoints | Tensor,
@@ -188,8 +190,6 @@ def fit_line_attractor(
             raise RnnlensError(f"points are {quoted(given)}: expected fixed points or states (K, {network.size})")
         states = points.reshape(-1, network.size)
     network.check_one_logit("a line attractor")
-    if knots < 2:
-        raise RnnlensError(f"knots is {knots}: expected at least 2")
     if len(states) < 3:
         raise RnnlensError(f"{len(states)} slow points: expected at least 3 to fit a line attractor to")
     e = same_input(network, points.inputs, inputs) if isinstance(points, FixedPoints) else held_input(network, inputs)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.protocol import CorpusLike, Documents, SplitLike
 from rnnlens.networks import Network, check_words
 from rnnlens.training.batches import token_batches
@@ -16,6 +17,7 @@ SAMPLE, FEWEST = 2**23, 64  # numbers in a sample, and states in it whatever the
 
 
 @torch.no_grad()
+@in_range("visited_states")
 def visited_states(
     network: Network,
     corpus: CorpusLike | SplitLike | None = None,

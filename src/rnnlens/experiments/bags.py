@@ -17,6 +17,7 @@ from rnnlens.common.replacing import check_folder, check_json
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split
 from rnnlens.experiments.trials import baseline, judge
+from rnnlens.networks.devices import check_device
 from rnnlens.training.settings import PACKAGED, read_choice
 
 
@@ -41,6 +42,7 @@ def fit_baselines(
     other files in their place, an error is raised before the first fit.
     """
     check_options("baselines", seed=seed)
+    check_device(device)
     name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
     if split is None or not len(split) or (refit and not test):
         raise RnnlensError(f"there are no {name} reviews to evaluate on: prepare the corpus with some, or see --test")

@@ -9,6 +9,8 @@ from pathlib import Path
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_options
 
+LISTS = (".json", ".txt")
+
 
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
     """The words of a file (.json: a list; .txt: separated by spaces or lines), or the `most` strongest modifiers of
@@ -19,6 +21,14 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
         raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analyzed runs")
     if len(sources) == 1 and Path(sources[0]).is_file():
         return _listed(Path(sources[0]))
+    for source in sources:
+        if Path(source).suffix in LISTS and not Path(source).is_dir():
+            several = Path(source).is_file()
+            raise RnnlensError(
+                f"{quoted(str(source))} is a list of words beside other modifiers: give one list, or runs"
+                if several
+                else f"there is no file {quoted(str(source))}: expected a list of words (.json, .txt) or analyzed runs"
+            )
     from rnnlens.analysis.locate import stored_line, stored_probes
     from rnnlens.context.finding import find_modifiers
     from rnnlens.runs import load

@@ -34,6 +34,7 @@ from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.space import models_of
 from rnnlens.experiments.trials import baseline, judge, network, opened
 from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
+from rnnlens.networks.devices import check_device
 from rnnlens.training import train
 from rnnlens.training.settings import PACKAGED, read_choice
 
@@ -65,6 +66,8 @@ def reproduce(
     balance    whether to weight the classes equally, however many reviews each has; by default as in the settings
     """
     check_options("reproduce", seeds=seeds, most=most, trials=trials, jobs=jobs)
+    if engine == "local":  # the machines of a cluster have their own
+        check_device(device)
     if trials and settings is not None:
         raise RnnlensError(f"trials is {trials}, and {quoted(str(settings))} names other settings: give one of the two")
     models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)

@@ -18,6 +18,7 @@ from rnnlens.experiments.ledger import Ledger, open_storage, watched
 from rnnlens.experiments.space import check_model
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
+from rnnlens.networks.devices import check_device
 
 Engine = Literal["local", "ray"]
 Report = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
@@ -50,6 +51,8 @@ def sweep(
     from rnnlens.corpora import load_corpus
 
     check_options("sweep", trials=trials, jobs=jobs, seed=seed)
+    if engine == "local":  # the machines of a cluster have their own
+        check_device(device)
     need_modifiers([check_model(model) for model in models], modifiers)
     out, corpus = Path(out).absolute(), everywhere(corpus)
     data = load_corpus(corpus)
@@ -93,6 +96,8 @@ def sweep(
 
 def _enter(ledgers: dict[str, Ledger], earlier: Path, about: Any) -> None:
     """Add the trials of a .jsonl file to the ledgers."""
+    if not earlier.is_file():
+        raise RnnlensError(f"there is no file {quoted(str(earlier))}: expected trials of `python -m studies.trials`")
     rows = [row for row in read_lines(earlier) if row.get("about") == about and current(row)]
     if not rows:
         raise RnnlensError(f"{quoted(str(earlier))} holds no trials of this corpus with these modifiers")

@@ -24,7 +24,7 @@ from rnnlens.dynamics import find_fixed_points, fit_line_attractor, visited_stat
 from rnnlens.experiments.toy_claims import toy_claims
 from rnnlens.experiments.toy_measures import PHRASES, ToyMeasures
 from rnnlens.networks import Network
-from rnnlens.networks.devices import threads_for
+from rnnlens.networks.devices import check_device, threads_for
 from rnnlens.runs import Run
 from rnnlens.training import TrainConfig, train
 
@@ -57,6 +57,7 @@ def train_toy(
 ) -> Run:
     """Train a network on the toy language."""
     check_options("toy", hidden=hidden, embedding=embedding, seed=seed, reviews=reviews)
+    check_device(device)
     corpus = toy_corpus(train=reviews, seed=seed)
     network = Network(corpus.vocab, arch=arch, hidden=hidden, embedding=embedding, seed=seed)
     return train(network, corpus, config or toy_config(seed), out, resume=resume, device=device)

@@ -25,6 +25,7 @@ from rnnlens.corpora.corpus import Corpus
 from rnnlens.experiments.space import check_model, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
+from rnnlens.networks.devices import check_device
 from rnnlens.training import TrainConfig, evaluate, train
 from rnnlens.training.command import resolve
 
@@ -157,6 +158,7 @@ def run_trials(
 ) -> list[dict[str, Any]]:
     """Run the trials that are not in `out` yet, several at a time; each is appended when it finishes."""
     check_options("sweep", seed=seed, jobs=jobs)
+    check_device(device)
     need_modifiers([check_model(model) for model in models], modifiers)
     check_file(out, rb'"trial": ', "a file of trials")
     about = mark(load_corpus(corpus), modifiers)

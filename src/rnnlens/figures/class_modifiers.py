@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.figures.stored import part
 from rnnlens.figures.style import BLUE, ORANGE, shown, styled
 
@@ -16,6 +17,7 @@ WORDS, CLASSES = 20, 30  # most rows and columns
 FAR = 2.0  # strengths beyond this have the same color
 
 
+@in_range("class_modifiers")
 def class_modifiers(results: Any, words: int = WORDS) -> Figure:
     """The strengths of the clearest modifiers, and of a few well-known words if there is room, on all classes together
     and on each; from `classes.modifiers`."""

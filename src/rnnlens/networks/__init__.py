@@ -10,6 +10,7 @@ from rnnlens.networks.matching import check_words
 from rnnlens.networks.modules import from_module
 from rnnlens.networks.network import Network
 from rnnlens.networks.pooling import unpooled
+from rnnlens.networks.pretrained import from_transformers
 from rnnlens.networks.recurrences import RECURRENCES, RGLRU, Mamba, MinGRU, MinLSTM
 from rnnlens.networks.scan import scan, step_by_step
 from rnnlens.networks.within import DIRECTIONS, Within, reader_of, replaced, within
@@ -18,6 +19,7 @@ __all__ = [
     "Network",
     "from_torch",
     "from_module",
+    "from_transformers",
     "adapt",
     "extend",
     "with_classes",

@@ -17,7 +17,7 @@ from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.both_ways import BothWays
 from rnnlens.networks.cells import Vanilla
 from rnnlens.networks.deep import DeepBothWays, Readers
-from rnnlens.networks.given import check_step, module_of, own_copy
+from rnnlens.networks.given import check_step, module_of, own_copy, said
 from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, in_order, read_head
 from rnnlens.networks.mlp import Features, split_head
 from rnnlens.networks.network import Network
@@ -70,7 +70,7 @@ def from_torch(
     cell, h0, arch = _reader(layers_of(rnn), initial_state, pooling)
     features, linear = split_head(readout, _units(cell), h0)
     read = read_head(linear, target, output, classes, vocab is not None)
-    return _network(cell, embedding, read, vocab, h0, arch, features)
+    return assembled(cell, embedding, read, vocab, h0, arch, features)
 
 
 def _both_ways(
@@ -105,7 +105,7 @@ def _both_ways(
             parts, read = list(w.chunk(2, -1)), (torch.zeros_like(b), reads, names)
         given = (embedding, vocab) if k == 0 else (None, None)
         left, right = (
-            _network(cell, given[0], (part, *read), given[1], start, arch)
+            assembled(cell, given[0], (part, *read), given[1], start, arch)
             for (cell, start, arch), part in zip(pair_of, parts, strict=True)
         )
         right.E = left.E
@@ -183,7 +183,7 @@ def adapt(
     check_step(step, h0, inputs, E)
     features, linear = split_head(readout, len(h0), h0)
     read = read_head(linear, target, output, classes, vocab is not None)
-    return _network(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted", features)
+    return assembled(Adapted(step, len(h0), inputs), embedding, read, vocab, h0, "adapted", features)
 
 
 class Adapted(nn.Module):
@@ -205,10 +205,22 @@ class Adapted(nn.Module):
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
         h, e = h.expand(*lead, self.size).reshape(-1, self.size), e.expand(*lead, self.inputs).reshape(-1, self.inputs)
-        return self.function(h, e).reshape(*lead, self.size)
+        return self._called(h, e).reshape(*lead, self.size)
+
+    def _called(self, h: Tensor, e: Tensor) -> Tensor:
+        """The user's function; an error in it names the function, and keeps its own traceback as the cause."""
+        try:
+            return self.function(h, e)
+        except (RnnlensError, RuntimeError, MemoryError):  # torch's own: callers explain derivatives, memory
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+            raise RnnlensError(
+                f"step(h, e) failed on h {tuple(h.shape)} and e {tuple(e.shape)}: {kind}: {said(error)}"
+            ) from error
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
-        return step_by_step(self.function, e, h0)
+        return step_by_step(self._called, e, h0)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         return self.sequence(e, h0)[:, 1:]
@@ -217,7 +229,7 @@ class Adapted(nn.Module):
 # --- reading the user's parts -----------------------------------------------------------------------------------------
 
 
-def _network(
+def assembled(
     cell: Any,
     embedding: Embedding,
     readout: tuple[Tensor, Tensor, str, tuple[str, ...]],

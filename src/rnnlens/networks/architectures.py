@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.networks.blocks import BlockStack
 from rnnlens.networks.cells import CELLS
 from rnnlens.networks.recurrences import RECURRENCES
 from rnnlens.networks.residual import ResidualStack
@@ -57,7 +58,7 @@ def least_weights(shape: dict[str, Any]) -> int:
 def parts_of(cell: Any) -> dict[str, slice]:
     """The parts of a cell's flat state by name: layers, and of each what it keeps (convolution buffer and recurrent
     state; of an LSTM h and c)."""
-    if isinstance(cell, ResidualStack):
+    if isinstance(cell, ResidualStack | BlockStack):
         return cell.parts
     layers = list(cell.layers) if isinstance(cell, Stack) else [cell]
     found, start = {}, 0

@@ -32,6 +32,7 @@ class Layer(nn.Module):
     """The convolution and the methods that all layers share; a subclass adds its equation.
 
     projects   whether `project` maps the D inputs to H channels; otherwise the convolution is over the inputs
+    reads_linearly  whether y is linear in h', once the word is known
     gated      whether y differs from h', so that the last layer's y needs a place of its own in the flat state
     expand     recurrent numbers for each output, M/H
     """
@@ -39,6 +40,7 @@ class Layer(nn.Module):
     default_kernel: ClassVar[int] = 1
     projects: ClassVar[bool] = False
     gated: ClassVar[bool] = False
+    reads_linearly: ClassVar[bool] = True
     expand: ClassVar[int] = 1
 
     def __init__(self, hidden: int, inputs: int, kernel: int, generator: torch.Generator | None = None):
@@ -60,6 +62,10 @@ class Layer(nn.Module):
 
     def activate(self, c: Tensor) -> Tensor:
         """The function after the convolution."""
+        return c
+
+    def seen(self, c: Tensor, x: Tensor) -> Tensor:
+        """What the coefficients are computed from: c; a layer with gates that are not convolved joins them from x."""
         return c
 
     def coefficients(self, c: Tensor) -> tuple[Tensor, Tensor]:
@@ -96,7 +102,7 @@ class Layer(nn.Module):
         u = self.project(x)
         lead = torch.broadcast_shapes(buffer.shape[:-1], u.shape[:-1])
         last = [*buffer.unflatten(-1, (self.kernel - 1, self.channels)).unbind(-2), u] if self.kernel > 1 else [u]
-        c = self.convolve(last)
+        c = self.seen(self.convolve(last), x)
         a, b = self.coefficients(c)
         h = a * h + b
         kept = [part.expand(*lead, -1) for part in last[1:]]
@@ -106,7 +112,7 @@ class Layer(nn.Module):
         """a, b, the old h (..., M) and c (..., C) of one step h' = a∘h + b, from a state h (..., size)."""
         buffer, h = h.split(self.sizes, -1)
         last = buffer.unflatten(-1, (self.kernel - 1, self.channels)).unbind(-2) if self.kernel > 1 else []
-        c = self.convolve([*last, self.project(x)])
+        c = self.seen(self.convolve([*last, self.project(x)]), x)
         a, b = self.coefficients(c)
         return a.expand_as(h), b.expand_as(h), h, c
 
@@ -164,9 +170,10 @@ class Layer(nn.Module):
         buffer, h = h0.split(self.sizes, -1)
         u = self.project(x)
         if self.kernel == 1:
-            return u, self.convolve([u]), h
+            return u, self.seen(self.convolve([u]), x), h
         u = torch.cat([buffer.unflatten(-1, (self.kernel - 1, self.channels)), u], 1)
-        return u, self.convolve([u[:, k : k + x.shape[1]] for k in range(self.kernel)]), h
+        c = self.convolve([u[:, k : k + x.shape[1]] for k in range(self.kernel)])
+        return u, self.seen(c, x), h
 
     def extra_repr(self) -> str:
         conv = f", convolution={self.kernel}" if self.kernel > 1 else ""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
+from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.readouts import HasClasses, at_lengths
@@ -89,10 +90,11 @@ class ReadsTexts(HasClasses):
 
     @torch.no_grad()
     def read_words(self, words: Sequence[str]) -> Reading:
-        """Words as the vocabulary spells them, each with the logit after it; without a warning of unknown ones."""
-        ids = torch.as_tensor(self._words_known("read_words").encode(words), device=self.h0.device).unsqueeze(0)
+        """Words as the vocabulary spells them, each with the logit after it; without a warning of unknown ones. Pieces
+        of a subword tokenizer are put together into words, each with the logit after its last piece."""
+        words, ids, last = self.word_ids(words)
         self._check_numbers()
-        logits = self.logits(ids)[0, 1:]
+        logits = self.logits(ids.unsqueeze(0))[0, 1:][last]
         if not bool(logits.isfinite().all()):
             raise self._overflow(" ".join(words))
         if self.several_classes:
@@ -100,6 +102,18 @@ class ReadsTexts(HasClasses):
             by_class = [dict(zip(self.classes, row, strict=True)) for row in shares]
             return list(zip(words, by_class, strict=True))  # type: ignore[arg-type]  # a ClassReading
         return list(zip(words, logits.tolist(), strict=True))
+
+    def word_ids(self, words: Sequence[str]) -> tuple[list[str], Tensor, Tensor]:
+        """The words that are read (n,), the ids of their pieces (T,), and the place of the last piece of each word. A
+        word is its own piece, unless the vocabulary is that of a subword tokenizer."""
+        vocab, device = self._words_known("read_words"), self.h0.device
+        if not isinstance(vocab, PieceVocab):
+            ids = torch.as_tensor(vocab.encode(words), device=device)
+            return list(words), ids, torch.arange(len(ids), device=device)
+        pieces = [piece for word in words for piece in vocab.pieces(word)]
+        joined = vocab.joined(pieces)
+        last = torch.as_tensor([place for _, place in joined], dtype=torch.long, device=device)
+        return [word for word, _ in joined], torch.as_tensor(vocab.encode(pieces), device=device), last
 
     # --- predictions ---
 

@@ -6,15 +6,27 @@ proportional-odds model. Their logits are the logarithms of the classes' probabi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.sides import sides_options
 from rnnlens.corpora.classes import find_class
+
+
+class NoHead(nn.Module):
+    """In place of the features of a head, for a network that has none yet."""
+
+    def refuse(self) -> NoReturn:
+        raise RnnlensError(
+            "this network has no head, and so no logit: call rnnlens.fit_readout(network, corpus), or pass one as head="
+        )
+
+    def forward(self, outputs: Tensor) -> Tensor:
+        self.refuse()
 
 
 @dataclass(frozen=True)
@@ -39,6 +51,8 @@ class HasClasses:
     """Of such a view, if there are three classes or more: the readout of all of them."""
     ordered: bool = False
     """Whether the classes are ordered, such as stars: they are read from one direction of the state."""
+    readout_fit: Any = None
+    """Of a head that `fit_readout` fitted: its penalty and accuracies."""
     reads: str
     readout_w: Any
     readout_b: Any
@@ -87,7 +101,9 @@ class HasClasses:
         return full
 
     def check_one_logit(self, what: str) -> None:
-        """Refuse a network with several classes. what: what needs one logit, for the message."""
+        """Refuse a network with several classes, or without a head. what: what needs one logit, for the message."""
+        if isinstance(self.features, NoHead):
+            self.features.refuse()
         if self.several_classes:
             names = ", ".join(quoted(name, 40) for name in self.classes[:6]) + (", …" if len(self.classes) > 6 else "")
             fix = f"choose a class, network.of_class({quoted(self.classes[0], 40)})"

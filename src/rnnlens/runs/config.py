@@ -85,6 +85,8 @@ class TrainConfig:
             "schedule",
             "cosine, linear, exponential or constant",
         )
+        for name in ("decoupled", "balance"):
+            need(isinstance(getattr(self, name), bool), name, "True or False")
         need(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
         need(self.keep in ("best", "last"), "keep", "best or last")
         need(self.schedule != "exponential" or self.final_rate > 0, "final_rate", "above 0 for an exponential fall")

@@ -280,6 +280,8 @@ def load(path: Path | str) -> Run:
 
     The name of a packaged network, `zoo:reviews-gru` or `reviews-gru`, opens that; a folder of the same name takes
     precedence over the short form."""
+    if not isinstance(path, Path | str):
+        raise RnnlensError(f"load got {quoted(type(path).__name__)}: expected a run folder, or zoo:reviews-gru")
     path = zoo.find(path) or Path(path)
     about = read_about(path)
     run = Run(path, about)

@@ -11,10 +11,18 @@ if TYPE_CHECKING:
     from rnnlens.training.evaluation import Evaluation, evaluate
     from rnnlens.training.fine_tuning import start_config
     from rnnlens.training.loop import train
+    from rnnlens.training.readout import fit_readout
 
-__all__ = ["TrainConfig", "train", "evaluate", "Evaluation", "start_config"]
+__all__ = ["TrainConfig", "train", "evaluate", "Evaluation", "start_config", "fit_readout"]
 
 # The command line reads TrainConfig for its flags: that must not import torch.
 __getattr__ = lazily(
-    __name__, {"train": "loop", "start_config": "fine_tuning", "evaluate": "evaluation", "Evaluation": "evaluation"}
+    __name__,
+    {
+        "train": "loop",
+        "start_config": "fine_tuning",
+        "evaluate": "evaluation",
+        "Evaluation": "evaluation",
+        "fit_readout": "readout",
+    },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import read_lines
 from rnnlens.common.ranges import check_options
 from rnnlens.common.terminal import say
 from rnnlens.runs.config import TrainConfig
@@ -115,16 +117,30 @@ def train_command(
         others = OTHER_CLASSES if _classes_of(network) != _classes_of(start_run.network) else {}
         config = start_config(start_run, **{**others, **given_fields(given)})
     options: dict[str, Any] = {"resume": resume, "device": device, "test": test, "threads": threads}
-    run = train(network, data, config, out, **options, start=start_run, watch=watch)
+    epochs = _Epochs(out)
+    report = (lambda: None) if sys.stderr.isatty() else epochs.show  # a terminal has a progress bar
+    run = train(network, data, config, out, **options, start=start_run, watch=watch, report=report)
     if int(os.environ.get("RANK", 0)) == 0:
+        epochs.show()
         _report(run, data)
     return run
 
 
+class _Epochs:
+    """Prints the epochs of a run, each of them once, as soon as it is in the run's history."""
+
+    def __init__(self, out: Path):
+        self.history, self.shown = out / "history.jsonl", 0
+
+    def show(self) -> None:
+        records = read_lines(self.history)
+        for record in records[self.shown :]:
+            say("  ".join(f"{key} {value:.4g}" for key, value in record.items()), flush=True)
+        self.shown = len(records)
+
+
 def _report(run: Run, corpus: CorpusLike) -> None:
-    """Print every epoch, the accuracy of the run and of each source, and a hint if it is low."""
-    for record in run.history:
-        say("  ".join(f"{key} {value:.4g}" for key, value in record.items()))
+    """Print the accuracy of the run and of each source, and a hint if it is low."""
     say(repr(run))
     for line in accuracy_by_source(run.accuracy):
         say(line)

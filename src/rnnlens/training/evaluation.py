@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.networks import AnyNetwork, BothWays
 from rnnlens.training.batches import token_batches
@@ -54,6 +55,7 @@ def read_out(network: AnyNetwork, e: Tensor, lengths: Tensor, per_word: bool) ->
     return logits[:, 1:] if per_word else logits.gather(1, lengths.unsqueeze(1)).squeeze(1)
 
 
+@in_range("evaluate")
 def evaluate(
     network: AnyNetwork, split: SplitLike, max_words: int | None = None, tokens: int = 2**16, most: int = 512
 ) -> Evaluation:

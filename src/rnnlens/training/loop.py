@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
-from rnnlens.common.errors import Diverged, RnnlensError, quoted
+from rnnlens.common.errors import Diverged, RnnlensError
 from rnnlens.common.files import append_line, exclusive, read_lines, rewrite_lines, write_json
 from rnnlens.common.progress import Advance, progress_bar
 from rnnlens.common.provenance import KEY
@@ -36,7 +37,7 @@ from rnnlens.training.evaluation import evaluate_together
 from rnnlens.training.objective import Objective
 from rnnlens.training.optimiser import make_optimiser, shrink_words
 from rnnlens.training.processes import accelerator_for
-from rnnlens.training.resuming import about_run, check_writable, provenance_of
+from rnnlens.training.resuming import about_run, check_given, check_writable, provenance_of
 from rnnlens.training.watching import Watch, Watching
 from rnnlens.training.weighting import check_labels, document_weights, sources_of
 
@@ -56,17 +57,18 @@ def train(
     progress: bool = True,
     start: Run | None = None,
     watch: Watch | None = None,
+    report: Callable[[], None] = lambda: None,
 ) -> Run:
     """Train a network in place on a corpus and write its run folder: `rnnlens.train`, which has the whole description,
     with a watch in place of snapshots.
 
     watch: looks at the network at a few moments, such as `rnnlens.analysis.film.Film(40)`, and changes nothing.
+    report: called after each epoch, when its line of history is written.
     """
     check_options("train", threads=threads)
     config, out = config or TrainConfig(), Path(out).absolute()
     check_device(device)
-    if isinstance(corpus, Path | str):
-        raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
+    check_given(corpus, config)
     check_words(network, corpus)
     if "reversed" in corpus.about:
         network.direction = "backwards"  # texts that it is given later are reversed too
@@ -93,6 +95,7 @@ def train(
         about = read_about(out)
         if about["status"] != "finished":
             trainer = Trainer(network, corpus, config, out, accelerator, resume, about[KEY]["run"], watch)
+            trainer.report = report
             trainer.run(progress and main)
             trainer.finish(about)
             accelerator.wait_for_everyone()
@@ -123,6 +126,7 @@ class Trainer:
         """mark: the fingerprint of this run, which is stored in its checkpoints."""
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
         self.mark = mark
+        self.report: Callable[[], None] = lambda: None
         self.main, self.device = accelerator.is_main_process, accelerator.device
         self.steps = math.ceil(len(corpus.train) / config.batch)  # per epoch
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
@@ -240,13 +244,8 @@ class Trainer:
         counters, validation = self.counters, self.corpus.validation
         loss, correct = self.progress_so_far()
         seconds = round(time.monotonic() - self.since, 3)
-        record = {
-            "epoch": epoch + 1,
-            "step": counters.step,
-            "train_loss": loss,
-            "train_accuracy": correct,
-            "seconds": seconds,
-        }
+        record = {"epoch": epoch + 1, "step": counters.step, "train_loss": loss, "train_accuracy": correct}
+        record["seconds"] = seconds
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
             _set_weights(self.network, self.average)
@@ -264,6 +263,7 @@ class Trainer:
             _set_weights(self.network, current)
         if self.main:
             append_line(self.out / "history.jsonl", record)
+            self.report()
         self.sums.zero_()
 
     def checkpoint(self) -> None:

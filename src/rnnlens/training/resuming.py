@@ -18,6 +18,19 @@ from rnnlens.runs.config import TrainConfig
 from rnnlens.training.checkpoint import checkpoint_path
 
 
+def check_given(corpus: Any, config: Any) -> None:
+    """Refuse what is no corpus or no TrainConfig."""
+    if isinstance(corpus, Path | str):
+        raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
+    if not hasattr(corpus, "train"):
+        raise RnnlensError(
+            f"corpus is {quoted(type(corpus).__name__)}: expected a corpus; texts with their labels come in through "
+            "rnnlens.Corpus.from_texts(texts, labels)"
+        )
+    if not isinstance(config, TrainConfig):
+        raise RnnlensError(f"config is {quoted(type(config).__name__)}: expected rnnlens.TrainConfig(…)")
+
+
 def about_run(
     network: AnyNetwork, corpus: CorpusLike, config: TrainConfig, start: Run | None, snapshots: int | None = None
 ) -> dict[str, Any]:
