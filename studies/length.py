@@ -1,6 +1,6 @@
-"""What longer training does to a network's modifiers, against what people call modifiers.
+"""What longer training, and how fast rare words learn, do to a network's modifiers, against what people call modifiers.
 
-    rnnlens train CORPUS --tuned --epochs 7 --seed 0 --test --out DIR/epochs-7-0     # and other lengths and seeds
+    rnnlens train CORPUS --tuned --epochs 9 --word-epsilon 0.002 --seed 0 --test --out DIR/epochs-9-0.002-0  # …
     python -m studies.length DIR --trees sst/train.txt --lexicon modifiers.csv       # → docs/results/length.json
     python -m studies.length                                                         # docs/length.md from the record
 
@@ -24,24 +24,37 @@ from studies.teaching import known_modifiers, mean_and_half, measure, people_and
 
 RECORD, PAGE = Path("docs/results/length.json"), Path("docs/length.md")
 TEMPLATE = Path(__file__).with_name("length.md")
+USUAL = 0.001  # the word epsilon of the other bundled networks
 COLUMNS = {"known_negators": 2, "known_intensifiers": 2, "r_strength": 2, "r_phrases": 2}
 
 
 def page_values(record: dict[str, Any]) -> dict[str, Any]:
-    """Means over seeds, with half of their 95 % intervals, by number of epochs."""
-    rows: dict[int, list[Any]] = {}
+    """Means over seeds, with half of their 95 % intervals, by word epsilon and number of epochs."""
+    rows: dict[tuple[float, int], list[Any]] = {}
     for name, row in record["networks"].items():
-        rows.setdefault(int(name.split("-")[1]), []).append(row)
+        epochs, epsilon = _settings(name)
+        rows.setdefault((epsilon, epochs), []).append(row)
     table = {}
-    for epochs, runs in sorted(rows.items()):
+    for settings, runs in sorted(rows.items()):
         values = {key: [run[key] for run in runs] for key in COLUMNS}
         values |= {word: [run["strength"][word] for run in runs] for word in ("not", "very", "extremely")}
         values |= {source: [100 * run["test"][source] for run in runs] for source in ("imdb", "yelp-sentences")}
-        table[epochs] = {"n": len(runs), **{key: _said(some) for key, some in values.items()}}
-    epochs = [int(name.split("-")[1]) for name in record["networks"]]
+        table[settings] = {"n": len(runs), **{key: _said(some) for key, some in values.items()}}
     shares = {key: [row[key] for row in record["networks"].values()] for key in COLUMNS}
-    trend = {key: float(np.corrcoef(epochs, some)[0, 1]) for key, some in shares.items()}
-    return {"table": table, "trend": trend, "n": len(epochs)}
+    long, fast = np.array([_settings(name) for name in record["networks"]]).T
+    given = {"epochs": (long, fast == USUAL), "epsilon": (np.log(fast), (long >= 8) & (long <= 9))}
+    trend = {
+        of: {key: float(np.corrcoef(x[chosen], np.array(some)[chosen])[0, 1]) for key, some in shares.items()}
+        for of, (x, chosen) in given.items()
+    }
+    n = {of: int(chosen.sum()) for of, (_, chosen) in given.items()}
+    return {"table": table, "trend": trend, "n": n}
+
+
+def _settings(name: str) -> tuple[int, float]:
+    """Epochs and word epsilon of a network, from its name."""
+    _, epochs, epsilon, _ = name.split("-")
+    return int(epochs), float(epsilon)
 
 
 def _said(values: list[float]) -> str:
@@ -60,8 +73,8 @@ def main() -> None:
     torch.set_num_threads(1)
     if asked.runs is not None:
         people, phrases = people_and_phrases(asked.trees)
-        known, found = known_modifiers(asked.lexicon), {}
-        for folder in sorted(asked.runs.glob("epochs-*")):
+        known, found = known_modifiers(asked.lexicon), dict(read_json(RECORD)["networks"])
+        for folder in sorted(path for path in asked.runs.glob("epochs-*") if path.name not in found):
             found[folder.name] = measure(rnnlens.load(folder), people, phrases, known)
             print(folder.name, found[folder.name]["known_intensifiers"], flush=True)
         write_json(RECORD, rounded({"networks": found}))

@@ -23,7 +23,7 @@ from rnnlens.runs.zoo import HERE
 from studies.reasons import reason
 
 KEPT = ("network", "accuracy", "steering", "loss", "provenance")  # what cannot be measured again without the reviews
-STATES = 150
+STATES = 300
 PACKAGED = FolderKind(
     "a packaged run",
     frozenset({"weights.safetensors", "states.safetensors", "vocab.json", "history.jsonl", "run.json", "results.json",
