@@ -389,6 +389,9 @@ def test_strengths_by_layer_and_direction_have_their_tables():
 
 def test_stacks_are_named_by_their_layers():
     assert architecture(MADE["two layers"]()) == ("a GRU", "2 layers of 12 units")
-    assert architecture(MODERN["two layers of rglru"]()) == ("an RG-LRU", "2 layers of 12 units")
+    assert architecture(MODERN["two layers of rglru"]()) == (
+        "an RG-LRU",
+        "2 layers of 12 units with a convolution over 4 words",
+    )
     assert architecture(MODERN["mingru"]()) == ("a minGRU", "12 units")
     assert architecture(one_logit(MADE["three layers, classes"]())) == ("an LSTM", "3 layers of 10 units")

@@ -102,8 +102,9 @@ class HasClasses:
 
     def check_one_logit(self, what: str) -> None:
         """Refuse a network with several classes, or without a head. what: what needs one logit, for the message."""
-        if isinstance(self.features, NoHead):
-            self.features.refuse()
+        features = getattr(self, "features", None)  # a network that reads both ways has none
+        if isinstance(features, NoHead):
+            features.refuse()
         if self.several_classes:
             names = ", ".join(quoted(name, 40) for name in self.classes[:6]) + (", …" if len(self.classes) > 6 else "")
             fix = f"choose a class, network.of_class({quoted(self.classes[0], 40)})"

@@ -179,5 +179,7 @@ def architecture(network: Network) -> tuple[str, str]:
     name = OF_TODAY.get(arch, usual)
     hidden = getattr(network.cell, "hidden", None)
     size = f"{network.size} dimensions" if hidden is None else f"{hidden} units"
+    kernel = getattr(network.cell, "kernel", 1)
+    size += f" with a convolution over {kernel} words" if kernel > 1 else ""
     depth = f"{len(layers)} layers of " if len(layers) > 1 else ""
     return f"{'an' if name[0] in 'LaAR' else 'a'} {name}", depth + size
