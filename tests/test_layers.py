@@ -191,3 +191,14 @@ def test_shares_of_the_evidence_sum_to_one():
         network, rnnlens.find_fixed_points(network, rnnlens.visited_states(network, n=200))
     )
     assert float(kept_by(network, line, several_parts(network)).sum()) == pytest.approx(1)
+
+
+def test_an_analysis_without_a_word_to_attribute_goes_on():
+    network = Network(["<unk>", *"abcdefgh"], "mingru", 6, 4, layers=2).requires_grad_(False)
+    states = rnnlens.visited_states(network, n=20)
+    line = rnnlens.fit_line_attractor(network, states)
+    probes = Probes(("a", "b"), ("c", "d"))
+    modifiers = rnnlens.find_modifiers(network, line, probes=probes)
+    assert study_layers(network, line, rnnlens.fit_subspace(network, line, modifiers), [], probes) is None
+    with pytest.raises(rnnlens.RnnlensError, match="words is empty"):
+        rnnlens.attribute(network, states, [], probes)

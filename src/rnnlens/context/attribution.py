@@ -124,6 +124,8 @@ def attribute(
     exchanged in all orders, more in 128 random ones. draws: of the bootstrap over states and probes.
     """
     network.check_one_logit("an attribution")
+    if not words:
+        raise RnnlensError("words is empty: expected the modifiers whose strengths are attributed")
     states = checked_states(network, states)
     places = checked_parts(network, parts)
     probes = probes.known_to(network)

@@ -118,9 +118,9 @@ def several_parts(network: Network) -> dict[str, Tensor]:
 def study_layers(
     network: Network, line: LineAttractor, subspace: Subspace, words: Sequence[str], probes: Probes
 ) -> Layers | None:
-    """Which part of the state integrates, and which one modifies; None if it has one part."""
+    """Which part of the state integrates, and which one modifies; None if it has one part, or no word is measured."""
     places = several_parts(network)
-    if not places:
+    if not places or not words:
         return None
     found = attribute(network, line.h_star, words[:WORDS], probes.some(ENOUGH), parts=places)
     within = torch.stack([subspace.components[:, place].square().sum() for place in places.values()])
