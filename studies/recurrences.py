@@ -4,8 +4,8 @@ r"""Where the recurrences of today keep *not* and *very*: accuracy, strengths ag
     python -m studies.recurrences RUNS --corpus REVIEWS --trees sst/train.txt   # → docs/results/recurrences.json
     python -m studies.recurrences                                               # docs/recurrences.md from the record
 
-REVIEWS is the corpus of `studies.recipe`. Half of the networks are trained on shuffled labels; these took 3 minutes on an
-H200, 18 at once. With --nulls only they are measured again.
+REVIEWS is the corpus of `studies.recipe`. Half of the networks are trained on shuffled labels; these took 3 minutes on
+an H200, 18 at once. With --nulls only they are measured again.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
             "sentences": mean_of([100 * run["test"]["yelp-sentences"] for run in runs], 1, sign=False),
             "r": mean_of([run["people"]["r"] for run in runs], sign=False),
             "phrases": {word: mean_of([run["phrases"][word] for run in runs]) for word in WORDS[:4]},
-            "null": {word: mean_of([one["phrases"][word] for one in null]) for word in ("not", "very")},
+            "null": {word: mean_of([one["phrases"][word] for one in null]) for word in ("not", "very", "the")},
             "parts": parts,
             "shares": shares,
         }
