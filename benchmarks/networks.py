@@ -136,7 +136,7 @@ def plainly(run: Run) -> Run:
 
 @contextmanager
 def _plain_scans() -> Iterator[None]:
-    modules = [importlib.import_module(f"rnnlens.networks.{name}") for name in ("scan", "projected")]
+    modules = [importlib.import_module(f"rnnlens.networks.{name}") for name in ("scan", "wrapped")]
     slow = partial(modules[0].repeat, record=False)
     with patch.object(modules[0], "repeat", slow), patch.object(modules[1], "repeat", slow):
         yield
