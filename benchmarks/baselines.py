@@ -1,4 +1,5 @@
-"""Baselines: how many more reviews a second the full one classifies than a GRU, on one core, in batches of 64."""
+"""Baselines: how many more reviews a second the full one classifies than a GRU, on one core, in batches of 64; and
+whether the time to explain a text grows with its length alone."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from benchmarks.reviews import reviews
 from benchmarks.table import Row
 from benchmarks.timing import side_by_side
 from rnnlens.baselines.convolution import Convolution, Shape
+from rnnlens.baselines.explanation import explain
 from rnnlens.baselines.fitting import read_logits
 from rnnlens.training import evaluate
 
@@ -46,3 +48,16 @@ def rows() -> Iterator[Row]:
         what = f"{REVIEWS:,} reviews read by the {name}, one core"
         note = f"{REVIEWS / ours:,.0f} reviews/s, peer {REVIEWS / theirs:,.0f}"
         yield Row(what, ours, f"the packaged gru of {network.size} units", theirs, note=note)
+    yield _explaining(Convolution(models["full baseline, as printed"]).requires_grad_(False), network.vocab)
+
+
+def _explaining(model: Convolution, vocab: rnnlens.Vocab, long: int = 100_000) -> Row:
+    assert vocab.counts is not None
+    drawn = np.random.default_rng(0).choice(len(vocab), long, p=vocab.counts / vocab.counts.sum())
+    text = [vocab.words[word] for word in drawn]
+    contenders = {
+        name: partial(explain, model, vocab, " ".join(text[:n])) for name, n in (("long", long), ("short", long // 10))
+    }
+    times = side_by_side(contenders, rounds=3)
+    what = f"explaining a text of {long:,} words by the full baseline"
+    return Row(what, times["long"], "10 times that of a tenth of it", 10 * times["short"])

@@ -14,23 +14,28 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 import rnnlens
 from rnnlens.analysis.behaviour import behaviour
 from rnnlens.analysis.checks import rounded
 from rnnlens.analysis.locate import locate, states_of
-from rnnlens.analysis.people import packaged
+from rnnlens.analysis.people import packaged, people_say
 from rnnlens.analysis.scores import correlate
 from rnnlens.analysis.trees import read_trees
 from rnnlens.common.files import read_json, write_json
+from rnnlens.context import Reviews, final_logits
 from rnnlens.context.finding import find_modifiers
+from rnnlens.context.subspace import random_subspace
+from rnnlens.figures import write_figure
 from rnnlens.networks.architectures import parts_of
+from studies import recurrences_figures
 from studies.kinds_page import mean_of
 from studies.pages import write_page
 
 RECORD, PAGE = Path("docs/results/recurrences.json"), Path("docs/recurrences.md")
-TEMPLATE = Path(__file__).with_name("recurrences.md")
+TEMPLATE, IMAGES = Path(__file__).with_name("recurrences.md"), Path("docs/images")
 KINDS = {
     "gru-1": "GRU",
     "mingru-1": "minGRU",
@@ -42,6 +47,7 @@ KINDS = {
 }
 WORDS = ("not", "never", "very", "extremely", "highly", "absolutely", "the")
 STATES, PROBES, STARTS = 24, 20, 1_000
+SOURCE, TEXTS = "yelp-sentences", 2_000
 
 
 def measure(network: Any, corpus: Any, trees: Any) -> dict[str, Any]:
@@ -63,6 +69,31 @@ def measure(network: Any, corpus: Any, trees: Any) -> dict[str, Any]:
     }
 
 
+def context(network: Any, corpus: Any) -> dict[str, Any]:
+    """What `analyze` says of a network's modifiers, and accuracy on short texts (SOURCE's) as they are, shuffled, and
+    without three directions of the state: those of modifiers, and random ones."""
+    analysis = rnnlens.analyze(network, corpus, accuracy=False, top=3_000, starts=500)
+    found = analysis.results
+    split = corpus.test.take(np.flatnonzero(corpus.test.sources == corpus.sources.index(SOURCE))[:TEXTS])
+    texts, V = Reviews.to_read(split, network), analysis.subspace
+    draws = [random_subspace(network.size, 3, torch.Generator().manual_seed(seed)).float() for seed in range(3)]
+    changed = {
+        "removed": [final_logits(rnnlens.project_out(network, V), texts)],
+        "random": [final_logits(rnnlens.project_out(network, draw), texts) for draw in draws],
+        "shuffled": [final_logits(network, texts, shuffle=0)],
+    }
+    right = float(np.mean((final_logits(network, texts) > 0) == texts.labels))
+    costs = {
+        name: float(np.mean([np.mean((logits > 0) == texts.labels) for logits in some])) - right
+        for name, some in changed.items()
+    }
+    barcodes = {word: found["barcodes"][word]["share"] for word in ("not", "very") if word in found["barcodes"]}
+    return {
+        "right": right, "costs": costs, "barcodes": barcodes, "timescales": found["timescales"]["mean"],
+        "bilinear": found["bilinear"]["held_out"][:3], "subspace": found["subspace"]["explained_variance"][:3],
+    }  # fmt: skip
+
+
 def networks(runs: Path, corpus: Any, trees: Any) -> dict[str, Any]:
     """The measures of each network that was trained on true labels."""
     found = {}
@@ -70,7 +101,8 @@ def networks(runs: Path, corpus: Any, trees: Any) -> dict[str, Any]:
         for path in sorted(runs.glob(f"{kind}-[0-9]")):
             run = rnnlens.load(path)
             test = {name: part["accuracy"] for name, part in run.accuracy["test_sources"].items()}
-            found[path.name] = {"test": test, **measure(run.network, corpus, trees)}
+            known = {"test": test, "context": context(run.network, corpus)}
+            found[path.name] = {**known, **measure(run.network, corpus, trees)}
             shown = {word: round(x, 2) for word, x in found[path.name]["phrases"].items()}
             print(path.name, shown, found[path.name]["people"]["r"], flush=True)
     return found
@@ -107,8 +139,19 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
             "null": {word: mean_of([one["phrases"][word] for one in null]) for word in ("not", "very", "the")},
             "parts": parts,
             "shares": shares,
+            **_context([run["context"] for run in runs]),
         }
     return {"rows": rows}
+
+
+def _context(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Means over seeds of what `context` measured, costs in points of accuracy."""
+    return {
+        "barcodes": {word: mean_of([one["barcodes"][word] for one in found]) for word in ("not", "very")},
+        "timescales": [mean_of([one["timescales"][p] for one in found], 1, sign=False) for p in range(3)],
+        "bilinear": [mean_of([100 * one["bilinear"][p] for one in found], 0, sign=False) for p in (0, 2)],
+        "costs": {name: mean_of([100 * one["costs"][name] for one in found], 1) for name in found[0]["costs"]},
+    }
 
 
 def main() -> None:
@@ -125,7 +168,11 @@ def main() -> None:
         corpus, trees = rnnlens.load_corpus(asked.corpus), read_trees(asked.trees)
         record = dict(read_json(RECORD)) if asked.nulls else {"networks": networks(asked.runs, corpus, trees)}
         write_json(RECORD, rounded({"networks": record["networks"], "nulls": nulls(asked.runs, trees)}))
-    write_page(TEMPLATE, PAGE, **page_values(read_json(RECORD)))
+    record = read_json(RECORD)
+    people = {word: said[0] for word in recurrences_figures.SHOWN if (said := people_say(word)) is not None}
+    write_figure(recurrences_figures.strengths(record, KINDS, people), IMAGES / "recurrences-strengths.svg")
+    write_figure(recurrences_figures.parts(record, KINDS), IMAGES / "recurrences-parts.svg")
+    write_page(TEMPLATE, PAGE, **page_values(record))
 
 
 if __name__ == "__main__":
