@@ -137,6 +137,7 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
             "r": mean_of([run["people"]["r"] for run in runs], sign=False),
             "phrases": {word: mean_of([run["phrases"][word] for run in runs]) for word in WORDS[:4]},
             "null": {word: mean_of([one["phrases"][word] for one in null]) for word in ("not", "very", "the")},
+            "intensifiers": mean_of([float(np.mean([run["phrases"][word] for word in WORDS[2:6]])) for run in runs]),
             "parts": parts,
             "shares": shares,
             **_context([run["context"] for run in runs]),
