@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from rnnlens.figures.style import legend_below, panels, styled
 
+PEOPLE = {"dash": "dash", "color": "#4a5568", "width": 2}
 SHOWN = {"not": "#b7410e", "very": "#2b6cb0"}
 PARTS = {  # by what a part does, the same color in every kind of network
     "layer 1 convolution": "#2f855a", "layer 1 state": "#2b6cb0", "layer 2 convolution": "#9ae6b4",
@@ -29,10 +30,9 @@ def strengths(record: dict[str, Any], kinds: dict[str, str], people: dict[str, f
             x, y = [value for _, value in rows], [title for title, _ in rows]
             trace = go.Scatter(x=x, y=y, mode="markers", marker=marker, name=name, showlegend=column == 1)
             drawn.add_trace(trace, row=1, col=column)
-        drawn.add_vline(x=people[word], line_dash="dash", line_color="#4a5568", row=1, col=column)
-        note = {"text": "people", "x": people[word], "y": 1.0, "yref": "y domain", "yanchor": "bottom"}
-        drawn.add_annotation(**note, showarrow=False, row=1, col=column)
+        drawn.add_vline(x=people[word], line=PEOPLE, row=1, col=column)
         drawn.update_xaxes(title_text="strength", range=[-1.6, 1.1], row=1, col=column)
+    drawn.add_trace(go.Scatter(x=[None], y=[None], mode="lines", line=PEOPLE, name="people"))
     styled(drawn, "", "strength", "", height=430)
     drawn.update_layout(title=None, margin={"t": 60, "l": 230}, width=1000)
     drawn.update_yaxes(autorange="reversed")
