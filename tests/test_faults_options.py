@@ -190,7 +190,12 @@ def test_there_are_commands_to_check() -> None:
 
 
 ENTRIES = {"extend": "network", "agreement": "agree"}  # by another name in the table
-OWN = {"from_torch": {"output"}, "adapt": {"inputs", "output"}, "effective_attention": {"layer"}}  # checked elsewhere
+OWN = {
+    "from_torch": {"output"},
+    "from_transformers": {"output"},
+    "adapt": {"inputs", "output"},
+    "effective_attention": {"layer"},
+}  # checked elsewhere
 
 
 @pytest.mark.parametrize("name", [name for name in rnnlens.__all__ if inspect.isfunction(getattr(rnnlens, name))])

@@ -151,6 +151,7 @@ RANGES: dict[str, dict[str, Range]] = {
     # Functions of Python that no command has the options of.
     "ToyLanguage": {"length": COUNT, "pads": FROM_ZERO},
     "evaluate": {"max_words": OPTIONAL_COUNT, "tokens": COUNT, "most": COUNT},
+    "fit_readout": {"max_words": OPTIONAL_COUNT, "seed": SEED},
     "visited_states": {"n": COUNT, "seed": SEED, "max_words": OPTIONAL_COUNT, "length": COUNT, "tokens": COUNT},
     "find_fixed_points": {"tolerance": ABOVE_ZERO, "chunk": OPTIONAL_COUNT},
     "fit_line_attractor": {

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.progress import progress_bar
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import SplitLike
@@ -37,6 +38,7 @@ class ReadoutFit:
     max_words: int | None
 
 
+@in_range("fit_readout")
 def fit_readout(
     network: Network, corpus: Corpus, *, max_words: int | None = None, seed: int = 0, progress: bool = True
 ) -> Network:
