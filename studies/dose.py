@@ -134,7 +134,7 @@ def figure(record: dict[str, Any]) -> Any:
         draw_accuracy(drawn, steering, 1, column, legend=column == 1)
         draw_modification(drawn, steering, 2, column)
         drawn.update_xaxes(title_text="gain", row=2, col=column)
-    drawn.update_yaxes(range=[48, 94], row=1)
+    drawn.update_yaxes(range=[40, 94], row=1)
     drawn.update_yaxes(range=[-0.1, 2.1], row=2)
     styled(drawn, "", "", "accuracy (%)", height=620)
     drawn.update_layout(title=None, margin={"t": 40}, width=1000)

@@ -6,10 +6,6 @@ python -m studies.kinds_training CORPUS --out RUN --seed 0 [--flat] [--shuffled]
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +15,7 @@ from rnnlens.corpora import load_corpus
 from rnnlens.networks import Network
 from rnnlens.runs.config import TrainConfig
 from rnnlens.training.loop import train
+from studies.side_by_side import run_side_by_side
 
 SEEDS, AT_ONCE = range(3), 16
 USUAL: dict[str, Any] = {
@@ -45,16 +42,18 @@ def jobs() -> dict[str, list[str]]:
 def train_classes(corpora: Path, out: Path, device: str) -> None:
     """Train all networks, some at a time."""
     out.mkdir(parents=True, exist_ok=True)
-    waiting, running = jobs(), {}
-    while waiting or running:
-        while waiting and len(running) < AT_ONCE:
-            name = next(iter(waiting))
-            command = [str(corpora / name.split("-")[0]), "--out", str(out / name), "--device", device]
-            command = [sys.executable, "-m", "studies.kinds_training", *command, *waiting.pop(name)]
-            running[name] = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
-        time.sleep(0.2)
-        for name in [name for name, process in running.items() if process.poll() is not None]:
-            print(f"{name}: exit {running.pop(name).returncode}", flush=True)
+    arguments = {}
+    for name, flags in jobs().items():
+        where = [str(corpora / name.split("-")[0]), "--out", str(out / name), "--device", device]
+        arguments[name] = ["studies.kinds_training", *where, *flags]
+    run_side_by_side(arguments, AT_ONCE)
+
+
+def shuffle_labels(corpus: Any, seed: int) -> None:
+    """Shuffle the labels of the training and validation texts, in place: then nothing can be learned."""
+    generator = np.random.default_rng(seed)
+    for split in (corpus.train, corpus.validation):
+        object.__setattr__(split, "labels", generator.permutation(np.asarray(split.labels)))
 
 
 def main() -> None:
@@ -68,9 +67,7 @@ def main() -> None:
     asked = parser.parse_args()
     corpus, (memory, settings) = load_corpus(asked.corpus), SETTINGS[asked.corpus.name]
     if asked.shuffled:
-        generator = np.random.default_rng(asked.seed)
-        for split in (corpus.train, corpus.validation):
-            object.__setattr__(split, "labels", generator.permutation(np.asarray(split.labels)))
+        shuffle_labels(corpus, asked.seed)
     ordered = bool(corpus.about.get("ordered")) and not asked.flat
     shape = {"hidden": 128, "embedding": 64, "scale": 0.108, "memory": memory, "seed": asked.seed}
     network = Network(corpus.vocab, **shape, classes=corpus.classes, ordered=ordered)  # type: ignore[arg-type]

@@ -18,16 +18,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from rnnlens.common.files import write_json
 from rnnlens.training.settings import TUNED
+from studies.side_by_side import run_side_by_side
 
 SEARCH = Path("docs/results/recipe-search.json")
 ARCHS = ("gru", "lstm", "ugrnn", "vanilla")
@@ -70,30 +67,19 @@ def mixture_jobs() -> dict[str, dict[str, Any]]:
     return {f"{arch}-{name}-{seed}": {**job, "seed": seed} for (arch, name), job in jobs.items() for seed in range(3)}
 
 
-def command_of(corpus: Path, job: dict[str, Any], out: Path, device: str) -> list[str]:
-    """The command that trains a network, or goes on with it."""
+def arguments_of(corpus: Path, job: dict[str, Any], out: Path, device: str) -> list[str]:
+    """What comes after `python -m` to train a network, or to go on with it."""
     drawn = "counts" in job  # a number of documents of each source
     program = ["studies.mixtures"] if drawn else ["rnnlens.training", "--tuned", "--resume", "--test"]
     flags = [part for flag, value in job.items() for part in (f"--{flag}", str(value))]
-    return [sys.executable, "-m", *program, str(corpus), "--out", str(out), "--device", device, *flags]
+    return [*program, str(corpus), "--out", str(out), "--device", device, *flags]
 
 
 def run_all(corpus: Path, jobs: dict[str, dict[str, Any]], out: Path, at_once: int, device: str) -> None:
     """Train the networks, `at_once` at a time."""
     out.mkdir(parents=True, exist_ok=True)
-    waiting, running = list(jobs), {}
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    while waiting or running:
-        while waiting and len(running) < at_once:
-            name = waiting.pop(0)
-            command = command_of(corpus, jobs[name], out / name, device)
-            log = open(out / f"{name}.log", "w")  # noqa: SIM115 - open as long as the process
-            running[name] = subprocess.Popen(command, stdout=log, stderr=log, env=environment), time.monotonic()
-        time.sleep(0.2)
-        for name, (process, since) in list(running.items()):
-            if process.poll() is not None:
-                print(f"{name}: exit {process.returncode}, {time.monotonic() - since:.0f} s", flush=True)
-                del running[name]
+    arguments = {name: arguments_of(corpus, job, out / name, device) for name, job in jobs.items()}
+    run_side_by_side(arguments, at_once, logs=out)
 
 
 def choose(rows: list[dict[str, Any]], arch: str) -> dict[str, Any]:

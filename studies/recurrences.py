@@ -45,7 +45,8 @@ KINDS = {
     "mamba-1": "Mamba",
     "mamba-2": "Mamba, two layers",
 }
-WORDS = ("not", "never", "very", "extremely", "highly", "absolutely", "the")
+INTENSIFIERS = ("very", "extremely", "highly", "absolutely")
+WORDS = ("not", "never", *INTENSIFIERS, "the")
 STATES, PROBES, STARTS = 24, 20, 1_000
 SOURCE, TEXTS = "yelp-sentences", 2_000
 
@@ -137,7 +138,7 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
             "r": mean_of([run["people"]["r"] for run in runs], sign=False),
             "phrases": {word: mean_of([run["phrases"][word] for run in runs]) for word in WORDS[:4]},
             "null": {word: mean_of([one["phrases"][word] for one in null]) for word in ("not", "very", "the")},
-            "intensifiers": mean_of([float(np.mean([run["phrases"][word] for word in WORDS[2:6]])) for run in runs]),
+            "intensifiers": mean_of([float(np.mean([run["phrases"][word] for word in INTENSIFIERS])) for run in runs]),
             "parts": parts,
             "shares": shares,
             **_context([run["context"] for run in runs]),

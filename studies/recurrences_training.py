@@ -10,16 +10,12 @@ CORPUS is the corpus of `studies.recipe`. Networks that are there already are no
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rnnlens import Network, TrainConfig, load_corpus, train
+from studies.kinds_training import shuffle_labels
+from studies.side_by_side import run_side_by_side
 
 SHAPES: dict[str, dict[str, Any]] = {
     "gru-1": {"arch": "gru"},
@@ -49,9 +45,7 @@ def train_one(corpus: Any, name: str, out: Path, device: str) -> None:
     kind, null, seed = name.partition("-null")[0], "-null-" in name, int(name.rsplit("-", 1)[1])
     kind = kind if null else kind.rsplit("-", 1)[0]
     if null:
-        generator = np.random.default_rng(seed)
-        for split in (corpus.train, corpus.validation):
-            object.__setattr__(split, "labels", generator.permutation(np.asarray(split.labels)))
+        shuffle_labels(corpus, seed)
     network = Network(corpus.vocab, **USUAL, **SHAPES[kind], seed=seed)
     train(network, corpus, TrainConfig(**SETTINGS, seed=seed), out, device=device, test=not null, progress=False)
 
@@ -59,15 +53,8 @@ def train_one(corpus: Any, name: str, out: Path, device: str) -> None:
 def train_all(corpus: Path, out: Path, device: str) -> None:
     """Train all networks that are not there, each in a process of its own."""
     waiting = [name for name in names() if not (out / name / "results.json").exists()]
-    running: dict[str, subprocess.Popen[bytes]] = {}
-    while waiting or running:
-        while waiting and len(running) < AT_ONCE:
-            command = [sys.executable, "-m", "studies.recurrences_training", str(corpus), "--out", str(out)]
-            command += ["--device", device, "--only", waiting[0]]
-            running[waiting.pop(0)] = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
-        time.sleep(0.2)
-        for name in [name for name, process in running.items() if process.poll() is not None]:
-            print(f"{name}: exit {running.pop(name).returncode}", flush=True)
+    usual = ["studies.recurrences_training", str(corpus), "--out", str(out), "--device", device]
+    run_side_by_side({name: [*usual, "--only", name] for name in waiting}, AT_ONCE)
 
 
 def main() -> None:

@@ -305,7 +305,6 @@ def test_mamba_with_a_kernel_has_the_same_derivatives(monkeypatch):
     for with_kernel in (False, True):
         if with_kernel:
             monkeypatch.setattr("rnnlens.networks.recurrences.fused", lambda x: True)
-            monkeypatch.setattr("rnnlens.networks.selective_scan.fused", lambda x: True)
             monkeypatch.setattr("rnnlens.networks.selective_scan.kernels", lambda: StandIn)
         y = cell.outputs(e, torch.zeros(3, cell.size, dtype=torch.float64))
         given = [e, *cell.parameters()]

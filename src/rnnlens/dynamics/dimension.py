@@ -54,8 +54,8 @@ def needed(shares: Tensor, least: float = 1 - MISSED) -> int:
 
 
 def least_share(classes: int) -> float:
-    """The R² that the counted axes must reach: 95 %, or more with so many classes that leaving out one of C − 1 equal
-    dimensions would cost less than 5 %."""
+    """The R² that the counted axes must reach: 95 %. With many classes it is higher, because one of C − 1 equal
+    dimensions then explains less than 5 %."""
     return 1 - min(MISSED, 1 / (2 * max(1, classes - 1)))
 
 

@@ -18,7 +18,7 @@ NEEDS = "only a network with several layers or a convolution has it"
 OF_TODAY = "only mingru, minlstm, mamba and rglru have it"
 WHOLE = "all parts"
 USUAL = ("not", "very")
-PATTERNS = ("", "/", "x", ".")  # of the bars of words, which are not told apart by color alone
+PATTERNS = ("", "/", "x", ".")  # of the bars: each word has its own, so that color alone does not distinguish them
 BUFFERED = "<br>With a convolution, what is written at a word depends on the few words before it too."
 
 

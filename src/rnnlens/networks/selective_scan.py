@@ -25,8 +25,8 @@ def selective_coefficients(delta: Tensor, c: Tensor, B: Tensor, A: Tensor) -> tu
 
 def selective_scan(delta: Tensor, c: Tensor, B: Tensor, C: Tensor, A: Tensor, start: Tensor) -> Tensor:
     """h_t C_t (B, T, H) of h' = exp(Δ A)∘h + (Δ∘c) Bᵀ, for Δ, c (B, T, H), B, C (B, T, S), A (H, S) and h before the
-    first word (B, H, S). Derivatives of any order."""
-    return _SelectiveScan.apply(delta, c, B, C, A, start) if fused(delta) else plain_scan(delta, c, B, C, A, start)
+    first word (B, H, S), by one kernel (see `fused`). Derivatives of any order."""
+    return _SelectiveScan.apply(delta, c, B, C, A, start)
 
 
 def plain_scan(delta: Tensor, c: Tensor, B: Tensor, C: Tensor, A: Tensor, start: Tensor) -> Tensor:

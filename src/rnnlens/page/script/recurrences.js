@@ -20,14 +20,19 @@ const projected = f => (layer, x) => {
   return { u: both.subarray(0, layer.H), gate: both.subarray(layer.H).map(f) }
 }
 
+/** What minGRU and minLSTM share: no projection, no gate on the output, all gates from one product. */
+const bare = {
+  expand: 1,
+  gated: false,
+  enter: asItIs,
+  activate: same,
+  gates: (layer, c) => affine(layer.W, c, layer.b, layer.C),
+}
+
 export const RECURRENCES = {
   /** z = σ(W_z c + b_z), h̃ = W_h c + b_h; h' = (1−z)∘h + z∘h̃. */
   mingru: {
-    expand: 1,
-    gated: false,
-    enter: asItIs,
-    activate: same,
-    gates: (layer, c) => affine(layer.W, c, layer.b, layer.C),
+    ...bare,
     step({ H }, h, c, d, gate, next = new Float64Array(H)) {
       for (let i = 0; i < H; i++) {
         const z = sigmoid(d[i])
@@ -39,11 +44,7 @@ export const RECURRENCES = {
 
   /** f, i = σ(d_f), σ(d_i), h̃ = d_h with d = W c + b; h' = (f∘h + i∘h̃)/(f + i), and f/(f + i) = σ(log f − log i). */
   minlstm: {
-    expand: 1,
-    gated: false,
-    enter: asItIs,
-    activate: same,
-    gates: (layer, c) => affine(layer.W, c, layer.b, layer.C),
+    ...bare,
     step({ H }, h, c, d, gate, next = new Float64Array(H)) {
       for (let i = 0; i < H; i++) {
         const kept = sigmoid(softplus(-d[H + i]) - softplus(-d[i]))
