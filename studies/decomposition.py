@@ -19,7 +19,7 @@ from torch import Tensor
 
 import rnnlens
 from rnnlens.analysis.agreement import LEAST, agreement
-from rnnlens.analysis.locate import find_line, states_of, stored_probes
+from rnnlens.analysis.locate import location_of, states_of, stored_probes
 from rnnlens.analysis.people import SPLITS, Judged, correlation, packaged
 from rnnlens.analysis.scores import RESAMPLES, correlate
 from rnnlens.common.files import atomic_file
@@ -120,7 +120,7 @@ def main() -> None:
     run, people = rnnlens.load(NAME), packaged()
     strengths = agreement(run).scores[0].strengths
     network = run.network.double().requires_grad_(False)
-    line = find_line(network, states_of(network, run).to(network.h0))[1]
+    line = location_of(network, states_of(network, run).to(network.h0)).line
     probes = stored_probes(run, network, line).known_to(network).first(PROBES)
     enough = [word for word, n in zip(people.words, people.phrases(), strict=True) if n >= LEAST[0]]
     words = [word for word in enough if word in strengths]

@@ -26,7 +26,7 @@ import torch
 from scipy.optimize import minimize
 
 import rnnlens
-from rnnlens.analysis.locate import find_line
+from rnnlens.analysis.locate import location_of
 from rnnlens.common.files import write_json
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.strength import MODIFIERS, RULE
@@ -34,7 +34,7 @@ from rnnlens.context.strength import MODIFIERS, RULE
 
 def measured(folder: Path) -> Modifiers:
     network = rnnlens.load(folder).network
-    _, line, _, _ = find_line(network, rnnlens.visited_states(network, n=300))
+    line = location_of(network, rnnlens.visited_states(network, n=300)).line
     return rnnlens.find_modifiers(network, line)
 
 

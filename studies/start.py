@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 import rnnlens
-from rnnlens.analysis.locate import find_line
+from rnnlens.analysis.locate import location_of
 from rnnlens.common.files import read_json, write_json
 from rnnlens.corpora import prepare
 from rnnlens.training.command import train_command
@@ -37,7 +37,7 @@ def lists(run: rnnlens.Run, corpus: rnnlens.Corpus, known: set[str]) -> dict[str
     """The two lists that `analyze` prints, each word with its strength, and how many of each are known modifiers."""
     network = run.network
     assert network.vocab is not None
-    _, line, _, _ = find_line(network, rnnlens.visited_states(network, corpus.with_vocab(network.vocab), n=1_000))
+    line = location_of(network, rnnlens.visited_states(network, corpus.with_vocab(network.vocab), n=1_000)).line
     modifiers = rnnlens.find_modifiers(network, line)
     found: dict[str, Any] = {}
     for name, kinds in LISTS.items():

@@ -22,7 +22,7 @@ import torch
 from scipy.stats import t, ttest_ind
 
 import rnnlens
-from rnnlens.analysis.locate import find_line
+from rnnlens.analysis.locate import location_of
 from rnnlens.analysis.people import judged_in
 from rnnlens.analysis.trees import read_trees
 from rnnlens.common.errors import RnnlensWarning
@@ -82,7 +82,7 @@ def most_frequent(network: rnnlens.Network, top: int) -> rnnlens.Network:
 def measure(run: rnnlens.Run, people: dict[str, float], phrases: dict[str, int], known: set[str]) -> dict[str, Any]:
     """Accuracy by source; agreement with people on phrases and on words; clear modifiers, and how many are known."""
     network = most_frequent(run.network, TOP)
-    _, line, _, _ = find_line(network, rnnlens.visited_states(network, n=STATES))
+    line = location_of(network, rnnlens.visited_states(network, n=STATES)).line
     words = rnnlens.find_modifiers(network, line, top=TOP)
     strength = dict(zip(words.words, words.strength.tolist(), strict=True))
     shared, wanted = ([word for word in some if word in strength] for some in (people, SHOWN))

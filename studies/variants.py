@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 import rnnlens
-from rnnlens.analysis.locate import find_line
+from rnnlens.analysis.locate import location_of
 from rnnlens.analysis.people import packaged
 from rnnlens.analysis.scores import correlate
 from rnnlens.context.effects import effects, word_inputs
@@ -30,14 +30,14 @@ RECORD, LEAST = Path("docs/results/variants.json"), 20
 @torch.no_grad()
 def measured(network: rnnlens.Network, words: list[str]) -> dict[str, list[float]]:
     """The strengths of some words by each variant."""
-    _, line, _, _ = find_line(network, rnnlens.visited_states(network, n=1_000))
+    line = location_of(network, rnnlens.visited_states(network, n=1_000)).line
     wide = Probes.from_network(network, line, n=300)
     e = word_inputs(network, words)
 
     def strength(probes: Probes, places: list[Tensor], blanks: int = 0) -> list[float]:
         before = after = torch.zeros(())
         for h in places:
-            h_mod = settle(network, network.step(h.expand(len(e), -1), e), blanks)
+            h_mod = settle(network, network.step(h, e), blanks)
             plain = settle(network, h, blanks)
             before = before + probes.contrast(effects(network, plain, probes.inputs(network)))
             after = after + probes.contrast(effects(network, h_mod, probes.inputs(network)))

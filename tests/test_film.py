@@ -14,7 +14,7 @@ from test_training import QUICK, same, small, weights
 import rnnlens
 from rnnlens import RnnlensError, TrainConfig, toy_corpus, train
 from rnnlens.analysis.film import DOCUMENTS
-from rnnlens.analysis.locate import find_line
+from rnnlens.analysis.locate import location_of
 from rnnlens.analysis.snapshot import STARTS, Sample
 from rnnlens.common.files import read_lines, rewrite_lines
 from rnnlens.context import Probes, find_modifiers
@@ -150,7 +150,7 @@ def test_the_last_snapshot_says_what_an_analysis_says(corpus, filmed):
     about, *records = read_lines(filmed.path / "snapshots.jsonl")
     network, last = filmed.network, records[-1]
     sample = Sample.of(corpus.validation, DOCUMENTS, QUICK.seed, QUICK.max_words)
-    line = find_line(network, visited_states(network, sample, n=STARTS, seed=QUICK.seed))[1]
+    line = location_of(network, visited_states(network, sample, n=STARTS, seed=QUICK.seed)).line
     modifiers = find_modifiers(network, line, probes=Probes.from_dict(about["probes"]))
     assert {"not", "very", "the"} <= last["words"].keys()
     for word, (strength, error, valence) in last["words"].items():

@@ -19,7 +19,7 @@ import torch
 
 from rnnlens.analysis.behaviour import behaviour
 from rnnlens.analysis.lexicon import Lexicon, read_lexicon
-from rnnlens.analysis.locate import find_line, states_of, stored_line, stored_probes
+from rnnlens.analysis.locate import location_of, states_of, stored_line, stored_probes
 from rnnlens.analysis.people import SPLITS, Judged, judged_in, packaged
 from rnnlens.analysis.scores import FEWEST, Correlation, Ranking, correlate, rank
 from rnnlens.analysis.trees import Trees, read_trees
@@ -253,7 +253,7 @@ def _measure(one: Any, top: int, seed: int, device: str | None) -> _Measured:
     if run is not None and run.is_analyzed() and device is None:
         line = stored_line(run)
     else:
-        line = find_line(network, states_of(network, run, seed=seed).to(network.h0))[1]
+        line = location_of(network, states_of(network, run, seed=seed).to(network.h0)).line
     probes = stored_probes(run, network, line).known_to(network)
     words = find_modifiers(network, line, top=top, probes=probes)
     return _Measured(run.name if run is not None else "network", network, _strengths(words))

@@ -263,12 +263,12 @@ def _measured(network: AnyNetwork, run: Run | None, seed: int) -> tuple[Probes, 
         reason = "it reads both ways, and `analyze` says what each of its two readers does"
         return _measured(network.forwards, None, seed)[0], None, reason
     network.check_measurable()
-    from rnnlens.analysis.locate import find_line, stored_probes
+    from rnnlens.analysis.locate import location_of, stored_probes
 
     states = None if run is None else run.states()
     if states is None:
         states = visited_states(network, n=STARTS, seed=seed)
-    line = find_line(network, states.to(network.h0))[1]
+    line = location_of(network, states.to(network.h0)).line
     probes = stored_probes(run, network, line).known_to(network)
     try:
         return probes, find_modifiers(network, line, probes=probes), None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -12,22 +12,15 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
-from rnnlens.context.blank import BlankInput, blank_input
-from rnnlens.context.impulse import settle
+from rnnlens.context.blank import BLANKS, BlankInput
+from rnnlens.context.impulse import rest, settle
 from rnnlens.context.probes import Probes
 from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 
-SETTLE = (
-    200,
-    100,
-    50,
-    20,
-    10,
-    0,
-)  # numbers of blank inputs tried before the search for slow points, which remove fast transients
+SETTLE = (0, 10, 20, 50, 100, 200)  # numbers of blank inputs before the search for slow points, to end transients
 LARGEST_STATE = 65_504  # the largest number of float16
 NEARLY_LINEAR = 0.9  # R² of a head's linearization below which a warning is given
 SLOW, VISITED = "slow points", "visited states"  # what the line goes through
@@ -158,8 +151,7 @@ def locate(network: Network, states: Tensor) -> Location:
     states = (
         states.reshape(-1, network.size).half().float()
     )  # the precision in which they are stored, so that a second analysis gives the same results
-    points, line, settled, through = find_line(network, states.to(network.h0))
-    return Location(network, states, settled, points, line, through, blank_input(network, states))
+    return replace(location_of(network, states.to(network.h0)), states=states)
 
 
 def _check_states(network: Network, states: Tensor) -> None:
@@ -192,30 +184,27 @@ def states_of(
     return visited_states(network, source, n=n, seed=seed, max_words=longest)
 
 
-def find_line(network: Network, states: Tensor) -> tuple[FixedPoints, LineAttractor, int, str]:
-    """Slow points, the curve through them, the number of blank inputs before the search, and what the curve goes
-    through.
+def location_of(network: Network, states: Tensor) -> Location:
+    """The slow points from visited states (K, N), and the curve through them.
 
     Blank inputs remove transients, but if the line leaks or drifts to its ends, they remove the line too. Their number
     is the largest of `SETTLE` that keeps half of the spread of logits and half of the states in its middle. If all slow
     points are one point, there is no line: the curve then goes through the visited states, and its `is_line` is False.
     """
-    logits = network.logit(states)
-    middle, spread = logits.median(), logits.std()
-
-    def inside(at: Tensor) -> Tensor:
-        return ((at - middle).abs() <= 0.5 * spread).double().mean()
-
-    for settled in SETTLE:
+    logits, rested = rest(network, states, SETTLE)
+    middle, spread = logits[0].median(), logits[0].std()
+    inside = ((logits - middle).abs() <= 0.5 * spread).double().mean(1)
+    kept = (logits.std(1) >= 0.5 * spread) & (inside >= 0.5 * inside[0])
+    settled = SETTLE[int(kept.nonzero()[-1]) if kept.any() else 0]
+    if settled != SETTLE[-1]:
         rested = settle(network, states, settled)
-        left = network.logit(rested)
-        if left.std() >= 0.5 * spread and inside(left) >= 0.5 * inside(logits):
-            break
+    blank = BlankInput.of(logits[[SETTLE.index(count) for count in (0, BLANKS, 2 * BLANKS)]])
     points = find_fixed_points(network, rested, mode="slow")
     try:
-        return points, fit_line_attractor(network, points), settled, SLOW
+        line, through = fit_line_attractor(network, points), SLOW
     except RnnlensError:
-        return points, fit_line_attractor(network, rested), settled, VISITED
+        line, through = fit_line_attractor(network, rested), VISITED
+    return Location(network, states, settled, points, line, through, blank)
 
 
 def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> list[str]:

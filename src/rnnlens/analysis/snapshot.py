@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.analysis.locate import find_line
+from rnnlens.analysis.locate import location_of
 from rnnlens.common.errors import RnnlensError
 from rnnlens.context.finding import measured_words
 from rnnlens.context.known import KNOWN
@@ -101,11 +101,12 @@ def measure_snapshot(network: Network, sample: Sample, twice: Reviews, probes: P
     }
     states = visited_states(network, sample, n=STARTS, seed=seed, tokens=TOKENS if network.h0.is_cuda else 2**16)
     try:
-        points, line, settled, through = find_line(network, states)
+        found = location_of(network, states)
     except RnnlensError:  # all states have the same logit
         return record
-    record["points"] = _points(network, points)
-    record["line"] = {**_line_facts(network, line, states), "settled": settled, "through": through}
+    line = found.line
+    record["points"] = _points(network, found.points)
+    record["line"] = {**_line_facts(network, line, states), "settled": found.settled, "through": found.through}
     try:
         modifiers = _measured(network, line, probes)
     except RnnlensError:

@@ -132,7 +132,7 @@ def attribute(
     e, indices = probes.inputs(network), list(places.values())
 
     def exchanged(word: Tensor) -> Measure:
-        after = network.step(states, word.expand(len(states), -1))
+        after = network.step(states, word)
 
         def value(chosen: frozenset[int]) -> Tensor:
             mixed = states.clone()

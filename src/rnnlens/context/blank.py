@@ -17,7 +17,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError
-from rnnlens.context.impulse import settle
+from rnnlens.context.impulse import rest
 from rnnlens.networks import Network
 
 BLANKS = 50  # the number that the paper appends to reviews (§6.2)
@@ -60,6 +60,13 @@ class BlankInput(Shown):
             "dropout or --blanks 100"
         )
 
+    @classmethod
+    def of(cls, logits: Tensor) -> BlankInput:
+        """From the logits (3, K) of visited states after 0, 50 and 100 blank inputs."""
+        logits = logits.double()
+        first, then = (logits[1:] - logits[:-1]).abs().mean(1).tolist()
+        return cls(first, then, logits.std(1, correction=0).tolist())
+
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `blank_input`."""
         return {"first": self.first, "then": self.then, "spread": list(self.spread)}
@@ -87,8 +94,4 @@ def blank_input(network: Network, states: Tensor) -> BlankInput:
     h = states.reshape(-1, states.shape[-1])
     if not len(h) or h.shape[1] != network.size:
         raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size}), at least one")
-    before = h.to(network.h0)
-    between = settle(network, before, BLANKS)
-    logits = torch.stack([network.logit(h) for h in (before, between, settle(network, between, BLANKS))]).double()
-    first, then = (logits[1:] - logits[:-1]).abs().mean(1).tolist()
-    return BlankInput(first, then, logits.std(1, correction=0).tolist())
+    return BlankInput.of(rest(network, h.to(network.h0), (0, BLANKS, 2 * BLANKS))[0])

@@ -74,8 +74,8 @@ def _pairs(network: Network, h: Tensor, words: Sequence[str], probes: Probes) ->
 
     def logits(first: Tensor, second: Tensor) -> Tensor:
         """The logit (A, B) after each of `first` (A, D), then each of `second` (B, D), then blank inputs."""
-        states = network.step(h.expand(len(first), -1), first).unsqueeze(1).expand(-1, len(second), -1)
-        after = network.step(states, second.expand(len(first), -1, -1))
+        states = network.step(h, first).unsqueeze(1)
+        after = network.step(states, second)
         return network.logit(settle(network, after.flatten(0, 1), LATER)).reshape(len(first), len(second)).double()
 
     found = []

@@ -151,6 +151,6 @@ def _measured(network: Network, h: Tensor, words: Tensor, probes: ClassProbes) -
     usual = centered(effects(network, h, e))
     parts = []
     for some in words.split(max(1, BLOCK // usual.numel())):
-        after = effects(network, network.step(h.expand(len(some), -1), some), e)
+        after = effects(network, network.step(h, some), e)
         parts.append(gains(usual, centered(after), probes.sizes))
     return Gains(*(torch.cat([getattr(part, name) for part in parts]) for name in Gains.__dataclass_fields__))

@@ -222,7 +222,7 @@ def _transients(network: Network, h: Tensor, e: Tensor, steps: int, keep: Tensor
     """Logits (V, steps+1) after each word and blank inputs, minus those after blank inputs alone. keep (N, N): a
     projection that is applied to the deflection from h at every step."""
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
-    states = network.step(h.expand(len(inputs), -1), inputs)
+    states = network.step(h, inputs)
     logits = []
     for _ in range(steps + 1):
         if keep is not None:

@@ -15,9 +15,11 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Cell, Network
+from rnnlens.networks.devices import in_parallel
 
-BLOCK = 2**22  # largest number of floats in a block of states × words
-STATES = 2**26  # largest number of floats in a block of states after words
+BLOCK = 2**19  # floats in a block of states × words: what stays in a core's cache
+GPU_BLOCK = 2**22  # the same on a GPU, which needs many at a time
+STATES = 2**21  # floats in a block of states after words
 
 
 def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
@@ -35,7 +37,7 @@ def states_after(network: Network, h: Tensor, e: Tensor) -> Iterator[Tensor]:
     """The states F(h, v) after each of the embedded words e (M, D), from h (N,): in blocks (·, N) that fit into memory,
     one for networks of the usual size."""
     for words in e.split(max(1, STATES // network.size)):
-        yield network.step(h.expand(len(words), -1), words)
+        yield network.step(h, words)
 
 
 @torch.no_grad()
@@ -47,21 +49,22 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
 
     For a cell, the words' drives and the states' recurrent inputs are computed once, and only φ for every pair.
     """
-    flat = h.reshape(-1, network.size)
+    flat, cell = h.reshape(-1, network.size), network.cell
     if read is None and network.features is None and not network.several_classes:
         read = network.w
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
-    parts = []
-    for states in flat.split(max(1, BLOCK // (len(inputs) * network.size))):
-        if isinstance(network.cell, Cell):
-            d, u = network.cell.drive(inputs), network.cell.recur(states)
-            after = network.cell.combine(states.unsqueeze(1), d, u.unsqueeze(1))
+    d = cell.drive(inputs) if isinstance(cell, Cell) else None
+
+    def from_states(states: Tensor) -> Tensor:
+        if d is None:
+            after = network.step(states.unsqueeze(1), inputs)
         else:
-            pairs = states.unsqueeze(1).expand(-1, len(inputs), -1)
-            after = network.step(pairs, inputs.expand(len(states), -1, -1))
+            after = cell.combine(states.unsqueeze(1), d, cell.recur(states).unsqueeze(1))
         logits = network.logit(after) if read is None else after @ read
-        parts.append(logits[:, 1:] - logits[:, :1])
-    every = torch.cat(parts)
+        return logits[:, 1:] - logits[:, :1]
+
+    at_once = max(1, (GPU_BLOCK if h.is_cuda else BLOCK) // (len(inputs) * network.size))
+    every = torch.cat(in_parallel(from_states, flat.split(at_once), network))
     return every.reshape(*h.shape[:-1], len(e), *every.shape[2:])
 
 

@@ -46,11 +46,12 @@ def find_modifiers(
     ids = common_words(network, top)
     assert network.vocab is not None and network.E is not None
     h_star = line.h_star
-    e, barcodes, norms = probes.inputs(network), [], []
+    # To first order, the mean effect of the positive probes is the effect of their mean, and so for the negative ones.
+    e, barcodes, norms = torch.stack([part.mean(-1) for part in probes.split(probes.inputs(network).t())]), [], []
     for h_mod in states_after(network, h_star, network.E.detach()[ids]):
         barcodes.append(linear_effects(network, h_mod, e) - linear_effects(network, h_star, e))
         norms.append(input_change(network, h_mod, h_star))
-    positive, negative = (part.mean(-1) for part in probes.split(torch.cat(barcodes)))
+    positive, negative = torch.cat(barcodes).unbind(-1)
     norm = torch.cat(norms)
     check_measured(norm=norm)
     modifiers = measured_words(network, line, ids, probes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.subspace import Subspace
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
+from rnnlens.networks.devices import in_parallel
 
 
 @torch.no_grad()
@@ -30,9 +32,26 @@ def responses(network: Network, h: Tensor, steps: int) -> Tensor:
 @torch.no_grad()
 def settle(network: Network, h: Tensor, steps: int) -> Tensor:
     """The states after `steps` blank inputs, (..., N) → (..., N)."""
-    for _ in range(steps):
-        h = network.step(h)
-    return h
+    return rest(network, h, (steps,))[1]
+
+
+@torch.no_grad()
+def rest(network: Network, h: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Read blank inputs from states h (..., N): the logits (len(counts), ...) after each of the given numbers of them,
+    which rise, and the states (..., N) after the last."""
+
+    def run(h: Tensor) -> tuple[Tensor, Tensor]:
+        logits = []
+        for before, count in zip((0, *counts), counts, strict=False):
+            for _ in range(count - before):
+                h = network.step(h)
+            logits.append(network.logit(h))
+        return torch.stack(logits), h
+
+    few = max(64, 2**17 // network.size)  # states that one core takes at a time
+    parts = in_parallel(run, h.reshape(-1, h.shape[-1]).split(few), network)
+    logits = torch.cat([part[0] for part in parts], 1)
+    return logits.reshape(len(counts), *h.shape[:-1], *logits.shape[2:]), torch.cat([x[1] for x in parts]).view_as(h)
 
 
 @dataclass(frozen=True, eq=False)

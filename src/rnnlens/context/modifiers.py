@@ -104,7 +104,7 @@ class Modifiers(Shown):
         """The state after each word from h*, (M, N)."""
         assert self.network.E is not None
         with torch.no_grad():
-            return self.network.step(self.line.h_star.expand(len(self), -1), self.network.E.detach()[self.ids])
+            return self.network.step(self.line.h_star, self.network.E.detach()[self.ids])
 
     def after(self, rows: Tensor | Sequence[int]) -> Tensor:
         """h_mod of some rows of the table, (R, N). Of a network with a large state only these are computed."""

@@ -50,7 +50,7 @@ def attribute_step(
     without = pieces(states)
 
     def exchanged(word: Tensor) -> Measure:
-        after = pieces(network.step(states, word.expand(len(states), -1)))
+        after = pieces(network.step(states, word))
 
         def value(chosen: frozenset[int]) -> Tensor:
             a, b, h = ((after if part in chosen else without)[part] for part in range(3))

@@ -10,11 +10,15 @@ features, and if those are too many, as a random sketch with the same inner prod
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import cast
+
 import torch
 from torch import Tensor
 
 from rnnlens.dynamics.jacobians import CellLinearisation, embedding_of, linearise
 from rnnlens.networks import Cell, Network
+from rnnlens.networks.devices import in_parallel
 
 MOST = 2**17  # features of a state before they are sketched
 COLUMNS, BUCKETS = 16, 2048  # of a sketch: random combinations of inputs, and sums over random units
@@ -28,31 +32,46 @@ def input_features(network: Network, h: Tensor) -> Tensor:
 
     K is S·H·G for a cell, G·H for one layer of minGRU or minLSTM, else N·D; beyond 131,072 the features are a sketch of
     fixed random numbers, with which norms are right to about a tenth, and shares of variance better than that."""
-    E = embedding_of(network)
+    return feature_map(network)(h)
+
+
+@torch.no_grad()
+def feature_map(network: Network) -> Callable[[Tensor], Tensor]:
+    """`input_features` of a network as a function of states, without what it has to compute only once."""
+    E, cell = embedding_of(network), network.cell
     gram = (E.t() @ E).double()
-    if isinstance(network.cell, Cell):
-        here = linearise(network, h)
-        assert isinstance(here, CellLinearisation)
-        return _by_gates(here.p_d, network.cell.W, gram)
-    if getattr(network.cell, "depth", 0) == 1:
-        return _by_gates(network.cell.gate_slopes(h).unsqueeze(-3), network.cell.layers[0].W, gram)
+    if isinstance(cell, Cell):
+        root = _gate_root(cell.W, cell.gates, gram)
+        return lambda h: _by_gates(cast(CellLinearisation, linearise(network, h)).p_d, root)
+    if getattr(cell, "depth", 0) == 1:
+        root = _gate_root(cell.layers[0].W, cell.gate_slopes(network.h0).shape[-2], gram)
+        return lambda h: _by_gates(cell.gate_slopes(h).unsqueeze(-3), root)
     values, vectors = torch.linalg.eigh(gram)
-    root = (vectors * values.clamp(min=0).sqrt()).to(h.dtype)  # C = root rootᵀ
+    directions = (vectors * values.clamp(min=0).sqrt()).to(network.h0)  # C = directions directionsᵀ
     sketched = network.size * network.inputs > MOST
     if sketched and network.inputs > COLUMNS:
-        root = root @ _normal(network.inputs, COLUMNS).to(root) / COLUMNS**0.5
-    flat = h.reshape(-1, h.shape[-1])
-    parts = [_columns(network, points, root, sketched) for points in flat.split(max(1, AT_ONCE // network.size))]
-    return torch.cat(parts).reshape(*h.shape[:-1], -1)
+        directions = directions @ _normal(network.inputs, COLUMNS).to(directions) / COLUMNS**0.5
+
+    def by_columns(h: Tensor) -> Tensor:
+        flat = h.reshape(-1, h.shape[-1])
+        few = max(1, AT_ONCE // network.size)
+        parts = [_columns(network, points, directions.to(h), sketched) for points in flat.split(few)]
+        return torch.cat(parts).reshape(*h.shape[:-1], -1)
+
+    return by_columns
 
 
-def _by_gates(p: Tensor, W: Tensor, gram: Tensor) -> Tensor:
-    """Features (..., S·H·G) from the derivatives p (..., S, G, H) by the gates and their weights W (G·H, D)."""
-    weights = W.detach().double().unflatten(0, (p.shape[-2], -1))  # (G, H, D)
+def _gate_root(W: Tensor, gates: int, gram: Tensor) -> Tensor:
+    """R (H, G, K) of each unit, from the weights W (G·H, D) of its gates: R Rᵀ has the entries (W_g C W_g'ᵀ)_hh."""
+    weights = W.detach().double().unflatten(0, (gates, -1))  # (G, H, D)
     overlap = torch.einsum("ghd,khd->hgk", weights @ gram, weights)  # (H, G, G)
     values, vectors = torch.linalg.eigh(overlap.cpu())
-    root = (vectors * values.clamp(min=0).sqrt().unsqueeze(1)).to(p)  # (H, G, K): overlap = root rootᵀ
-    return torch.einsum("...sgh,hgk->...shk", p, root).flatten(-3)
+    return (vectors * values.clamp(min=0).sqrt().unsqueeze(1)).to(W.device)
+
+
+def _by_gates(p: Tensor, root: Tensor) -> Tensor:
+    """Features (..., S·H·G) from the derivatives p (..., S, G, H) by the gates."""
+    return torch.einsum("...sgh,hgk->...shk", p, root.to(p)).flatten(-3)
 
 
 def _columns(network: Network, h: Tensor, directions: Tensor, sketched: bool) -> Tensor:
@@ -75,25 +94,24 @@ def _normal(*shape: int) -> Tensor:
 
 
 @torch.no_grad()
-def input_change(network: Network, h: Tensor, reference: Tensor, chunk: int | None = None) -> Tensor:
+def input_change(network: Network, h: Tensor, reference: Tensor) -> Tensor:
     """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how far the input Jacobian at a state differs from that at
     `reference` (eq. 4).
 
     reference (..., N) broadcasts against h. No array of size W (or D, for a cell) is formed: see `input_features`.
     """
-    whole = 4096 if isinstance(network.cell, Cell) else 2**25 // min(MOST, network.size * network.inputs)
-    chunk = chunk or max(1, whole)
-    shape = torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1])
-    if reference.ndim == 1:
-        base, flat = input_features(network, reference), h.reshape(-1, network.size)
-        parts = [(input_features(network, points) - base).norm(dim=-1) for points in flat.split(chunk)]
+    shape, features = torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1]), feature_map(network)
+    one = features(reference) if reference.ndim == 1 else None
+
+    def change(points: tuple[Tensor, Tensor]) -> Tensor:
+        return (features(points[0]) - (features(points[1]) if one is None else one)).norm(dim=-1)
+
+    if isinstance(network.cell, Cell):
+        at_once = (2**20 if h.is_cuda else 2**18) // network.size
     else:
-        flat, bases = (part.expand(*shape, -1).reshape(-1, network.size) for part in (h, reference))
-        parts = [
-            (input_features(network, points) - input_features(network, origin)).norm(dim=-1)
-            for points, origin in zip(flat.split(chunk), bases.split(chunk), strict=True)
-        ]
-    return torch.cat(parts).reshape(shape)
+        at_once = 2**25 // min(MOST, network.size * network.inputs)
+    flat = [part.expand(*shape, -1).reshape(-1, network.size).split(max(1, at_once)) for part in (h, reference)]
+    return torch.cat(in_parallel(change, list(zip(*flat, strict=True)), network)).reshape(shape)
 
 
 @torch.no_grad()

@@ -8,11 +8,9 @@ until its transients have decayed leads to them. `find_fixed_points` has a mode 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -26,6 +24,7 @@ from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newton_dense, newton_krylov, relax
 from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
 from rnnlens.networks import Cell, Network
+from rnnlens.networks.devices import in_parallel
 
 Mode = Literal["fixed", "slow"]
 SLOW = 0.1  # a point is slow if a step moves it by less than this share of ‖J_rec Δh‖ for typical deflections Δh
@@ -158,7 +157,7 @@ def find_fixed_points(
             advance(len(rows))
             return solved
 
-        parts = _in_parallel(solve, chunks, network)
+        parts = in_parallel(solve, chunks, network)
     h, iterations = (torch.cat(part) for part in zip(*parts, strict=True))
     exact, dtype = _problem(double, e), double.h0.dtype
     q = torch.cat([energy(exact.take(rows).residual(h[rows].to(dtype)).double()) for rows in chunks])
@@ -230,20 +229,6 @@ def _chunk(starts: Tensor, mode: Mode) -> int:
     """Number of states to solve for at a time: large in fixed mode, where a chunk shares a few inverses; small in slow
     mode on a CPU, so that every core gets a chunk."""
     return max(64, (2**23 if starts.is_cuda else 2**19 if mode == "fixed" else 2**17) // starts.shape[1])
-
-
-def _in_parallel(solve: Callable[[Tensor], Any], chunks: Sequence[Tensor], network: Network) -> list[Any]:
-    """Solve chunks in parallel, on a CPU one for each core. If cores shared a chunk, they would wait for each other at
-    every product, which on a busy machine can take ten times as long. A user's own step function runs in one thread:
-    neither it nor torch's forward-mode derivatives are known to be thread-safe."""
-    threads = torch.get_num_threads()
-    if threads == 1 or network.h0.is_cuda or not isinstance(network.cell, Cell):
-        return [solve(rows) for rows in chunks]
-    try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return list(pool.map(solve, chunks))
-    finally:
-        torch.set_num_threads(threads)
 
 
 def doubled(network: Network) -> Network:

@@ -43,7 +43,7 @@ class Problem:
         cell = self.network.cell
         if isinstance(cell, Cell):
             return cell.combine(h, self._drive, cell.recur(h)).sub_(h)
-        return self.network.step(h, self.e.expand(*h.shape[:-1], -1)) - h
+        return self.network.step(h, self.e) - h
 
     def linearise(self, h: Tensor) -> Linearisation:
         return linearise(self.network, h, self.e)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from rnnlens.analysis.locate import find_line, warnings_of
+from rnnlens.analysis.locate import location_of, warnings_of
 from rnnlens.analysis.perturb import other_words
-from rnnlens.context.blank import blank_input
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
@@ -41,12 +40,12 @@ def locate_run(run: Run, corpus: CorpusLike, device: str | None, starts: int = 2
     with threads_for(network, None):
         source = getattr(corpus, "validation", None) or corpus.train
         states = visited_states(network, source, n=starts, seed=0, max_words=run.config.max_words).to(network.h0)
-        _, line, _, through = find_line(network, states)
-        blank = blank_input(network, states)
+        found = location_of(network, states)
+    line = found.line
     results = {
         "accuracy": run.results["accuracy"],
-        "warnings": warnings_of(blank, line, network),
-        "line": {"explained": line.explained, "through": through, "is_line": line.is_line},
+        "warnings": warnings_of(found.blank, line, network),
+        "line": {"explained": line.explained, "through": found.through, "is_line": line.is_line},
     }
     return Opened(network, line, results)
 

@@ -15,6 +15,7 @@ from rnnlens.common.ranges import check_options
 from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.architectures import ARCHITECTURES, make_cell, shape_of
+from rnnlens.networks.cells import Cell
 from rnnlens.networks.finite import not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
 from rnnlens.networks.readouts import ClassHead, at_lengths, class_readout, first_thresholds, scale_readout
@@ -161,8 +162,13 @@ class Network(ReadsTexts, nn.Module):
         return self.readout_b
 
     def step(self, h: Tensor, e: Tensor | None = None) -> Tensor:
-        """F(h, e): the next state, batched over leading dimensions; e=None is the blank input, x = 0."""
-        return self.cell.step(h, h.new_zeros(*h.shape[:-1], self.inputs) if e is None else e)
+        """F(h, e): the next state, over leading dimensions; one state with many inputs, or one input for many states,
+        is broadcast. e=None is the blank input, x = 0."""
+        e = h.new_zeros(self.inputs) if e is None else e
+        if not isinstance(self.cell, Cell):  # for our own cells, the product of one state or input is taken once
+            lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
+            h, e = h.expand(*lead, -1), e.expand(*lead, -1)
+        return self.cell.step(h, e)
 
     def embed(self, ids: Tensor) -> Tensor:
         """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector. Continuous inputs pass through."""
@@ -306,7 +312,7 @@ class Network(ReadsTexts, nn.Module):
             )
         if self.E is not None:
             e = self.E[: max(2, min(10_000, 2**24 // self.size))]
-            after = self.step(self.h0.expand(len(e), -1), e)
+            after = self.step(self.h0, e)
             if len(e) > 1 and bool((after == after[0]).all()):
                 raise Diverged(
                     "the network is in the same state after every word: its embeddings or input weights are zero, and "
