@@ -49,7 +49,6 @@ def measure(run: rnnlens.Run, split: Any, others: int = DRAWS) -> dict[str, Any]
         draws=DRAWS,
         others=other_words(network, analysis.line, modifiers, subspace, analysis.seed, draws=others),
         seed=analysis.seed,
-        report=lambda note: print(f"  {note}", flush=True),
     )
     return steering.to_dict()
 

@@ -25,13 +25,13 @@ from rnnlens.context.perturbation import (
     compare,
     compare_logits,
     final_logits,
-    initial_state_without,
-    network_from,
+    initial_states_without,
     perturb,
 )
 from rnnlens.context.probes import Probes, bag_of_words
 from rnnlens.context.strength import clear_at, kind_of, strengths, training_error
 from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
+from rnnlens.networks.versions import Versions
 
 PROBES = Probes(("great", "good"), ("awful", "bad"))
 
@@ -288,9 +288,9 @@ def test_the_beginning_stresses_and_fades(known):
     torch.testing.assert_close(found.path[:, 1], H0 * torch.exp(-torch.arange(51).double() / SLOW), atol=1e-9, rtol=0)
     assert found.interventions["on_line"]["takes_away"] == pytest.approx(1)
     assert found.interventions["projected"] == pytest.approx({"moved": H0, "takes_away": 1})
-    on_line = network_from(network, line.nearest(network.h0))
+    starts = [line.nearest(network.h0), *initial_states_without(network, [subspace.components], line.h_star)]
+    on_line, calm = (Versions.starting(network, torch.stack(starts)).one(k) for k in range(2))
     assert on_line.read("good")[-1][1] - float(on_line.logit(on_line.h0)) == pytest.approx(1.5)
-    calm = initial_state_without(network, subspace.components, line.h_star)
     assert calm.read("good")[-1][1] == pytest.approx(1.5) and network.read("good")[-1][1] == pytest.approx(2.25)
 
 

@@ -189,6 +189,10 @@ def test_the_share_that_words_write_is_weighted_by_their_counts(known):
 def test_doses_are_accuracies_of_the_steered_network_paired_with_gain_one(known):
     network, generator = known.network, np.random.default_rng(0)
     some = [generator.integers(0, len(network.vocab), n) for n in generator.integers(3, 30, 60)]
+    steered = [steer(network, known.subspace, gain) for gain in MEASURED]
+    some = [
+        row for row in some if all(abs(float(one(torch.as_tensor(row)[None]))) > 1e-9 for one in steered)
+    ]  # no ties
     logits = np.array([float(network(torch.as_tensor(row)[None])) for row in some])
     reviews = Reviews.of(Documents(some, (logits > 0).astype(int)), "cpu")  # right as it is
     steering = dose_response(network, known.subspace, known.modifiers, reviews, draws=2, others=[known.subspace])

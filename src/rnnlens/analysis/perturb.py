@@ -26,14 +26,14 @@ from rnnlens.context.perturbation import (
     Reviews,
     compare_logits,
     final_logits,
-    initial_state_without,
-    network_from,
+    initial_states_without,
     perturb,
 )
 from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
 from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
+from rnnlens.networks.versions import Versions
 
 PARTS = ("train", "validation", "test")
 BLANKS = 50  # blank inputs after the last word
@@ -229,14 +229,12 @@ def perturb_reviews(
 
 def _edges(network: Network, line: LineAttractor, two: Subspace, reviews: Reviews, generator: torch.Generator) -> Edges:
     before = final_logits(network, reviews)
-
-    def compared(other: Network, **how: Any) -> Difference:
-        return compare_logits(before, final_logits(other, reviews, **how), reviews.labels)
-
-    projected = compared(initial_state_without(network, two.components, two.h_star))
-    on_line = compared(network_from(network, line.nearest(network.h0.detach())))
-    random = []
-    for _ in range(5):
-        V = random_subspace(network.size, two.rank, generator, two.line).to(network.h0)
-        random.append(compared(initial_state_without(network, V, two.h_star)))
-    return Edges(projected, on_line, tuple(random), compared(network, pads=BLANKS))
+    random = [random_subspace(network.size, two.rank, generator, two.line) for _ in range(5)]
+    states = initial_states_without(network, [two.components, *random], two.h_star)
+    starts = torch.cat([states, line.nearest(network.h0.detach()).unsqueeze(0)])
+    projected, *drawn, on_line = (
+        compare_logits(before, after, reviews.labels)
+        for after in final_logits(Versions.starting(network, starts), reviews)
+    )
+    padded = compare_logits(before, final_logits(network, reviews, pads=BLANKS), reviews.labels)
+    return Edges(projected, on_line, tuple(drawn), padded)

@@ -15,7 +15,7 @@ or from any change of what words write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from rnnlens.context.effects import effects
 from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.context.perturbation import Difference, Reviews, compare_logits, final_logits
 from rnnlens.context.strength import ENOUGH
-from rnnlens.context.subspace import Subspace, random_subspace, steer
+from rnnlens.context.subspace import Subspace, random_subspace, steer_each
 from rnnlens.networks import Network, Within
 from rnnlens.networks.steered import steered
 
@@ -124,7 +124,6 @@ def dose_response(
     others: Sequence[Subspace] = (),
     seed: int = 0,
     before: np.ndarray | None = None,
-    report: Callable[[str], None] = lambda note: None,
 ) -> Steering:
     """Steer a network along its modifier subspace, along random directions and along the subspaces of other words.
 
@@ -136,23 +135,17 @@ def dose_response(
     # Strengths are of one logit, and of one reader.
     one = modifiers.network if network.several_classes or isinstance(network, Within) else network
 
-    def doses(V: Tensor, at: Sequence[float], what: str) -> Doses:
-        measured = modifications(steered_strengths(one, modifiers, rows, V, at), at, seed)
-        found = []
-        for gain, (mean, interval) in zip(at, measured, strict=True):
-            report(f"{what}, gain {gain:g}")
-            after = usual if gain == 1 else final_logits(steer(network, V, gain), reviews)
-            found.append(Dose(float(gain), compare_logits(usual, after, reviews.labels), mean, interval))
-        return tuple(found)
-
+    random = random_directions(network, subspace, draws, seed)
     fitted = [other.take(subspace.rank).components for other in others if other.rank >= subspace.rank]
-    return Steering(
-        subspace.rank,
-        len(rows),
-        doses(subspace.components, gains, "modifier subspace"),
-        tuple(doses(V, control_gains, "random directions") for V in random_directions(network, subspace, draws, seed)),
-        tuple(doses(V, control_gains, "other words") for V in fitted),
-    )
+    along = [(subspace.components, gains), *((V, control_gains) for V in (*random, *fitted))]
+    changed = [(V, gain) for V, at in along for gain in at if gain != 1]
+    logits = iter(final_logits(steer_each(network, changed), reviews) if changed else ())
+    found: list[Doses] = []
+    for V, at in along:
+        measured = modifications(steered_strengths(one, modifiers, rows, V, at), at, seed)
+        after = [compare_logits(usual, usual if gain == 1 else next(logits), reviews.labels) for gain in at]
+        found.append(tuple(Dose(float(g), d, *m) for g, d, m in zip(at, after, measured, strict=True)))
+    return Steering(subspace.rank, len(rows), found[0], tuple(found[1 : 1 + draws]), tuple(found[1 + draws :]))
 
 
 def random_directions(network: Network, subspace: Subspace, draws: int = DRAWS, seed: int = 0) -> list[Tensor]:

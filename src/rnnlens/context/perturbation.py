@@ -6,7 +6,6 @@ reviews and McNemar's exact p-value for the hypothesis of no change.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
@@ -18,10 +17,11 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError
-from rnnlens.context.subspace import Subspace, project_out, random_subspace
+from rnnlens.context.subspace import Subspace, project_out_each, random_subspace
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import Network
+from rnnlens.networks.versions import Versions
 from rnnlens.training.batches import token_batches
 
 Batch = tuple[np.ndarray, Tensor, Tensor]  # rows (B,), ids (B, T), lengths (B,)
@@ -90,13 +90,16 @@ class _LazyBatches:
 
 
 @torch.no_grad()
-def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = None, pads: int = 0) -> np.ndarray:
-    """The final logit of every review, (n,), or (n, C) of C classes.
+def final_logits(
+    network: Network | Versions, reviews: Reviews, *, shuffle: int | None = None, pads: int = 0
+) -> np.ndarray:
+    """The final logit of every review, (n,), or (n, C) of C classes; of K versions of a network, (K, n) or (K, n, C).
 
     shuffle: the seed for a random order of each review's words. pads: number of blank inputs appended to each review.
     """
-    classes = (len(network.classes),) if network.several_classes else ()
-    logits = np.zeros((len(reviews), *classes), dtype=np.float32)
+    versions, one = ((len(network),), network.network) if isinstance(network, Versions) else ((), network)
+    classes = (len(one.classes),) if one.several_classes else ()
+    logits = np.zeros((*versions, len(reviews), *classes), dtype=np.float32)
     for rows, ids, n in reviews.batches:
         if shuffle is not None:
             # One generator per review, so that the order does not depend on the batches.
@@ -108,7 +111,7 @@ def final_logits(network: Network, reviews: Reviews, *, shuffle: int | None = No
             ids = ids.gather(1, keys.argsort(1))
         if pads:
             ids, n = torch.nn.functional.pad(ids, (0, pads), value=PAD), n + pads
-        logits[rows] = network(ids, n).float().cpu().numpy()
+        logits[(slice(None), rows) if versions else rows] = network(ids, n).float().cpu().numpy()
     return logits
 
 
@@ -256,40 +259,35 @@ def perturb(
     others: Sequence[Subspace] = (),
     seed: int = 0,
     before: np.ndarray | None = None,
-    report: Callable[[str], None] = lambda note: None,
 ) -> Perturbations:
     """Measure accuracy with words shuffled; with the first components of the subspace removed, for each rank; and with
     random subspaces and those of other words, of the same rank, removed. before: the network's own final logits, if
     they are known."""
     before = final_logits(network, reviews) if before is None else before
 
-    def compared(other: Network, **options: Any) -> Difference:
-        return compare_logits(before, final_logits(other, reviews, **options), reviews.labels)
+    def compared(after: np.ndarray) -> Difference:
+        return compare_logits(before, after, reviews.labels)
 
-    report("shuffled")
-    shuffled = compared(network, shuffle=seed)
-    removed: dict[int, Difference] = {}
-    random: dict[int, list[Difference]] = {}
-    words: dict[int, list[Difference]] = {}
-    generator = torch.Generator().manual_seed(seed)
+    shuffled = compared(final_logits(network, reviews, shuffle=seed))
+    generator, at = torch.Generator().manual_seed(seed), subspace.h_star
+    named: list[tuple[str, int]] = []
+    subspaces: list[tuple[Tensor, Tensor]] = []
     for rank in (rank for rank in ranks if rank <= subspace.rank):
-        report(f"rank {rank}")
-        removed[rank] = compared(project_out(network, subspace.take(rank)))
-        random[rank] = []
-        for _ in range(draws(rank)):
-            V = random_subspace(network.size, rank, generator, subspace.line).to(network.h0)
-            random[rank].append(compared(project_out(network, V, subspace.h_star)))
-        words[rank] = [compared(project_out(network, other.take(rank))) for other in others if other.rank >= rank]
-    return Perturbations(shuffled.before, len(reviews), shuffled, removed, random, words)
+        drawn = [random_subspace(network.size, rank, generator, subspace.line) for _ in range(draws(rank))]
+        words = [(other.take(rank).components, other.h_star) for other in others if other.rank >= rank]
+        subspaces += [(subspace.components[:rank], at), *((V, at) for V in drawn), *words]
+        named += [("removed", rank)] + [("random", rank)] * len(drawn) + [("words", rank)] * len(words)
+    found: dict[str, dict[int, list[Difference]]] = {
+        name: {rank: [] for _, rank in named} for name in ("removed", "random", "words")
+    }
+    for (name, rank), after in zip(named, final_logits(project_out_each(network, subspaces), reviews), strict=True):
+        found[name][rank].append(compared(after))
+    removed = {rank: one for rank, [one] in found["removed"].items()}
+    return Perturbations(shuffled.before, len(reviews), shuffled, removed, found["random"], found["words"])
 
 
-def initial_state_without(network: Network, V: Tensor, at: Tensor) -> Network:
-    """A new network that starts from h0 with its coordinates along the orthonormal rows of V (R, N) set to those of the
-    state `at`; its steps are the same (§6.1)."""
+def initial_states_without(network: Network, subspaces: Sequence[Tensor], at: Tensor) -> Tensor:
+    """For each of K subspaces, given by orthonormal rows (R, N): the initial state h0 with its coordinates along them
+    set to those of the state `at`, (K, N) (§6.1)."""
     h0 = network.h0.detach()
-    return network_from(network, h0 - ((h0 - at) @ V.t()) @ V)
-
-
-def network_from(network: Network, h0: Tensor) -> Network:
-    """A new network that starts from the state h0; its steps are the same."""
-    return network.with_parts(copy.deepcopy(network.cell), h0, network.arch)
+    return torch.stack([h0 - ((h0 - at) @ V.t()) @ V for V in (rows.to(h0) for rows in subspaces)])

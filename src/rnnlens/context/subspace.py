@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +15,9 @@ from rnnlens.common.ranges import in_range
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
-from rnnlens.networks.projected import projected
-from rnnlens.networks.steered import steered
+from rnnlens.networks.projected import Projected, projected
+from rnnlens.networks.steered import Steered, steered
+from rnnlens.networks.versions import Versions
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +178,18 @@ def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None
     if V.ndim != 2 or V.shape[1] != at.shape[-1]:
         raise RnnlensError(f"subspace has shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
     return projected(network, V, at.to(V) @ V.t())
+
+
+def project_out_each(network: Network, subspaces: Sequence[tuple[Tensor, Tensor]]) -> Versions:
+    """Versions of a network, each without deflections along one of K subspaces. subspaces: the orthonormal rows (R, N)
+    of each, and the state (N,) whose coordinates along them the version keeps."""
+    given = [(V.to(network.h0), at.to(network.h0)) for V, at in subspaces]
+    return Versions.changed(network, [Projected(network.cell, V, at @ V.t()) for V, at in given])
+
+
+def steer_each(network: Network, doses: Sequence[tuple[Tensor, float]]) -> Versions:
+    """Versions of a network, each steered along the orthonormal rows (R, N) of a subspace, with its gain."""
+    return Versions.changed(network, [Steered(network.cell, V.to(network.h0), gain) for V, gain in doses])
 
 
 def steer(network: Network, subspace: Subspace | Tensor, gain: float) -> Network:

@@ -13,7 +13,7 @@ from rnnlens.analysis.locate import location_of, warnings_of
 from rnnlens.analysis.perturb import other_words
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
-from rnnlens.context.subspace import fit_subspace, project_out, random_subspace
+from rnnlens.context.subspace import fit_subspace, project_out_each, random_subspace
 from rnnlens.corpora import CorpusLike
 from rnnlens.corpora.truth import Truth
 from rnnlens.dynamics import LineAttractor, visited_states
@@ -81,21 +81,25 @@ def measure_causes(
     before = final_logits(network, reviews)
     start = reading(before, sums.plain, sums.expected)
 
-    def removed(other: Network) -> dict[str, float]:
-        logits = final_logits(other, reviews)
+    def read(logits: np.ndarray) -> dict[str, float]:
         now = reading(logits, sums.plain, sums.expected)
         kept = {"valence_kept": now["valence"] / start["valence"]}
         return {**now, **kept, "accuracy": _accuracy(logits, split.labels)}
 
     wide = fit_subspace(network, line, modifiers, rank=None, rows=modifiers.strong)
     generator = torch.Generator().manual_seed(seed)
-    random = [random_subspace(network.size, 3, generator, wide.line).to(network.h0) for _ in range(draws)]
+    random = [random_subspace(network.size, 3, generator, wide.line) for _ in range(draws)]
     others = other_words(network, line, modifiers, wide.take(min(3, wide.rank)), seed, draws)
+    ranks = [rank for rank in RANKS if rank <= wide.rank]
+    subspaces = [*(wide.components[:rank] for rank in ranks), *random]
+    subspaces += [other.take(3).components for other in others if other.rank >= 3]
+    versions = project_out_each(network, [(V, wide.h_star) for V in subspaces])
+    after = [read(logits) for logits in final_logits(versions, reviews)]
     return {
         "before": {**start, "accuracy": _accuracy(before, split.labels)},
-        "removed": {str(rank): removed(project_out(network, wide.take(rank))) for rank in RANKS if rank <= wide.rank},
-        "random": [removed(project_out(network, V, wide.h_star)) for V in random],
-        "other_words": [removed(project_out(network, other.take(3))) for other in others if other.rank >= 3],
+        "removed": dict(zip(map(str, ranks), after, strict=False)),
+        "random": after[len(ranks) :][:draws],
+        "other_words": after[len(ranks) + draws :],
     }
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from rnnlens.networks.network import Network
-from rnnlens.networks.wrapped import Wrapped, check_rows, with_cell
+from rnnlens.networks.wrapped import Wrapped, add_product, check_rows, stacked, with_cell
 
 
 class Projected(Wrapped):
     """h' = P F(h, e), with P h = h − Vᵀ(V h − at): the coordinates along the orthonormal rows of V stay at `at`.
 
-    V (R, N), at (R,). Wraps any cell, which is not changed.
+    V (R, N), at (R,), or (K, R, N) and (K, R). Wraps any cell, which is not changed.
     """
 
     at: Tensor
@@ -23,13 +23,16 @@ class Projected(Wrapped):
         super().__init__(cell, V)
         self.register_buffer("at", at.detach().clone())
 
+    @classmethod
+    def stack(cls, cells: Sequence[Projected]) -> Projected:
+        return cls(cells[0].cell, stacked([one.V for one in cells]), stacked([one.at for one in cells]))
+
     def start(self, h0: Tensor) -> Tensor:
         return self.project(h0)
 
     def project(self, h: Tensor) -> Tensor:
-        if h.ndim == 2:
-            return torch.addmm(h, h @ self.V.t() - self.at, self.V, alpha=-1)
-        return h - (h @ self.V.t() - self.at) @ self.V
+        at = self.at if self.V.ndim == 2 else self.at.unsqueeze(1)
+        return add_product(h, at - h @ self.V.mT, self.V)
 
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         return self.project(self.cell.step(h, e))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import nan
 from typing import Any
 
 import torch
@@ -9,7 +11,7 @@ from torch import Tensor
 
 from rnnlens.common.ranges import check_options
 from rnnlens.networks.network import Network
-from rnnlens.networks.wrapped import Wrapped, check_rows, with_cell
+from rnnlens.networks.wrapped import Wrapped, add_product, check_rows, stacked, with_cell
 
 
 class Steered(Wrapped):
@@ -20,22 +22,31 @@ class Steered(Wrapped):
     so slow points and the line are those of the wrapped cell.
     """
 
-    def __init__(self, cell: Any, V: Tensor, gain: float):
+    write: Tensor
+
+    def __init__(self, cell: Any, V: Tensor, gain: float, write: Tensor | None = None):
+        """write: (gain − 1) V; given for several cells in one, whose gains differ."""
         super().__init__(cell, V)
         self.gain = gain
+        self.register_buffer("write", (gain - 1) * self.V if write is None else write)
+
+    @classmethod
+    def stack(cls, cells: Sequence[Steered]) -> Steered:
+        return cls(cells[0].cell, stacked([one.V for one in cells]), nan, stacked([one.write for one in cells]))
 
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         new = self.cell.step(h, e)
         if self.gain == 1:
             return new
-        written = new - self.cell.step(h, torch.zeros_like(e))
-        return new + (self.gain - 1) * (written @ self.V.t()) @ self.V
+        return self._add(new, new - self.cell.step(h, torch.zeros_like(e)))
 
     def advance(self, h: Tensor, d: Tensor) -> Tensor:
         cell, u = self.cell, self.cell.recur(h)
         new = cell.combine(h, d, u)
-        written = new - cell.combine(h, cell.b, u)  # the drive of a blank input is the bias
-        return torch.addmm(new, written @ self.V.t(), self.V, alpha=self.gain - 1)
+        return self._add(new, new - cell.combine(h, cell.b, u))  # the drive of a blank input is the bias
+
+    def _add(self, new: Tensor, written: Tensor) -> Tensor:
+        return add_product(new, written @ self.V.mT, self.write)
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         return self.cell.sequence(e, h0) if self.gain == 1 else super().sequence(e, h0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,7 @@ class Wrapped(nn.Module):
     """A cell with other steps. A subclass defines `step`, the same for our own cells as `advance`, and may change the
     initial state in `start`. The wrapped cell is not changed.
 
-    V (R, N): orthonormal rows.
+    V (R, N): orthonormal rows; (K, R, N) of K cells in one (`stack`), whose states are (K, B, N).
     """
 
     V: Tensor
@@ -27,6 +28,11 @@ class Wrapped(nn.Module):
         super().__init__()
         self.cell = cell
         self.register_buffer("V", V.detach().clone())
+
+    @classmethod
+    def stack(cls, cells: Sequence[Self]) -> Self:
+        """K cells around the same cell as one, for `networks.versions`."""
+        raise NotImplementedError
 
     @property
     def size(self) -> int:
@@ -65,6 +71,18 @@ class Wrapped(nn.Module):
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         return self.sequence(e, h0)[:, 1:, self.output]
+
+
+def add_product(h: Tensor, a: Tensor, V: Tensor) -> Tensor:
+    """h + a V for states h (..., N), coordinates a (..., R) and rows V (R, N), or (K, R, N) of K cells."""
+    if h.ndim == 2:
+        return torch.addmm(h, a, V)
+    return torch.baddbmm(h, a, V) if V.ndim == 3 else h + a @ V
+
+
+def stacked(rows: Sequence[Tensor]) -> Tensor:
+    """Rows (R, ...) of K cells as one tensor (K, most R, ...), filled up with zeros, which change nothing."""
+    return torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
 
 
 def check_rows(V: Tensor, size: int) -> None:

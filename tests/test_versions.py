@@ -1,0 +1,83 @@
+"""Versions of a network that read together give the logits of each version alone."""
+
+import pytest
+import torch
+from test_steering import ARCHS, WORDS, made
+
+import rnnlens
+from rnnlens import project_out, steer
+from rnnlens.context.subspace import project_out_each, random_subspace, steer_each
+from rnnlens.networks import versions as module
+from rnnlens.networks.devices import threads_for
+from rnnlens.networks.versions import Versions
+
+KINDS = (*ARCHS, "layers", "function")
+
+
+def texts(n=9, longest=12):
+    """Ids (n, T) with blank inputs among them, and lengths from 0 to T."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(-1, len(WORDS), (n, longest), generator=generator)
+    return ids, torch.randint(0, longest + 1, (n,), generator=generator).index_fill_(0, torch.tensor([3]), 0)
+
+
+def subspaces(network, ranks=(1, 3, 2, 1, 2)):
+    """Rows and a state for each version, of several ranks."""
+    generator = torch.Generator().manual_seed(1)
+    return [
+        (random_subspace(network.size, rank, generator), torch.randn(network.size, generator=generator).double())
+        for rank in ranks
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Few versions and few texts at a time, so that there are several groups of each."""
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    monkeypatch.setattr(module, "NUMBERS", 1)
+    monkeypatch.setattr(module, "FEWEST", 8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_version_is_projected_out_of_its_subspace(kind):
+    network, (ids, lengths) = made(kind), texts()
+    given = subspaces(network)
+    found = project_out_each(network, given)(ids, lengths)
+    alone = [project_out(network, V, at)(ids, lengths) for V, at in given]
+    torch.testing.assert_close(found, torch.stack(alone), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_version_is_steered_by_its_gain(kind):
+    network, (ids, lengths) = made(kind), texts()
+    given = list(zip((V for V, _ in subspaces(network)), (0.0, 0.5, 1.0, 2.0, 1.5), strict=True))
+    found = steer_each(network, given)(ids, lengths)
+    alone = [steer(network, V, gain)(ids, lengths) for V, gain in given]
+    torch.testing.assert_close(found, torch.stack(alone), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_version_starts_from_its_state(kind):
+    network, (ids, lengths) = made(kind), texts()
+    starts = torch.stack([at for _, at in subspaces(network)])
+    found = Versions.starting(network, starts)(ids, lengths)
+    alone = [network.logit(network.states(ids, h0)).gather(1, lengths.unsqueeze(1)).squeeze(1) for h0 in starts]
+    torch.testing.assert_close(found, torch.stack(alone), rtol=0, atol=1e-12)
+    torch.testing.assert_close(Versions.starting(network, starts).one(1)(ids, lengths), alone[1], rtol=0, atol=1e-12)
+
+
+def test_all_classes_are_read():
+    network = rnnlens.Network(WORDS, hidden=6, embedding=4, classes=list("xyz")).double().requires_grad_(False)
+    ids, lengths = texts()
+    given = subspaces(network)
+    found = project_out_each(network, given)(ids, lengths)
+    assert found.shape == (5, 9, 3)
+    torch.testing.assert_close(found[2], project_out(network, *given[2])(ids, lengths), rtol=0, atol=1e-12)
+
+
+def test_cores_change_nothing():
+    network, (ids, lengths) = made("gru"), texts(40)
+    versions = project_out_each(network, subspaces(network))
+    with threads_for(network, 3):
+        shared = versions(ids, lengths)
+    assert torch.equal(shared, versions(ids, lengths))
