@@ -143,7 +143,7 @@ def both_directions(
     run: Run | None = None,
     *,
     rank: int = 3,
-    starts: int = 2_000,
+    starts: int | None = None,
     seed: int = 0,
     accuracy: bool = True,
     reviews: int | None = None,

@@ -171,17 +171,23 @@ def _check_states(network: Network, states: Tensor) -> None:
 
 
 def states_of(
-    network: Network, run: Run | None, corpus: CorpusLike | None = None, n: int = 2_000, seed: int = 0
+    network: Network, run: Run | None, corpus: CorpusLike | None = None, n: int | None = None, seed: int = 0
 ) -> Tensor:
-    """Visited states (K, N), the starting points of the search for slow points: the sample stored in the run, states
-    visited in the corpus, or states after random words."""
+    """Visited states (K, N), the starting points of the search for slow points: the sample stored in the run, n states
+    visited in the corpus, or n states after random words."""
     known = run is not None and corpus is None and analyzed_view(run.results)[1] == network.direction
     stored = run.states() if run is not None and known else None
     if stored is not None:
         return stored
     source = None if corpus is None else getattr(corpus, "validation", None) or corpus
     longest = None if run is None else run.config.max_words
-    return visited_states(network, source, n=n, seed=seed, max_words=longest)
+    return visited_states(network, source, n=n or usual_starts(network), seed=seed, max_words=longest)
+
+
+def usual_starts(network: Network) -> int:
+    """How many visited states to start from: 2,000 of up to 256 numbers. A blank input takes N² operations for each, so
+    there are fewer of larger states, but at least 256, with which strengths are the same (`studies.starts`)."""
+    return max(256, min(2_000, 2**27 // network.size**2))
 
 
 def location_of(network: Network, states: Tensor) -> Location:

@@ -37,7 +37,7 @@ from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.dose_response import Steering
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
-from rnnlens.context.impulse import Impulse, Timescales, impulse, timescales
+from rnnlens.context.impulse import Impulse, Timescales, impulses, timescales
 from rnnlens.context.known import KNOWN
 from rnnlens.context.layers import Layers, study_layers
 from rnnlens.context.modifiers import MOST, Modifiers
@@ -154,7 +154,7 @@ class Analysis(Shown):
 
     @cached_property
     def impulses(self) -> dict[str, Impulse]:
-        return {word: impulse(self.network, self.line, self.subspace, word) for word in self.named}
+        return impulses(self.network, self.line, self.subspace, self.named)
 
     @cached_property
     def bilinear(self) -> Bilinear:

@@ -123,7 +123,7 @@ RANGES: dict[str, dict[str, Range]] = {
     "analyze": {
         "top": COUNT,
         "rank": COUNT,
-        "starts": COUNT,
+        "starts": OPTIONAL_COUNT,
         "reviews": OPTIONAL_COUNT,
         "seed": SEED,
     },

@@ -94,7 +94,7 @@ def class_strengths(
     places = [_measured(network, place, words, few) for place in _places(network, geometry)]
     own = centered(effects(network, h_star, words))
     usual = centered(effects(network, h_star, many.inputs(network)))
-    training = training_error(relative_moves(network, h_star, words), None if counts is None else float(sum(counts)))
+    training = training_error(relative_moves(network, h_star, ids), None if counts is None else float(sum(counts)))
 
     def error(of_probes: Tensor, measures: list[Tensor]) -> Tensor:
         from_places = torch.stack(measures).std(0) / len(measures) ** 0.5

@@ -218,15 +218,18 @@ def ending(
     )
 
 
-def _transients(network: Network, h: Tensor, e: Tensor, steps: int, keep: Tensor | None = None) -> Tensor:
-    """Logits (V, steps+1) after each word and blank inputs, minus those after blank inputs alone. keep (N, N): a
-    projection that is applied to the deflection from h at every step."""
+def _transients(
+    network: Network, h: Tensor, e: Tensor, steps: int, removed: tuple[Tensor, Tensor] | None = None
+) -> Tensor:
+    """Logits (V, steps+1) after each word and blank inputs, minus those after blank inputs alone. removed: the left
+    (k, N) and right (N, k) eigenvectors of modes that are removed from the deflection from h at every step."""
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
     states = network.step(h, inputs)
     logits = []
     for _ in range(steps + 1):
-        if keep is not None:
-            states = h + (states - h) @ keep.t()
+        if removed is not None:
+            left, right = removed
+            states = states - (((states - h).to(left) @ left.t()) @ right.t()).real.to(h)
         logits.append(network.logit(states))
         states = network.step(states)
     paths = torch.stack(logits, 1)
@@ -263,8 +266,6 @@ def _ending_modes(
     known = known or [*probes.positive[:2], *probes.negative[:2]]
     shown = word_inputs(network, known)
     rows = [a for i in strongest for a in modes.units[i]]
-    keep = torch.eye(len(modes), dtype=modes.J.dtype, device=modes.J.device)
-    keep = keep - (modes.right[:, rows] @ modes.left[rows]).real
     return EndingModes(
         modes,
         times,
@@ -275,5 +276,5 @@ def _ending_modes(
         torch.stack(course) if course else change.new_zeros(0, steps + 1),
         known,
         _transients(network, line.h_star, shown, steps),
-        _transients(network, line.h_star, shown, steps, keep.to(line.h_star.dtype)),
+        _transients(network, line.h_star, shown, steps, (modes.left[rows], modes.right[:, rows])),
     )

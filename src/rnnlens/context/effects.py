@@ -17,8 +17,8 @@ from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.devices import in_parallel
 
-BLOCK = 2**19  # floats in a block of states × words: what stays in a core's cache
-GPU_BLOCK = 2**22  # the same on a GPU, which needs many at a time
+BLOCK = 2**22  # floats in a block of states × words
+CACHED = 2**19  # floats that stay in a core's cache
 STATES = 2**21  # floats in a block of states after words
 
 
@@ -50,21 +50,30 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
     For a cell, the words' drives and the states' recurrent inputs are computed once, and only φ for every pair.
     """
     flat, cell = h.reshape(-1, network.size), network.cell
+    few = max(1, BLOCK // network.size)
+    if len(e) > few:
+        return torch.cat([effects(network, h, words, read) for words in e.split(few)], h.ndim - 1)
     if read is None and network.features is None and not network.several_classes:
         read = network.w
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
     d = cell.drive(inputs) if isinstance(cell, Cell) else None
 
+    def logits_after(states: Tensor, u: Tensor | None) -> Tensor:
+        states = states.unsqueeze(1)
+        after = network.step(states, inputs) if u is None else cell.combine(states, d, u.unsqueeze(1))
+        return network.logit(after) if read is None else after @ read
+
     def from_states(states: Tensor) -> Tensor:
-        if d is None:
-            after = network.step(states.unsqueeze(1), inputs)
-        else:
-            after = cell.combine(states.unsqueeze(1), d, cell.recur(states).unsqueeze(1))
-        logits = network.logit(after) if read is None else after @ read
+        if d is None or h.is_cuda:
+            logits = logits_after(states, None if d is None else cell.recur(states))
+        else:  # one product for many states, but a few pairs at a time
+            pairs = max(1, CACHED // (len(inputs) * network.size))
+            parts = zip(states.split(pairs), cell.recur(states).split(pairs), strict=True)
+            logits = torch.cat([logits_after(*part) for part in parts])
         return logits[:, 1:] - logits[:, :1]
 
-    at_once = max(1, (GPU_BLOCK if h.is_cuda else BLOCK) // (len(inputs) * network.size))
-    every = torch.cat(in_parallel(from_states, flat.split(at_once), network))
+    at_once = BLOCK // (len(inputs) * network.size) if d is None or h.is_cuda else few // 16
+    every = torch.cat(in_parallel(from_states, flat.split(max(1, at_once)), network))
     return every.reshape(*h.shape[:-1], len(e), *every.shape[2:])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,13 +103,29 @@ class Impulse(Shown):
 @in_range("steps")
 def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str, steps: int = 30) -> Impulse:
     """The impulse response to a word from h* (Fig. 4)."""
+    return impulses(network, line, subspace, [word], steps)[word]
+
+
+@torch.no_grad()
+def impulses(
+    network: Network, line: LineAttractor, subspace: Subspace, words: Sequence[str], steps: int = 30
+) -> dict[str, Impulse]:
+    """The impulse responses to several words, which are computed together."""
     line.check_blank()
-    with torch.no_grad():
-        states = responses(network, network.step(line.h_star, word_inputs(network, [word])[0]), steps)
-        distance = line.distance(states)
-        return Impulse(
-            word, states, network.logit(states), subspace.project(states), distance, fit_exponential(distance)
-        )
+    found = {}
+    for some in _several(words, network, steps):
+        after = responses(network, network.step(line.h_star, word_inputs(network, some)), steps)
+        for word, states in zip(some, after, strict=True):
+            distance = line.distance(states)
+            logits, coordinates = network.logit(states), subspace.project(states)
+            found[word] = Impulse(word, states, logits, coordinates, distance, fit_exponential(distance))
+    return found
+
+
+def _several(words: Sequence[str], network: Network, steps: int) -> Iterator[Sequence[str]]:
+    """Words in groups whose responses fit into memory."""
+    few = max(1, STATES // ((steps + 1) * network.size))
+    return (words[i : i + few] for i in range(0, len(words), few))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +188,12 @@ class Timescales(Shown):
 @in_range("steps")
 def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps: int = 30) -> Timescales:
     """Exponential fits to the modifiers' coordinates in the subspace, under blank inputs."""
-    rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.ids.device)
-    few = max(1, STATES // ((steps + 1) * network.size))  # words whose paths fit into memory
-    paths = torch.cat([subspace.project(responses(network, modifiers.after(part), steps)) for part in rows.split(few)])
+
+    def path(words: Sequence[str]) -> Tensor:
+        rows = torch.tensor([modifiers.row(word) for word in words], device=modifiers.ids.device)
+        return subspace.project(responses(network, modifiers.after(rows), steps))
+
+    paths = torch.cat(in_parallel(path, list(_several(subspace.words, network, steps)), network))
     fit = fit_exponential(paths.transpose(1, 2))
     # If a word hardly moves the state along a component, nothing decays there.
     moved = paths[:, 0].abs() >= 0.05 * paths[:, 0].norm(dim=1, keepdim=True)

@@ -107,18 +107,14 @@ class Modifiers(Shown):
             return self.network.step(self.line.h_star, self.network.E.detach()[self.ids])
 
     def after(self, rows: Tensor | Sequence[int]) -> Tensor:
-        """h_mod of some rows of the table, (R, N). Of a network with a large state only these are computed."""
+        """h_mod of some rows of the table, (R, N); only these are computed."""
         assert self.network.E is not None
-        if len(self) * self.network.size <= STATES:
-            return self.h_mod[rows]
         with torch.no_grad():
             words = self.network.E.detach()[self.ids[rows]]
             return torch.cat([*states_after(self.network, self.line.h_star, words)])
 
     def places(self, project: Callable[[Tensor], Tensor]) -> Tensor:
-        """A function of h_mod, of all words: block by block for a large state."""
-        if len(self) * self.network.size <= STATES:
-            return project(self.h_mod)
+        """A function of h_mod, of all words, block by block."""
         rows = torch.arange(len(self), device=self.ids.device)
         return torch.cat([project(self.after(part)) for part in rows.split(max(1, STATES // self.network.size))])
 

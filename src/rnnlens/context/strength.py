@@ -75,33 +75,39 @@ def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes
     """Measure words, given by their ids (M,), at h* and at other places on the line."""
     assert network.E is not None
     words, many, few = network.E.detach()[ids], probes.some(ENOUGH), probes.some(FEW)
-    usual, after = _effects(network, line.h_star, words, many.inputs(network))
+    e, blank, blocks = many.inputs(network), network.step(line.h_star), []
+    for h_mod in states_after(network, line.h_star, words):
+        own = network.logit(h_mod) - network.logit(blank)
+        blocks.append((effects(network, h_mod, e), own, (h_mod - blank).norm(dim=-1)))
+    usual, after, valence, moved = effects(network, line.h_star, e), *map(torch.cat, zip(*blocks, strict=True))
     strength, from_probes = _ratio(usual, after, many)
     places = [line.at(logit) for logit in PLACES]
-    elsewhere = [_ratio(*_effects(network, h, words, few.inputs(network)), few)[0] for h in places]
+    elsewhere = [_elsewhere(network, h, words, few) for h in places]
     from_places = torch.stack([strength, *elsewhere]).std(0) / (1 + len(places)) ** 0.5
-    valence = effects(network, line.h_star, words)
-    moves = relative_moves(network, line.h_star, words)
+    moves = relative_moves(network, line.h_star, ids, moved)
     return Strengths(strength, valence, valence / usual.abs().mean(), moves, from_probes, from_places)
 
 
-def relative_moves(network: Network, h: Tensor, words: Tensor) -> Tensor:
-    """How far each embedded word (M, D) moves a state (N,) beyond a blank input, (M,), in units of the median over
-    common words."""
-    assert network.E is not None
-
-    blank = network.step(h)
-
-    def moved(e: Tensor) -> Tensor:
-        return torch.cat([(states - blank).norm(dim=-1) for states in states_after(network, h, e)])
-
-    median = moved(network.E.detach()[common_words(network, COMMON)]).median()
-    return moved(words) / median.clamp(min=torch.finfo(median.dtype).tiny)
+def _elsewhere(network: Network, h: Tensor, words: Tensor, probes: Probes) -> Tensor:
+    """Strengths (M,) of embedded words (M, D) at another state (N,)."""
+    e = probes.inputs(network)
+    after = torch.cat([effects(network, h_mod, e) for h_mod in states_after(network, h, words)])
+    return _ratio(effects(network, h, e), after, probes)[0]
 
 
-def _effects(network: Network, h: Tensor, words: Tensor, e: Tensor) -> tuple[Tensor, Tensor]:
-    """Effects of embedded probes (V, D) at a state, (V,), and after each of the embedded words (M, D), (M, V)."""
-    return effects(network, h, e), torch.cat([effects(network, after, e) for after in states_after(network, h, words)])
+def relative_moves(network: Network, h: Tensor, ids: Tensor, moved: Tensor | None = None) -> Tensor:
+    """How far each word, given by its id (M,), moves a state (N,) beyond a blank input, (M,), in units of the median
+    over common words. moved: the same in the state's own units, if it is known."""
+
+    def moves(ids: Tensor) -> Tensor:
+        assert network.E is not None
+        after, blank = states_after(network, h, network.E.detach()[ids]), network.step(h)
+        return torch.cat([(states - blank).norm(dim=-1) for states in after])
+
+    moved, common = moves(ids) if moved is None else moved, common_words(network, COMMON)
+    known = torch.equal(ids[: len(common)], common)  # the most frequent words come first
+    median = (moved[: len(common)] if known else moves(common)).median()
+    return moved / median.clamp(min=torch.finfo(median.dtype).tiny)
 
 
 def _ratio(usual: Tensor, after: Tensor, probes: Probes) -> tuple[Tensor, Tensor]:
