@@ -65,7 +65,7 @@ def analyze(
     run: a run, its folder, or any network with a vocabulary. corpus: its reviews. states (..., N): starting points of
     the search for slow points; by default the run's stored sample, states visited in the corpus, or states after random
     words. starts: how many of these states; by default 2,000, and fewer if a state has more than 256 numbers, but at
-    least 256. probes: by default from a logistic regression on the corpus or, without one, from the network's own effects.
+    least 256. probes: by default from a logistic regression on the corpus, or else from the network's own effects.
     top: how many of the most frequent words to measure. accuracy: with a corpus, whether to run the accuracy
     experiments. reviews: the largest number of reviews of a split that they read. class_: of a network with several
     classes, the one to show: `analysis.classes` is about all of them, and the other parts are about its logit minus the

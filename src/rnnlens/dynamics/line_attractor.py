@@ -259,7 +259,9 @@ def _alignment(network: Network, direction: Tensor, at: Tensor) -> float:
 def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """For states h (..., N): the nearest point of the polygon through the knots (..., N), the index of its segment
     (...), and its position on the segment, 0 … 1 (...)."""
-    flat, start, edge = h.reshape(-1, h.shape[-1]), knots[:-1], knots[1:] - knots[:-1]
+    # In float64: near the line, squared distances are small differences of large numbers.
+    flat, knots = h.reshape(-1, h.shape[-1]).double(), knots.double()
+    start, edge = knots[:-1], knots[1:] - knots[:-1]
     length = edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
     # For every state and segment: the position of its projection, and the squared distance to it.
     reach = flat @ edge.t() - (start * edge).sum(1)
@@ -268,7 +270,7 @@ def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     left = distance.argmin(1)
     along = along.gather(1, left.unsqueeze(1)).squeeze(1)
     point = start[left] + along.unsqueeze(1) * edge[left]
-    return point.reshape(h.shape), left.reshape(h.shape[:-1]), along.reshape(h.shape[:-1])
+    return point.to(h).reshape(h.shape), left.reshape(h.shape[:-1]), along.to(h).reshape(h.shape[:-1])
 
 
 def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
