@@ -21,7 +21,16 @@ from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.inputs import Inputs, held_input
 from rnnlens.dynamics.jacobians import linearise
-from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newton_dense, newton_krylov, relax
+from rnnlens.dynamics.solvers import (
+    Problem,
+    Search,
+    energy,
+    gauss_newton,
+    newton_dense,
+    newton_krylov,
+    relax,
+    search_roots,
+)
 from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.devices import in_parallel
@@ -148,7 +157,7 @@ def find_fixed_points(
     starts = _starts(network, states)
     e = held_input(network, inputs, len(starts))
     double = doubled(network)
-    chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts, mode))
+    chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts))
     with progress_bar(f"{mode} points", len(starts), progress) as advance:
 
         def solve(rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -195,9 +204,7 @@ def _solve_chunk(
         relax(problem, search, tolerance, steps=36, rest=0.8)
         gauss_newton(problem, search, _moving(problem, search, starts, tolerance))
         return search.h, search.iterations
-    for steps in (36, 48):  # where Newton's method is stuck, running the network may help
-        relax(problem, search, tolerance, steps)
-        newton_krylov(problem, search, tolerance)
+    search_roots(problem, search, tolerance)
     exact, dtype = _problem(double, e), double.h0.dtype
     fine = Search.begin(exact, search.h.to(dtype))
     fine.iterations = search.iterations
@@ -225,10 +232,9 @@ def _moving(problem: Problem, search: Search, starts: Tensor, tolerance: float) 
     return rows[slowness >= SLOW]
 
 
-def _chunk(starts: Tensor, mode: Mode) -> int:
-    """Number of states to solve for at a time: large in fixed mode, where a chunk shares a few inverses; small in slow
-    mode on a CPU, so that every core gets a chunk."""
-    return max(64, (2**23 if starts.is_cuda else 2**19 if mode == "fixed" else 2**17) // starts.shape[1])
+def _chunk(starts: Tensor) -> int:
+    """Number of states to solve for at a time: on a CPU few enough that every core gets a chunk."""
+    return max(64, (2**23 if starts.is_cuda else 2**17) // starts.shape[1])
 
 
 def doubled(network: Network) -> Network:
