@@ -1,5 +1,6 @@
 """Fixed points of networks whose answer is known, and of others against float64 dense Newton by autograd."""
 
+import dataclasses
 import math
 
 import pytest
@@ -261,6 +262,41 @@ def test_bad_input_is_told(wrong, told):
     with pytest.raises(RnnlensError) as error:
         wrong(Network(["x"], hidden=4, embedding=2))
     assert told in str(error.value)
+
+
+def test_a_slow_manifold_without_a_fixed_point_has_a_certified_minimum():
+    """h₁' = h₁ + h₁² + 0.01 never rests: q is smallest at h₁ = 0, where h₁ still moves by 0.01."""
+    network = of(lambda h, e: torch.stack([h[..., 0] + h[..., 0] ** 2 + 0.01, 0.5 * h[..., 1]], -1), 2)
+    points = find_fixed_points(network, 0.3 * normal(10, 2))
+    assert not points.converged.any()
+    least = points.minimized()
+    torch.testing.assert_close(least.states, torch.zeros(10, 2).double(), rtol=0, atol=1e-3)
+    torch.testing.assert_close(least.q, torch.full((10,), 0.5e-4).double(), rtol=1e-3, atol=0)
+    assert least.minimum.all() and not least.converged.any() and (least.q <= points.q * (1 + 1e-9)).all()
+    beside = dataclasses.replace(least, states=least.states + 0.05)
+    assert not beside.minimum.any(), "beside the minimum there is none"
+
+
+def test_minimizing_reaches_fixed_points_that_the_search_missed():
+    network = vanilla(2 * torch.eye(3).double())
+    far = find_fixed_points(network, torch.full((5, 3), 0.2).double())
+    missed = dataclasses.replace(far, states=torch.full((5, 3), 0.8).double(), converged=torch.zeros(5).bool())
+    found = missed.minimized()
+    assert found.converged.all() and found.minimum.all()
+    torch.testing.assert_close(found.states, torch.full((5, 3), 0.9575040240772687).double(), rtol=0, atol=1e-5)
+
+
+def test_the_drift_along_a_line_leads_to_its_fixed_point():
+    """Along the line the drift is 1e-3 and nearly the same everywhere: Newton's method steps anywhere, or nowhere."""
+    turn = torch.linalg.qr(normal(8, 8, seed=3))[0]
+
+    def step(h, e):
+        z = h @ turn
+        drift = -1e-3 * torch.tanh(2 * z[..., :1])
+        return torch.cat([z[..., :1] + drift, 0.3 * z[..., 1:] + 0.1 * z[..., :1].sin()], -1) @ turn.T
+
+    points = find_fixed_points(of(step, 8), 6 * normal(60, 8))
+    assert points.converged.all() and len(points.unique) == 1 and points.unique.stability.item() == 0
 
 
 def test_threads_change_nothing():

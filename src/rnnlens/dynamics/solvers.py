@@ -126,10 +126,11 @@ def search_roots(problem: Problem, search: Search, tolerance: float) -> None:
         neighbours = Neighbours.of(here, h)
         newton_krylov(here, near, tolerance, neighbours)
         follow(here, near, tolerance, neighbours)
-        search.iterations[rows] = near.iterations + steps
+        search.iterations[rows] = near.iterations
         search.put(rows, near.h, near.g, near.q)
         left = near.q > tolerance
         rows, h, g, here, before = rows[left], h[left], g[left], here.take(left), q[left]
+        search.iterations[rows] += steps
         for _ in range(steps):
             h = h + g
             g = here.residual(h)
