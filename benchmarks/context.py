@@ -1,18 +1,18 @@
-"""Context: ‖ΔJ_inp‖ of every word without an N × W matrix, perturbed passes, and the whole analysis.
-
-`python -m benchmarks.context memory` prints the peak memory of ‖ΔJ_inp‖ over a vocabulary of 90,000 words.
-"""
+"""Context: ‖ΔJ_inp‖ of every word without an N × W matrix, perturbed passes, and the whole analysis: its time, how that
+grows with units and words, and its memory."""
 
 from __future__ import annotations
 
 import copy
 import resource
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.func import jacrev, vmap
@@ -25,7 +25,7 @@ from benchmarks.size import CPU, Size
 from benchmarks.table import Row
 from benchmarks.timing import once, side_by_side
 from rnnlens.context import Reviews, final_logits, project_out
-from rnnlens.context.subspace import random_subspace
+from rnnlens.context.subspace import project_out_each, random_subspace
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.dynamics import input_change
 from rnnlens.networks import CELLS
@@ -63,22 +63,32 @@ def norms(size: Size) -> Iterator[Row]:
     yield Row(what, best["ours"], peer, best["peer"] * WORDS / FEW, note=note)
 
 
-def perturbed(size: Size) -> Iterator[Row]:
-    """A subspace removed after every word, which no fused kernel does."""
+def perturbed(size: Size, together: int = 32) -> Iterator[Row]:
+    """A subspace removed after every word, which no fused kernel does: by one network, and by as many at a time as an
+    analysis reads."""
     words, units, embedding = min(size.words, 20_000), min(size.units, 128), min(size.embedding, 64)
     there = Reviews.of(generated.reviews(size.reviews, generated.zipf(words)), size.device)
     for arch in CELLS:
         network = rnnlens.Network([f"w{i}" for i in range(words)], arch, units, embedding)
         network = network.requires_grad_(False).to(size.device)
-        V = random_subspace(network.size, 3, torch.Generator().manual_seed(0)).to(network.h0)
-        ours = partial(final_logits, project_out(network, V), there)
+        generator = torch.Generator().manual_seed(0)
+        drawn = [random_subspace(network.size, 3, generator).to(network.h0) for _ in range(together)]
+        ours = partial(final_logits, project_out(network, drawn[0]), there)
         whole = partial(final_logits, network, there)
-        best = side_by_side({"ours": ours, "plain": plainly(ours), "whole": whole}, 3, size.budget)
+        contenders = {"ours": ours, "plain": plainly(ours), "whole": whole}
+        if size.device == "cpu":
+            versions = project_out_each(network, [(V, network.h0) for V in drawn])
+            contenders["together"] = partial(final_logits, versions, there)
+        best = side_by_side(contenders, 3, size.budget)
         what = f"{arch}, 3 directions removed after every word ({len(there):,} reviews, {units} units)"
         if size.device == "cuda":
             yield Row(what, best["ours"], "the plain scan, no CUDA graph", best["plain"])
         exact = "torch's kernel" if arch == "vanilla" else "our scan" if arch == "ugrnn" else kernel(arch, size)
-        yield Row(what, best["ours"], f"the pass by {exact}, nothing removed (the limit)", best["whole"])
+        limit = f"the pass by {exact}, nothing removed (the limit)"
+        yield Row(what, best["ours"], limit, best["whole"])
+        if "together" in best:
+            many = f"{what}, one of {together} versions that read together"
+            yield Row(many, best["together"] / together, limit, best["whole"])
 
 
 def analysis(size: Size) -> Iterator[Row]:
@@ -104,6 +114,9 @@ def analysis(size: Size) -> Iterator[Row]:
     note = f"Adam {adam:.1f} s{', not yet as good' if short else ''}, jacrev {jacobians:.1f} s, scaled"
     yield Row(what, here, peer, adam + jacobians, at_least=True, note=note)
     yield from _with_reviews(size, run, one, options)
+    if size.device == "cpu":
+        yield _wide(options)
+        yield _many_words(options)
 
 
 def _with_reviews(size: Size, run: Any, before: rnnlens.Analysis, options: dict[str, Any]) -> Iterator[Row]:
@@ -120,11 +133,73 @@ def _with_reviews(size: Size, run: Any, before: rnnlens.Analysis, options: dict[
     one = side_by_side({"pass": partial(final_logits, network, there)}, 3, size.budget)["pass"]
     made = found[0].perturbations
     assert made is not None
-    passes = 2 + len(made.removed) + sum(map(len, made.random.values())) + sum(map(len, made.words.values())) + 2 * 8
+    removed = len(made.removed) + sum(map(len, made.random.values())) + sum(map(len, made.words.values()))
+    steering = found[0].steering
+    assert steering is not None
+    steered = sum(dose.gain != 1 for doses in (steering.doses, *steering.random, *steering.others) for dose in doses)
+    passes = 3 + removed + steered + 2 * 8
     what = f"analyze with {size.reviews:,} + {size.reviews:,} reviews (packaged gru)"
     limit = f"its passes over reviews, each by {kernel('gru', size)} with nothing removed (the limit)"
     rates = {"passes": passes, "reviews_per_s": size.reviews * passes / taken}
     yield Row(what, taken, limit, passes * one, note=f"{passes} passes", numbers=rates)
+
+
+def _wide(options: dict[str, Any], times: int = 4) -> Row:
+    """The packaged GRU against four of it side by side, which read the same."""
+    narrow = rnnlens.load("zoo:reviews-gru").network.requires_grad_(False)
+    networks = {"narrow": narrow, "wide": widened(narrow, times)}
+    contenders = {name: partial(rnnlens.analyze, network, **options) for name, network in networks.items()}
+    best = side_by_side(contenders, 2, wall=True)
+    what = f"analyze, no reviews, gru of {networks['wide'].size:,} units"
+    note = f"{best['wide'] / best['narrow']:.1f} times as long"
+    return Row(what, best["wide"], f"the same of {narrow.size} units", best["narrow"], note=note)
+
+
+def widened(network: rnnlens.Network, times: int, noise: float = 1e-3) -> rnnlens.Network:
+    """Copies of a network side by side, with a little noise between them; the readout is their mean."""
+    narrow, H = network.cell, network.cell.hidden
+    wide = rnnlens.Network(network.vocab, network.arch, times * H, network.inputs).requires_grad_(False)
+    cell, G = wide.cell, narrow.gates
+    for name in ("W", "b", "c"):
+        gates = getattr(narrow, name).detach().unflatten(0, (G, 1, H))
+        getattr(cell, name).data = gates.expand(G, times, H, *gates.shape[3:]).flatten(0, 2).clone()
+    U = torch.stack([torch.block_diag(*[gate] * times) for gate in narrow.U.detach().unflatten(0, (G, H))]).flatten(
+        0, 1
+    )
+    cell.U.data = U + noise * U.std() * torch.randn(U.shape, generator=torch.Generator().manual_seed(0))
+    wide.E.data, wide.h0.data = network.E.detach().clone(), network.h0.detach().repeat(times)
+    wide.readout_w.data = network.readout_w.detach().repeat(times) / times
+    wide.readout_b.data = network.readout_b.detach().clone()
+    return wide
+
+
+def _many_words(options: dict[str, Any], words: int = 100_000) -> Row:
+    """The packaged GRU with a vocabulary of noisy copies of its words, in a process whose memory is measured."""
+    code = f"from benchmarks.context import many_words; many_words({words}, {options})"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    few, many, peak = map(float, told.split())
+    what = f"analyze, no reviews, --top {words:,} (packaged gru)"
+    note = f"peak memory {peak / 1024:.2f} GB"
+    return Row(what, many, "10 times that of a tenth of the words", 10 * few, note=note, numbers={"peak_mb": peak})
+
+
+def many_words(words: int, options: dict[str, Any]) -> None:
+    """Print the seconds of an analysis of a tenth of the words and of all of them, and the peak memory in MB."""
+    network = rnnlens.load("zoo:reviews-gru").network.requires_grad_(False)
+    assert network.vocab is not None and network.vocab.counts is not None
+    E = network.E.repeat(-(-(words + 1) // len(network.E)), 1)[: words + 1]
+    E = E + 0.1 * E.std() * torch.randn(E.shape, generator=torch.Generator().manual_seed(0))
+    names = [*network.vocab.words, *(f"word {i}" for i in range(len(E)))][: len(E)]
+    counts = np.concatenate([network.vocab.counts, np.ones(len(E), dtype=np.int64)])[: len(E)]
+    many = rnnlens.Network(rnnlens.Vocab(names, counts), network.arch, network.cell.hidden, network.inputs)
+    many.load_state_dict({**network.state_dict(), "E": E})
+    many.requires_grad_(False)
+    seconds = []
+    for top in (words // 10, words):
+        start = time.perf_counter()
+        rnnlens.analyze(many, **{**options, "top": top})
+        seconds.append(time.perf_counter() - start)
+    print(*seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def packaged(size: Size) -> rnnlens.Network:
@@ -144,20 +219,3 @@ def by_autograd(network: rnnlens.Network, h: Tensor, h_star: Tensor) -> Tensor:
         change = (vmap(jacobian)(states) - base) @ network.E.t()
         norms.append(change.flatten(1).norm(dim=1))
     return torch.cat(norms)
-
-
-def memory() -> None:
-    """Peak memory of the norms of 90,000 words, beyond what the network itself takes."""
-    torch.set_num_threads(1)
-    network = rnnlens.Network([f"w{i}" for i in range(90_000)], hidden=256, embedding=128).requires_grad_(False)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    h_mod = torch.cat([network.step(network.h0.expand(len(e), -1), e) for e in network.E.split(4096)])
-    start = time.perf_counter()
-    input_change(network, h_mod, network.h0)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    took = time.perf_counter() - start
-    print(f"90,000 words, 256 units: {took:.1f} s, peak {after:.0f} MB, {after - before:.0f} beyond the network")
-
-
-if __name__ == "__main__" and sys.argv[1:] == ["memory"]:
-    memory()

@@ -1,8 +1,9 @@
 """Fixed points, slow points and Jacobians of the integrator, against the field's tool and plain Adam, to the same end.
 
 Each peer runs until its points are as good as ours: in slow mode until the median of q is no larger, in fixed mode
-until as many starts have reached q ≤ 1e-12; or until its time is up, and then the ratio is "at least". All are timed
-over as many rounds, side by side. q is always re-evaluated in float64 at the states returned.
+until as many starts have reached q ≤ 1e-12; or until its time is up, and then the ratio is "at least".
+fixed-point-finder, which never gets as far in fixed mode, runs with its setting for depth, 20,000 iterations. All are
+timed over as many rounds, side by side. q is always re-evaluated in float64 at the states returned.
 
 `--peer CHECKOUT` adds fixed-point-finder: `git clone https://github.com/mattgolub/fixed-point-finder CHECKOUT`.
 """
@@ -27,9 +28,10 @@ from benchmarks.table import Row
 from benchmarks.timing import once, side_by_side
 from rnnlens import Network
 from rnnlens.dynamics import find_fixed_points, jacobians
-from rnnlens.dynamics.fixed_points import Mode
+from rnnlens.dynamics.fixed_points import Mode, exact_problem
+from rnnlens.dynamics.solvers import Search, newton_dense
 
-TOLERANCE = 1e-12
+TOLERANCE, DEPTH = 1e-12, 20_000
 FINDER = "git clone https://github.com/mattgolub/fixed-point-finder"
 Solve = Callable[[int], Tensor]  # how many iterations → states
 
@@ -49,6 +51,12 @@ def point_rows(network: Network, starts: Tensor, most: float, peer: Path | None 
         reached = quality(network, ours.states)
         what = f"{mode} points of a gru, {len(starts):,} starts of {network.size} units"
         note = f"ours {reached.words(mode)}"
+        if mode == "fixed":
+            rest = ~ours.converged
+            minima = int(ours.minimized().minimum[rest].sum())
+            note += f"; of the other {int(rest.sum())}, {minima} are certified minima of q"
+            yield from _depth(network, starts, what, note, peer)
+            yield _dense(network, starts, what, note)
         for name, get, solve in _peers(network, starts, mode, peer):
             steps, states = until(network, solve, mode, reached, most)
             theirs = quality(network, states)
@@ -64,6 +72,40 @@ def point_rows(network: Network, starts: Tensor, most: float, peer: Path | None 
             short = not theirs.as_good(reached, mode)
             told = f"{note}; peer {theirs.words(mode)} {'when stopped after' if short else 'after'} {steps:,} steps"
             yield Row(what, best["ours"], f"{name}, until as good", best["peer"], get, told, at_least=short)
+
+
+def _ours(network: Network, starts: Tensor) -> Callable[[], object]:
+    return lambda: find_fixed_points(network, starts, tolerance=TOLERANCE)
+
+
+def _depth(network: Network, starts: Tensor, what: str, note: str, peer: Path | None) -> Iterator[Row]:
+    """fixed-point-finder with the setting that brought it deepest."""
+    if peer is None:
+        return
+    found: list[Tensor] = []
+    setting: dict[str, Any] = {"lr_init": 0.03, "max_iters": DEPTH}
+    contenders = {
+        "ours": _ours(network, starts),
+        "peer": lambda: found.append(run_peer(peer, network, starts, **setting)),
+    }
+    best = side_by_side(contenders, 2, warm=True)
+    told = f"{note}; peer {quality(network, found[-1]).words('fixed')}"
+    yield Row(what, best["ours"], f"fixed-point-finder (rate 0.03, {DEPTH:,} iterations)", best["peer"], FINDER, told)
+
+
+def _dense(network: Network, starts: Tensor, what: str, note: str) -> Row:
+    """Newton's method in float64 with whole matrices, from the same starts."""
+    exact = exact_problem(network)
+    found: list[Tensor] = []
+
+    def dense() -> None:
+        search = Search.begin(exact, starts.to(exact.low))
+        newton_dense(exact, search, TOLERANCE)
+        found.append(search.h)
+
+    best = side_by_side({"ours": _ours(network, starts), "peer": dense}, 1, warm=True)
+    told = f"{note}; peer {quality(network, found[-1]).words('fixed')}"
+    return Row(what, best["ours"], "dense Newton in float64, damped", best["peer"], note=told)
 
 
 def jacobian_rows(network: Network, states: Tensor, peer: Path | None = None) -> Iterator[Row]:
@@ -99,7 +141,7 @@ class Quality:
 
     def words(self, mode: Mode) -> str:
         if mode == "fixed":
-            return f"{100 * self.fixed:.0f} % of starts at q ≤ {TOLERANCE:.0e}"
+            return f"{100 * self.fixed:.1f} % of starts at q ≤ {TOLERANCE:.0e}"
         return f"q {self.median:.0e}, 95 % below {self.high:.0e}"
 
 
@@ -132,12 +174,11 @@ def until(network: Network, solve: Solve, mode: Mode, goal: Quality, most: float
 
 def _peers(network: Network, starts: Tensor, mode: Mode, peer: Path | None) -> Iterator[tuple[str, str, Solve]]:
     yield "Adam on q (rate 0.01)", "in this repository", lambda steps: plain_adam(network, starts, steps)
-    if peer is not None:
-        rate = 0.01 if mode == "slow" else 0.03  # what served it best for speed, and for depth
+    if peer is not None and mode == "slow":
         yield (
-            f"fixed-point-finder (rate {rate})",
+            "fixed-point-finder (rate 0.01)",
             FINDER,
-            lambda steps: run_peer(peer, network, starts, lr_init=rate, max_iters=steps),
+            lambda steps: run_peer(peer, network, starts, lr_init=0.01, max_iters=steps),
         )
 
 

@@ -559,6 +559,8 @@ def test_a_network_without_slow_modes_has_none_to_show():
     result = stored()
     result["ending"]["modes"] |= {"eligible": [False] * 4, "strongest": [], "strongest_timescales": [], "course": []}
     assert any("no mode" in note.text for note in figures.ending_modes(result).layout.annotations)
+    result["ending"]["modes"]["without"] = None
+    assert any("diverges" in (trace.name or "") for trace in figures.ending_modes(result).data)
 
 
 # --- their parts ------------------------------------------------------------------------------------------------------

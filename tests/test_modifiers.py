@@ -12,6 +12,7 @@ from handmade import FAST, H0, LATE, MODIFIERS, NEUTRAL, SLOW, TRANSIENT, VALENC
 
 import rnnlens
 from rnnlens import RnnlensError
+from rnnlens.context import edges
 from rnnlens.context.barcodes import barcode, component_barcodes
 from rnnlens.context.bilinear import fit_bilinear
 from rnnlens.context.decay import fit_exponential
@@ -306,6 +307,19 @@ def test_the_end_stresses_by_a_mode_that_can_be_removed(known):
     assert not brief.eligible[strongest] and bool(found.modes.eligible[strongest])
     flat = torch.tensor([1.0, -2.0]).double().unsqueeze(1).expand(2, 81)
     torch.testing.assert_close(found.modes.without, flat, atol=1e-6, rtol=0)
+
+
+def test_modes_whose_removal_diverges_are_told_and_nothing_else_is_lost(known, monkeypatch):
+    """A mode that is far from orthogonal to the others is multiplied at every step when it is removed."""
+    network, _, line, _, _, _ = known
+    usual = edges._transients
+
+    def diverging(*arguments, **options):
+        return usual(*arguments, **options) * (torch.nan if len(arguments) > 4 else 1)
+
+    monkeypatch.setattr(edges, "_transients", diverging)
+    found = ending(network, line, PROBES, steps=80, examples=("good", "awful")).modes
+    assert found.without is None and found.to_dict()["without"] is None and found.transients.isfinite().all()
 
 
 def test_negation_here_is_a_factor(known):

@@ -223,12 +223,19 @@ def perturb_reviews(
     edges = {}
     for part, of_split in reviews.items():
         step(f"edges of documents, {part}")
-        edges[part] = _edges(network, line, two, of_split, generator)
+        usual = before if part == name else final_logits(network, of_split)
+        edges[part] = _edges(network, line, two, of_split, generator, usual)
     return Experiments(name, most is not None, perturbations, edges, steering=steering)
 
 
-def _edges(network: Network, line: LineAttractor, two: Subspace, reviews: Reviews, generator: torch.Generator) -> Edges:
-    before = final_logits(network, reviews)
+def _edges(
+    network: Network,
+    line: LineAttractor,
+    two: Subspace,
+    reviews: Reviews,
+    generator: torch.Generator,
+    before: np.ndarray,
+) -> Edges:
     random = [random_subspace(network.size, two.rank, generator, two.line) for _ in range(5)]
     states = initial_states_without(network, [two.components, *random], two.h_star)
     starts = torch.cat([states, line.nearest(network.h0.detach()).unsqueeze(0)])

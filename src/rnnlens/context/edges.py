@@ -144,7 +144,8 @@ class EndingModes(Shown):
     eligible   (U,)      neither an integrating mode, which keeps its value over T steps, nor a fast modifier mode
     strongest            the two eligible units with the largest change
     course     (2, T+1)  the mean |contribution| of these two over time
-    transients (V, T+1)  of the words, and `without` (V, T+1) with these two removed from the state at each step
+    transients (V, T+1)  of the words, and `without` (V, T+1) with these two removed from the state at each step; None
+                         where this diverges, since a mode that is far from orthogonal to the others cannot be removed
     """
 
     modes: Spectrum
@@ -156,7 +157,7 @@ class EndingModes(Shown):
     course: Tensor
     words: list[str]
     transients: Tensor
-    without: Tensor
+    without: Tensor | None
 
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `ending.modes`."""
@@ -172,7 +173,7 @@ class EndingModes(Shown):
             "course": self.course.tolist(),
             "words": self.words,
             "transients": self.transients.tolist(),
-            "without": self.without.tolist(),
+            "without": None if self.without is None else self.without.tolist(),
         }
 
     def _facts(self) -> Facts:
@@ -266,6 +267,8 @@ def _ending_modes(
     known = known or [*probes.positive[:2], *probes.negative[:2]]
     shown = word_inputs(network, known)
     rows = [a for i in strongest for a in modes.units[i]]
+    transients = _transients(network, line.h_star, shown, steps)
+    without = _transients(network, line.h_star, shown, steps, (modes.left[rows], modes.right[:, rows]))
     return EndingModes(
         modes,
         times,
@@ -275,6 +278,6 @@ def _ending_modes(
         strongest,
         torch.stack(course) if course else change.new_zeros(0, steps + 1),
         known,
-        _transients(network, line.h_star, shown, steps),
-        _transients(network, line.h_star, shown, steps, (modes.left[rows], modes.right[:, rows])),
+        transients,
+        without if bool((without.abs() <= 100 * transients.abs().max()).all()) else None,  # also for NaN
     )

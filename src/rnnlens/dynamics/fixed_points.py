@@ -291,6 +291,12 @@ def _problem(network: Network, e: Tensor) -> Problem:
     return Problem(network, e, low, high)
 
 
+def exact_problem(network: Network) -> Problem:
+    """h = F(h) at the blank input, in float64."""
+    double = doubled(network)
+    return _problem(double, double.h0.new_zeros(double.inputs))
+
+
 def _starts(network: Network, states: Tensor) -> Tensor:
     if not isinstance(states, Tensor):
         raise RnnlensError(f"states is {quoted(type(states).__name__)}: expected a tensor (K, {network.size})")

@@ -250,7 +250,8 @@ def ending_modes(results: Any) -> Figure:
     _modes(figure, stored)
     for course, tau, (look, dash) in zip(stored["course"], stored["strongest_timescales"], _STRONGEST, strict=False):
         _course(figure, f"τ {tau}", course, look, dash, 2, 1, legend=False, name=_mode(tau))
-    for kept, dash in (("transients", "solid"), ("without", "dot")):
+    drawn = [("transients", "solid"), *([] if stored["without"] is None else [("without", "dot")])]
+    for kept, dash in drawn:
         for word, course, (look, _) in _examples(stored["words"], stored[kept], like=stored["transients"]):
             name = f"“{shown(word)}”{'' if kept == 'transients' else ', without these modes'}"
             _course(figure, word, course, look, dash, 2, 2, legend=kept == "transients", name=name)
@@ -258,7 +259,7 @@ def ending_modes(results: Any) -> Figure:
         x=[None],
         y=[None],
         mode="lines",
-        name="without these modes",
+        name="without these modes" if stored["without"] is not None else "without these modes the effect diverges",
         line={"color": GREY, "width": 2, "dash": "dot"},
         row=2,
         col=2,
