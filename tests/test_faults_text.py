@@ -173,6 +173,13 @@ def test_a_cased_vocabulary_is_read_as_it_is_written(recwarn):
     assert Network(["not", "bad"], hidden=4, embedding=2).read("Not BAD")[-1][0] == "bad" and not recwarn.list
 
 
+def test_words_that_no_file_can_hold_are_refused_at_once(tmp_path):
+    with pytest.raises(RnnlensError, match=r"the vocabulary holds 'b\\udcff', which has half of a character"):
+        Vocab(["a", "b\udcff"])
+    write_json(tmp_path / "a.json", {"name of a file": "\udcff"})  # such as one that is not UTF-8
+    assert read_json(tmp_path / "a.json") == {"name of a file": "\udcff"}
+
+
 def test_a_text_of_mostly_unknown_words_is_told_of_in_one_line(run, capsys):
     network = rnnlens.load(run).network
     with pytest.warns(RnnlensWarning, match="2 of the 3 words of 'qwertz .* good' are unknown"):
@@ -229,6 +236,35 @@ def test_reviews_without_words_are_not_trained_on(tmp_path):
 def test_labels_that_only_python_takes_for_numbers_are_refused(tmp_path, label):
     with pytest.raises(RnnlensError, match="holds the label"):
         prepared(tmp_path, f"text,label\ngood,{label}\nbad,1\nfine,2\n")
+
+
+@pytest.mark.parametrize("label", ["²", "１", "١", "1_0", "--1", "−1"])
+def test_ordered_labels_that_are_no_plain_numbers_are_refused(tmp_path, label):
+    """Their order would be that of their letters."""
+    with pytest.raises(RnnlensError, match=f"the class '{label}' is not a whole number"):
+        prepared(tmp_path, f"text,label\ngood,{label}\nbad,2\nfine,3\n", ordered=True)
+
+
+def test_classes_are_numbered_by_size_if_they_are_plain_numbers(tmp_path):
+    names = prepared(tmp_path, "text,label\na,10\nb,-2\nc,9\nd,1_0\n", classes=True).classes
+    assert names == ("-2", "9", "10", "1_0")
+
+
+@pytest.mark.parametrize("pair", [("Joy", "joy"), ("caf\u00e9", "cafe\u0301"), ("joy", "joy\u200b"), ("Ａ", "A")])
+def test_classes_that_look_alike_are_told_of(tmp_path, capsys, pair):
+    rows = f"text,label\na,{pair[0]}\nb,{pair[1]}\nc,fear\nd,anger\n"
+    with pytest.warns(RnnlensWarning, match="which differ only in case or in how their characters are encoded"):
+        assert len(prepared(tmp_path, rows).classes) == 4
+    code, told = call(capsys, "prepare", tmp_path / "r.csv", "--out", tmp_path / "again", "--test", 0)
+    assert code == 0 and told.count("warning: column 'label'") == 1
+    with pytest.warns(RnnlensWarning, match="if they are one class, write them the same"):
+        Corpus.from_texts(["a", "b", "c"], [*pair, "fear"], validation=0)
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\x00", "joy\ud800"])
+def test_classes_that_no_reader_could_see_are_refused(name):
+    with pytest.raises(RnnlensError, match=r"the class .* cannot be shown: expected a name of visible characters"):
+        Network(["a", "b"], hidden=2, embedding=2, classes=["anger", "fear", name])
 
 
 @pytest.mark.parametrize(
