@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from browser import opened
+from browser import draw_all, opened
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig
@@ -23,9 +23,11 @@ from rnnlens.common.terminal import allow_any_text, printable, say, show, table_
 from rnnlens.context import Probes
 from rnnlens.corpora import Corpus, Vocab, prepare
 from rnnlens.figures.pictures import offline_page, picture
-from rnnlens.page.live import live
-from rnnlens.page.render import render
-from rnnlens.page.sections import Example, Story
+from rnnlens.figures.style import shown, write_figure
+from rnnlens.page.drawing import drawing
+from rnnlens.page.live import live, no_network
+from rnnlens.page.render import joined, render
+from rnnlens.page.sections import Example, Section, Story
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", "＝1"]
@@ -157,6 +159,28 @@ def test_pictures_are_drawn_with_local_scripts_alone(monkeypatch):
     for page in (offline_page(), given["kopts"]["page_generator"]):
         text = page.generate_index().lower()
         assert "plotly.min.js" in text and "http:" not in text and "https:" not in text and "mathjax" not in text
+
+
+ODD = ["constructor", "__proto__", "toString", "<b>x</b>", "&lt;", "%{x}", "%{meta.title}", "$x$", "white", "black",
+       "#2b6cb0", "<script>pwned = 1</script>", "<a href='javascript:pwned=2'>x</a>", 'style="#2b6cb0"']  # fmt: skip
+
+
+def test_a_drawn_figure_shows_words_as_they_are(browser, tmp_path):
+    """Plotly would fill in %{…}, and MathJax, which notebooks have, would set $…$."""
+    figure = rnnlens.figures.reading({word: [(word, 0.5 * k)] for k, word in enumerate(ODD)}, title="%{meta.title}")
+    for k, word in enumerate(ODD):
+        figure.add_annotation(x=1, y=k, text=shown(word))
+    figure.update_layout(height=900, showlegend=True)
+    page, wrong = browser.new_page(), []
+    page.on("console", lambda said: wrong.append(said.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(write_figure(figure, tmp_path / "figure.html").as_uri())
+    page.wait_for_selector(".legendtext")
+    for part in (".textpoint text", ".annotation-text", ".legendtext"):
+        assert page.locator(part).all_text_contents() == ODD, part
+    assert page.locator(".gtitle").text_content() == "%{meta.title}"
+    assert page.evaluate("window.pwned") is None and page.locator("svg a").count() == 0 and wrong == []
+    page.close()
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -378,7 +402,7 @@ def test_complex_weights_are_refused(run, capsys):
 
 
 def test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas(browser, tmp_path, monkeypatch):
-    odd = ["constructor", "__proto__", "toString", *FORMULAS]
+    odd = [*ODD, *FORMULAS]
     monkeypatch.setattr(handmade, "NEUTRAL", [*odd, *(f"w{i}" for i in range(20))])
     network, _ = handmade.handmade()
     counts = [3_000_000_000 if word == "constructor" else 5 for word in network.vocab.words]
@@ -386,7 +410,7 @@ def test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas(b
     probes = Probes(("great", "good"), ("awful", "bad"))
     path = rnnlens.report(rnnlens.analyze(network, probes=probes, rank=2, starts=100), tmp_path / "report.html")
     with opened(browser, path) as page:
-        for word in odd[:3]:
+        for word in odd:
             assert page.evaluate("word => rnnlens.card(word)", word)
             assert page.evaluate("document.getElementById('card-word').textContent") == word
         page.evaluate("rnnlens.card('constructor')")
@@ -397,6 +421,40 @@ def test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas(b
         text = Path(saved.value.path()).read_bytes().decode()
         assert all(f'"\'{word}"' in text and f'"{word}"' not in text for word in FORMULAS)
         assert "3000000000" in text and ',"-' in text and page.wrong == []  # numbers keep their sign
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_figures_of_a_page_show_words_as_they_are_in_either_theme(browser, tmp_path, theme):
+    """In the dark theme, colors are replaced; `white` is a color, and also a word."""
+    figure = rnnlens.figures.reading({word: [(word, 0.5 * k)] for k, word in enumerate(ODD)})
+    figure.update_layout(height=900, showlegend=True)
+    section = Section("a", "A", "", "", drawings=[drawing("reading", figure)])
+    story = Story("A test", [], "", "logit", [], {"positive": [], "negative": []}, [], [section])
+    (tmp_path / "page.html").write_bytes(render(story, no_network()).encode())
+    with opened(browser, tmp_path / "page.html", color_scheme=theme) as page:
+        draw_all(page)
+        for part in (".textpoint text", ".legendtext"):
+            assert page.locator(part).all_text_contents() == ODD, part
+        grey = page.evaluate("document.querySelector('.plot').data[0].line.color")
+        assert grey == {"light": "#718096", "dark": "#93a1b5"}[theme]
+        assert page.evaluate("window.pwned") is None and page.wrong == []
+
+
+def test_a_text_of_any_length_is_drawn(browser):
+    """The functions of JavaScript take about a hundred thousand arguments at most: Math.max(...logits) failed."""
+    page = browser.new_page()
+    page.add_script_tag(content=joined(("elements", "charts", "bothchart", "classchart")))
+    draw = """n => {
+        const words = Array(n).fill('good'), logits = Array.from({ length: n + 1 }, (_, t) => t % 7 - 3)
+        const reading = { start: 0, length: n, adds: t => ({ forwards: logits[t], backwards: 1 }), gains: logits }
+        const series = [{ name: 'a', look: 'a', words, logits, reading }]
+        const places = placesOf(600, series)
+        readingChart(places, series, 'logit', { above: 'up', below: 'down' }, () => {})
+        gainChart(places, series, 'gain', () => {})
+        return [...reachOf([reading]), ...drawnClasses(logits.map(logit => Array(9).fill(logit)), 9)]
+    }"""
+    assert page.evaluate(draw, 200_000) == [-3 * 1.05, 4 * 1.05, 0, 1, 2, 3, 4, 5, 6]
+    page.close()
 
 
 def test_the_page_of_a_cased_network_reads_what_torch_reads(browser, tmp_path):

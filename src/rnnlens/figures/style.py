@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -71,9 +72,15 @@ def look_of_component(place: int) -> tuple[Look, str]:
     return COMPONENTS[min(place, len(COMPONENTS) - 1)], DASHES[place % len(DASHES)]
 
 
-def shown(word: str) -> str:
-    """A word escaped for Plotly, which interprets <b> and the like as markup but has no entity for quotes."""
-    return escape(word, quote=False)
+# Control characters, which no svg file may hold; marks that turn the direction of text; half characters.
+_UNDRAWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def shown(text: str) -> str:
+    """Text as Plotly writes it: <b> and the like would be markup, %{x} a template and $x$ a formula. Characters that
+    cannot be drawn are spelled out. (Plotly has no entity for quotes.)"""
+    text = _UNDRAWN.sub(lambda found: ascii(found[0])[1:-1], str(text))
+    return escape(text, quote=False).replace("%{", "%&#123;").replace("$", "&#36;")
 
 
 def panels(titles: Sequence[str], stacked: bool = False, **how: Any) -> Figure:
