@@ -1,6 +1,7 @@
 """Text in, text out: whatever words, files and terminals hold, nothing is run, lost or silently misread."""
 
 import io
+import re
 import sys
 from itertools import islice
 from pathlib import Path
@@ -133,6 +134,21 @@ def test_a_terminal_without_unicode_gets_substitutes_and_keeps_signs(run, monkey
     stream.flush()
     expected = {"ascii": "-1.5 ... yes \\udc80", "cp1252": "-1.5 … yes \\udc80", "utf-8": "−1.5 … ✓ \\udc80"}[encoding]
     assert stream.buffer.getvalue().decode(encoding).endswith(expected + "\n")
+
+
+@pytest.mark.parametrize("columns", [0, 1, 20, 40, 80])
+def test_no_table_cuts_a_number_or_a_word_however_narrow_the_terminal(monkeypatch, capsys, columns):
+    """rich cuts what has no room, so that +0.12 becomes +0.…, and two classes may look the same."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    table = table_of("word", "logit", "without modifiers", "class of a long name, A", "class of a long name, B", "")
+    for word in ("not", "日本語", "y" * 50):
+        table.add_row(word, "+0.12", "−0.34 ± 0.05", "19 %", "81 %", "█" * 20)
+    show(table)
+    told = capsys.readouterr().out
+    assert told.count("+0.12") == told.count("−0.34") == told.count("81") == told.count("█" * 20) == 3
+    assert "…" not in told and told.count("y") == 50 and "日本語" in told
+    head = re.sub(r"[\s─]", "", told.split("+0.12")[0])
+    assert head.count("A") == head.count("B") == 1  # the names of both classes, to their ends
 
 
 def test_streams_that_cannot_be_reconfigured_are_left_alone():
