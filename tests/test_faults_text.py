@@ -15,6 +15,8 @@ from browser import draw_all, opened
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig
+from rnnlens.analysis.lexicon import read_lexicon
+from rnnlens.baselines import ModifierConvolution
 from rnnlens.baselines.explanation import Contribution, Explanation
 from rnnlens.cli import main
 from rnnlens.common.errors import RnnlensWarning
@@ -23,6 +25,7 @@ from rnnlens.common.progress import progress_bar
 from rnnlens.common.terminal import allow_any_text, printable, say, show, table_of
 from rnnlens.context import Probes
 from rnnlens.corpora import Corpus, Vocab, prepare
+from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.figures.pictures import offline_page, picture
 from rnnlens.figures.style import shown, write_figure
 from rnnlens.page.drawing import drawing
@@ -218,6 +221,19 @@ def test_words_that_no_file_can_hold_are_refused_at_once(tmp_path):
         Vocab(["a", "b\udcff"])
     write_json(tmp_path / "a.json", {"name of a file": "\udcff"})  # such as one that is not UTF-8
     assert read_json(tmp_path / "a.json") == {"name of a file": "\udcff"}
+
+
+def test_lists_of_words_are_read_as_texts_are(tmp_path):
+    """With capitals, curly apostrophes or a byte order mark, they named words that no text has."""
+    texts, labels = ["don't like it", "like it", "not good", "good"] * 5, [0, 1, 0, 1] * 5
+    (tmp_path / "list.txt").write_text("\ufeffDon’t\nNOT\n", encoding="utf-8")
+    (tmp_path / "list.csv").write_text("\ufeffDon’t,negator\nNOT,-1\nkind_of,diminisher\n", encoding="utf-8")
+    given = read_modifiers(tmp_path / "list.txt")
+    model = ModifierConvolution(modifiers=given, min_count=1, epochs=1).fit(texts, labels)
+    assert model.modifiers_["word"].sort().to_list() == ["don't", "not"]
+    assert list(read_lexicon(tmp_path / "list.csv").values) == ["don't", "not", "kind of"]
+    with pytest.warns(RnnlensWarning, match="none of the 1 modifiers, such as 'niemals', is a word of these texts"):
+        ModifierConvolution(modifiers=["Niemals"], min_count=1, epochs=1).fit(texts, labels)
 
 
 def test_a_text_of_mostly_unknown_words_is_told_of_in_one_line(run, capsys):

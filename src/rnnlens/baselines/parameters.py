@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from rnnlens.common.errors import BadInput, RnnlensError, quoted
+from rnnlens.common.errors import BadInput, RnnlensError, RnnlensWarning, quoted
 from rnnlens.common.ranges import check_options
+from rnnlens.corpora.vocab import Vocab
+from rnnlens.corpora.words import spelled
 
 FLAGS = ("own_weights", "factored", "edges", "own_edges")
 
@@ -39,6 +42,16 @@ def seed_of(random_state: Any) -> int:
     except RnnlensError as error:
         raise BadInput(f"{error}, or NumPy's RandomState") from error
     return 0 if random_state is None else int(random_state)
+
+
+def listed(words: Iterable[str], vocab: Vocab) -> list[str]:
+    """Given modifiers as they are spelled in the texts: “Don’t” is read as don't. Warns if the texts have none of
+    them."""
+    found = list(dict.fromkeys(word if word in vocab else spelled(word) for word in words))
+    if found and not any(word in vocab for word in found):
+        few = f"none of the {len(found):,} modifiers, such as {quoted(found[0], 40)}, is a word of these texts"
+        warnings.warn(RnnlensWarning(f"{few}: the model is fitted without modifiers"), stacklevel=4)
+    return found
 
 
 def check_words(given: Any) -> None:
