@@ -191,6 +191,8 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("a.csv", b"text,label\nx,good\ny,bad\n", "the label 'bad'", "expected 0/1"),
         bad("a.csv", b"text,label\nx,1\ny \xff,0\n", "not UTF-8", "0xff at offset 17, line 3"),
         bad("a.csv", "text,label\na, b,1\nc,0\n".encode("utf-16"), "not UTF-8", "iconv -f utf-16"),
+        bad("a.csv", "text,label\né,1\nc,0\n".encode("utf-16-le"), "begins with zero bytes", "iconv -f utf-16le"),
+        bad("a.csv", "text,label\né,1\nc,0\n".encode("utf-32"), "is UTF-32", "iconv -f utf-32"),
         bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "\xe9", "label": 0}\n', "not UTF-8", "line 2"),
         bad("a.csv", b"text,label\nx,1\ny,z,0\n", "ragged: line 3 has 3 fields"),
         bad("a.csv", b'text,label\nx,1\n"y,0\nz,1\n', "never closed"),

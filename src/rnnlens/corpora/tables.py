@@ -35,6 +35,7 @@ _STARTS = {  # first bytes of files that are not plain text, and what to do
     b"\x28\xb5\x2f\xfd": "is compressed: unpack it first, for example with unzstd",
     b"\x78\x01": "is compressed: unpack it first", b"\x78\x9c": "is compressed: unpack it first",
     b"\x78\xda": "is compressed: unpack it first", b"PK\x03\x04": "is a zip file: unpack it first",
+    b"\xff\xfe\0\0": "is UTF-32, not UTF-8: convert it first, for example with iconv -f utf-32 -t utf-8",
     b"\xff\xfe": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
     b"\xfe\xff": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
 }  # fmt: skip
@@ -209,6 +210,11 @@ def _check_start(file: Path, kind: str) -> None:
     for mark, problem in (_STARTS | (_NO_JSON if kind == "jsonl" else {})).items():
         if first.startswith(mark):
             raise RnnlensError(f"{quoted(str(file), 200)} {problem}")
+    if b"\0" in first:
+        raise RnnlensError(
+            f"{quoted(str(file), 200)} begins with zero bytes, as UTF-16 and UTF-32 do: convert it to UTF-8 first, for "
+            "example with iconv -f utf-16le -t utf-8"
+        )
 
 
 def _check_columns(n: int, where: str) -> None:
