@@ -24,6 +24,7 @@ from rnnlens.common.files import read_json, read_tensors, write_json, write_tens
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.terminal import allow_any_text, printable, say, show, table_of
 from rnnlens.context import Probes
+from rnnlens.context.class_probes import ClassProbes
 from rnnlens.corpora import Corpus, Vocab, prepare
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.figures.pictures import offline_page, picture
@@ -234,6 +235,22 @@ def test_lists_of_words_are_read_as_texts_are(tmp_path):
     assert list(read_lexicon(tmp_path / "list.csv").values) == ["don't", "not", "kind of"]
     with pytest.warns(RnnlensWarning, match="none of the 1 modifiers, such as 'niemals', is a word of these texts"):
         ModifierConvolution(modifiers=["Niemals"], min_count=1, epochs=1).fit(texts, labels)
+
+
+@pytest.mark.parametrize("odd", [None, 5, b"good", float("nan")])
+def test_what_is_no_word_is_refused_wherever_words_are_given(odd):
+    """None too, which was taken for “nothing is wrong”."""
+    network = Network(["good", "bad"], hidden=2, embedding=2)
+    for call in (
+        lambda: network.read(words=["good", odd]),
+        lambda: Vocab(["good", odd]),
+        lambda: Network(["good"], hidden=2, embedding=2, classes=["anger", "fear", odd]),
+        lambda: Probes(("good", odd), ("bad",)),
+        lambda: ClassProbes({"anger": ["bad", odd], "joy": ["good"]}),
+        lambda: ModifierConvolution(modifiers=["not", odd]).fit(["not good", "bad"], [0, 1]),
+    ):
+        with pytest.raises(RnnlensError, match=f"of type {type(odd).__name__}: expected"):
+            call()
 
 
 def test_a_text_of_mostly_unknown_words_is_told_of_in_one_line(run, capsys):

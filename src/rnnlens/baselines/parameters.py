@@ -61,9 +61,8 @@ def check_words(given: Any) -> None:
     if isinstance(given, str | bytes | Set) or not isinstance(given, Iterable):
         raise BadInput(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
     words = list(given)
-    wrong = next((word for word in words if not isinstance(word, str)), None)
-    if wrong is not None:
-        raise BadInput(f"modifiers holds {quoted(wrong)} of type {type(wrong).__name__}: expected words")
+    if wrong := [word for word in words if not isinstance(word, str)]:
+        raise BadInput(f"modifiers holds {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected words")
     twice = next((word for i, word in enumerate(words) if word in words[:i]), None)
     if twice is not None:
         raise BadInput(f"modifiers holds {quoted(twice)} twice: expected each word once")

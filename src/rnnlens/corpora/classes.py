@@ -23,9 +23,10 @@ def checked_names(classes: Iterable[str]) -> tuple[str, ...]:
     if isinstance(classes, str | bytes | Set | Mapping) or not isinstance(classes, Iterable):
         raise RnnlensError(f"classes is {quoted(classes)}: expected a list of names, such as ['anger', 'joy', 'fear']")
     names = tuple(classes)
-    wrong = next((name for name in names if not isinstance(name, str) or not name.strip()), None)
-    if wrong is not None:
-        raise RnnlensError(f"classes hold {quoted(wrong)} of type {type(wrong).__name__}: expected names, as texts")
+    if wrong := [name for name in names if not isinstance(name, str) or not name.strip()]:
+        raise RnnlensError(
+            f"classes hold {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected names, as texts"
+        )
     if unseen := [name for name in names if not _as_seen(name) or well_formed(name) != name]:
         raise RnnlensError(f"the class {quoted(unseen[0])} cannot be shown: expected a name of visible characters")
     if long := [name for name in names if len(name) > LONGEST]:
