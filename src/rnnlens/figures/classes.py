@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.figures.stored import part
-from rnnlens.figures.style import COLOURS, FAINT, INK, shown, styled
+from rnnlens.figures.style import COLOURS, FAINT, INK, shown, shown_in_space, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -93,7 +93,7 @@ def _direction(figure: Figure, way: Sequence[float], k: int, name: str) -> None:
         y=y,
         z=z,
         mode="lines+text",
-        text=["", f" {_short(name)}"],  # (plotly.js keeps texts by name, and fails at __proto__)
+        text=["", f" {shown_in_space(_cut(name))}"],  # (plotly.js keeps texts by name, and fails at __proto__)
         textfont={"color": INK, "size": 13},
         textposition="top center",
         line={"color": _color(k), "width": 6},
@@ -121,7 +121,11 @@ def _three(at: Sequence[float]) -> list[float]:
 
 def _short(name: str) -> str:
     """A class name of at most `LETTERS` letters, as markup."""
-    return shown(name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…")
+    return shown(_cut(name))
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
 
 
 _COLORS = COLOURS[1:]

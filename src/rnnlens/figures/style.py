@@ -79,8 +79,16 @@ _UNDRAWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 def shown(text: str) -> str:
     """Text as Plotly writes it: <b> and the like would be markup, %{x} a template and $x$ a formula. Characters that
     cannot be drawn are spelled out. (Plotly has no entity for quotes.)"""
-    text = _UNDRAWN.sub(lambda found: ascii(found[0])[1:-1], str(text))
-    return escape(text, quote=False).replace("%{", "%&#123;").replace("$", "&#36;")
+    return escape(_spelled_out(text), quote=False).replace("%{", "%&#123;").replace("$", "&#36;")
+
+
+def shown_in_space(text: str) -> str:
+    """The same for text in three dimensions, where Plotly has no entities: an invisible character breaks its tags."""
+    return " ".join(_spelled_out(text).split()).replace("<", "<\u200b")
+
+
+def _spelled_out(text: str) -> str:
+    return _UNDRAWN.sub(lambda found: ascii(found[0])[1:-1], str(text))
 
 
 def panels(titles: Sequence[str], stacked: bool = False, **how: Any) -> Figure:
