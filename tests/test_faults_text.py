@@ -16,6 +16,7 @@ from browser import draw_all, opened
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig
 from rnnlens.analysis.lexicon import read_lexicon
+from rnnlens.analysis.verdict import Sentence
 from rnnlens.baselines import ModifierConvolution
 from rnnlens.baselines.explanation import Contribution, Explanation
 from rnnlens.cli import main
@@ -478,12 +479,14 @@ def test_the_figures_of_a_page_show_words_as_they_are_in_either_theme(browser, t
     figure = rnnlens.figures.reading({word: [(word, 0.5 * k)] for k, word in enumerate(ODD)})
     figure.update_layout(height=900, showlegend=True)
     section = Section("a", "A", "", "", drawings=[drawing("reading", figure)])
-    story = Story("A test", [], "", "logit", [], {"positive": [], "negative": []}, [], [section])
+    said = [Sentence("*a\u202eb* flips the next word.", "a")]  # a mark that would turn the rest of the line
+    story = Story("A test", [], "", "logit", [], {"positive": [], "negative": []}, [], [section], verdict=said)
     (tmp_path / "page.html").write_bytes(render(story, no_network()).encode())
     with opened(browser, tmp_path / "page.html", color_scheme=theme) as page:
         draw_all(page)
         for part in (".textpoint text", ".legendtext"):
             assert page.locator(part).all_text_contents() == ODD, part
+        assert page.evaluate("getComputedStyle(document.querySelector('#in-short em')).unicodeBidi") == "isolate"
         grey = page.evaluate("document.querySelector('.plot').data[0].line.color")
         assert grey == {"light": "#718096", "dark": "#93a1b5"}[theme]
         assert page.evaluate("window.pwned") is None and page.wrong == []
