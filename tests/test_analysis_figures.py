@@ -291,6 +291,26 @@ def test_words_are_never_read_as_markup_whether_results_are_plain_or_of_an_analy
         assert any(shown(ODD) in text for text in texts(figure)), "and still are shown whole"
 
 
+def replaced(content: Any, names: tuple[str, ...], by: str) -> Any:
+    """The content with another text under some names."""
+    if isinstance(content, dict):
+        return {k: by if k in names and isinstance(v, str) else replaced(v, names, by) for k, v in content.items()}
+    return [replaced(one, names, by) for one in content] if isinstance(content, list) else content
+
+
+@every_figure
+def test_other_texts_of_a_forged_result_are_no_markup_either(draw):
+    link = '<a href="https://example.org">x</a>'
+    figure = draw(replaced(stored(), ("kind", "split"), link))
+    assert not any("<a " in text for text in texts(figure))
+
+
+def test_what_plotly_and_svg_files_cannot_take_is_spelled_out():
+    assert shown("a\x1b[31m\x00\x9b\u202eb\ud800\uffff") == "a\\x1b[31m\\x00\\x9b\\u202eb\\ud800\\uffff"
+    assert shown("a\tb ‌می‌خواهم 👩‍👧 é") == "a\tb ‌می‌خواهم 👩‍👧 é"
+    assert shown("%{x} 5 % $x$") == "%&#123;x} 5 % &#36;x&#36;"
+
+
 @every_figure
 def test_what_is_not_stored_is_named_in_one_line(draw):
     without = stored()

@@ -36,7 +36,7 @@ def test_a_transient_is_in_the_first_change_and_not_in_the_second():
     found = blank_input(summing(), states(transient=2.0))
     assert found.first == pytest.approx(2.0, abs=1e-3) and found.then == pytest.approx(0, abs=1e-3)
     assert found.spread == pytest.approx([3.0] * 3, abs=1e-6) and not found.drifts
-    assert BlankInput(**found.to_dict()).to_dict() == found.to_dict()
+    assert BlankInput.from_dict(found.to_dict()) == found
 
 
 def test_the_transient_of_a_network_made_by_hand_is_measured():

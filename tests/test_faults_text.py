@@ -1,6 +1,7 @@
 """Text in, text out: whatever words, files and terminals hold, nothing is run, lost or silently misread."""
 
 import io
+import re
 import sys
 from itertools import islice
 from pathlib import Path
@@ -10,10 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from browser import opened
+from browser import draw_all, opened
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig
+from rnnlens.analysis.lexicon import read_lexicon
+from rnnlens.analysis.verdict import Sentence
+from rnnlens.baselines import ModifierConvolution
 from rnnlens.baselines.explanation import Contribution, Explanation
 from rnnlens.cli import main
 from rnnlens.common.errors import RnnlensWarning
@@ -21,11 +25,15 @@ from rnnlens.common.files import read_json, read_tensors, write_json, write_tens
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.terminal import allow_any_text, printable, say, show, table_of
 from rnnlens.context import Probes
+from rnnlens.context.class_probes import ClassProbes
 from rnnlens.corpora import Corpus, Vocab, prepare
+from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.figures.pictures import offline_page, picture
-from rnnlens.page.live import live
-from rnnlens.page.render import render
-from rnnlens.page.sections import Example, Story
+from rnnlens.figures.style import shown, write_figure
+from rnnlens.page.drawing import drawing
+from rnnlens.page.live import live, no_network
+from rnnlens.page.render import joined, render
+from rnnlens.page.sections import Example, Section, Story
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", "＝1"]
@@ -133,6 +141,21 @@ def test_a_terminal_without_unicode_gets_substitutes_and_keeps_signs(run, monkey
     assert stream.buffer.getvalue().decode(encoding).endswith(expected + "\n")
 
 
+@pytest.mark.parametrize("columns", [0, 1, 20, 40, 80])
+def test_no_table_cuts_a_number_or_a_word_however_narrow_the_terminal(monkeypatch, capsys, columns):
+    """rich cuts what has no room, so that +0.12 becomes +0.…, and two classes may look the same."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    table = table_of("word", "logit", "without modifiers", "class of a long name, A", "class of a long name, B", "")
+    for word in ("not", "日本語", "y" * 50):
+        table.add_row(word, "+0.12", "−0.34 ± 0.05", "19 %", "81 %", "█" * 20)
+    show(table)
+    told = capsys.readouterr().out
+    assert told.count("+0.12") == told.count("−0.34") == told.count("81") == told.count("█" * 20) == 3
+    assert "…" not in told and told.count("y") == 50 and "日本語" in told
+    head = re.sub(r"[\s─]", "", told.split("+0.12")[0])
+    assert head.count("A") == head.count("B") == 1  # the names of both classes, to their ends
+
+
 def test_streams_that_cannot_be_reconfigured_are_left_alone():
     allow_any_text(io.StringIO())
 
@@ -159,6 +182,28 @@ def test_pictures_are_drawn_with_local_scripts_alone(monkeypatch):
         assert "plotly.min.js" in text and "http:" not in text and "https:" not in text and "mathjax" not in text
 
 
+ODD = ["constructor", "__proto__", "toString", "<b>x</b>", "&lt;", "%{x}", "%{meta.title}", "$x$", "white", "black",
+       "#2b6cb0", "<script>pwned = 1</script>", "<a href='javascript:pwned=2'>x</a>", 'style="#2b6cb0"']  # fmt: skip
+
+
+def test_a_drawn_figure_shows_words_as_they_are(browser, tmp_path):
+    """Plotly would fill in %{…}, and MathJax, which notebooks have, would set $…$."""
+    figure = rnnlens.figures.reading({word: [(word, 0.5 * k)] for k, word in enumerate(ODD)}, title="%{meta.title}")
+    for k, word in enumerate(ODD):
+        figure.add_annotation(x=1, y=k, text=shown(word))
+    figure.update_layout(height=900, showlegend=True)
+    page, wrong = browser.new_page(), []
+    page.on("console", lambda said: wrong.append(said.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(write_figure(figure, tmp_path / "figure.html").as_uri())
+    page.wait_for_selector(".legendtext")
+    for part in (".textpoint text", ".annotation-text", ".legendtext"):
+        assert page.locator(part).all_text_contents() == ODD, part
+    assert page.locator(".gtitle").text_content() == "%{meta.title}"
+    assert page.evaluate("window.pwned") is None and page.locator("svg a").count() == 0 and wrong == []
+    page.close()
+
+
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
@@ -171,6 +216,42 @@ def test_a_cased_vocabulary_is_read_as_it_is_written(recwarn):
     network = Network(vocab, hidden=4, embedding=2)
     assert network.read("Not Bad") == network.read(words=["Not", "Bad"])
     assert Network(["not", "bad"], hidden=4, embedding=2).read("Not BAD")[-1][0] == "bad" and not recwarn.list
+
+
+def test_words_that_no_file_can_hold_are_refused_at_once(tmp_path):
+    with pytest.raises(RnnlensError, match=r"the vocabulary holds 'b\\udcff', which has half of a character"):
+        Vocab(["a", "b\udcff"])
+    write_json(tmp_path / "a.json", {"name of a file": "\udcff"})  # such as one that is not UTF-8
+    assert read_json(tmp_path / "a.json") == {"name of a file": "\udcff"}
+
+
+def test_lists_of_words_are_read_as_texts_are(tmp_path):
+    """With capitals, curly apostrophes or a byte order mark, they named words that no text has."""
+    texts, labels = ["don't like it", "like it", "not good", "good"] * 5, [0, 1, 0, 1] * 5
+    (tmp_path / "list.txt").write_text("\ufeffDon’t\nNOT\n", encoding="utf-8")
+    (tmp_path / "list.csv").write_text("\ufeffDon’t,negator\nNOT,-1\nkind_of,diminisher\n", encoding="utf-8")
+    given = read_modifiers(tmp_path / "list.txt")
+    model = ModifierConvolution(modifiers=given, min_count=1, epochs=1).fit(texts, labels)
+    assert model.modifiers_["word"].sort().to_list() == ["don't", "not"]
+    assert list(read_lexicon(tmp_path / "list.csv").values) == ["don't", "not", "kind of"]
+    with pytest.warns(RnnlensWarning, match="none of the 1 modifiers, such as 'niemals', is a word of these texts"):
+        ModifierConvolution(modifiers=["Niemals"], min_count=1, epochs=1).fit(texts, labels)
+
+
+@pytest.mark.parametrize("odd", [None, 5, b"good", float("nan")])
+def test_what_is_no_word_is_refused_wherever_words_are_given(odd):
+    """None too, which was taken for “nothing is wrong”."""
+    network = Network(["good", "bad"], hidden=2, embedding=2)
+    for call in (
+        lambda: network.read(words=["good", odd]),
+        lambda: Vocab(["good", odd]),
+        lambda: Network(["good"], hidden=2, embedding=2, classes=["anger", "fear", odd]),
+        lambda: Probes(("good", odd), ("bad",)),
+        lambda: ClassProbes({"anger": ["bad", odd], "joy": ["good"]}),
+        lambda: ModifierConvolution(modifiers=["not", odd]).fit(["not good", "bad"], [0, 1]),
+    ):
+        with pytest.raises(RnnlensError, match=f"of type {type(odd).__name__}: expected"):
+            call()
 
 
 def test_a_text_of_mostly_unknown_words_is_told_of_in_one_line(run, capsys):
@@ -229,6 +310,35 @@ def test_reviews_without_words_are_not_trained_on(tmp_path):
 def test_labels_that_only_python_takes_for_numbers_are_refused(tmp_path, label):
     with pytest.raises(RnnlensError, match="holds the label"):
         prepared(tmp_path, f"text,label\ngood,{label}\nbad,1\nfine,2\n")
+
+
+@pytest.mark.parametrize("label", ["²", "１", "١", "1_0", "--1", "−1"])
+def test_ordered_labels_that_are_no_plain_numbers_are_refused(tmp_path, label):
+    """Their order would be that of their letters."""
+    with pytest.raises(RnnlensError, match=f"the class '{label}' is not a whole number"):
+        prepared(tmp_path, f"text,label\ngood,{label}\nbad,2\nfine,3\n", ordered=True)
+
+
+def test_classes_are_numbered_by_size_if_they_are_plain_numbers(tmp_path):
+    names = prepared(tmp_path, "text,label\na,10\nb,-2\nc,9\nd,1_0\n", classes=True).classes
+    assert names == ("-2", "9", "10", "1_0")
+
+
+@pytest.mark.parametrize("pair", [("Joy", "joy"), ("caf\u00e9", "cafe\u0301"), ("joy", "joy\u200b"), ("Ａ", "A")])
+def test_classes_that_look_alike_are_told_of(tmp_path, capsys, pair):
+    rows = f"text,label\na,{pair[0]}\nb,{pair[1]}\nc,fear\nd,anger\n"
+    with pytest.warns(RnnlensWarning, match="which differ only in case or in how their characters are encoded"):
+        assert len(prepared(tmp_path, rows).classes) == 4
+    code, told = call(capsys, "prepare", tmp_path / "r.csv", "--out", tmp_path / "again", "--test", 0)
+    assert code == 0 and told.count("warning: column 'label'") == 1
+    with pytest.warns(RnnlensWarning, match="if they are one class, write them the same"):
+        Corpus.from_texts(["a", "b", "c"], [*pair, "fear"], validation=0)
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\x00", "joy\ud800"])
+def test_classes_that_no_reader_could_see_are_refused(name):
+    with pytest.raises(RnnlensError, match=r"the class .* cannot be shown: expected a name of visible characters"):
+        Network(["a", "b"], hidden=2, embedding=2, classes=["anger", "fear", name])
 
 
 @pytest.mark.parametrize(
@@ -342,7 +452,7 @@ def test_complex_weights_are_refused(run, capsys):
 
 
 def test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas(browser, tmp_path, monkeypatch):
-    odd = ["constructor", "__proto__", "toString", *FORMULAS]
+    odd = [*ODD, *FORMULAS]
     monkeypatch.setattr(handmade, "NEUTRAL", [*odd, *(f"w{i}" for i in range(20))])
     network, _ = handmade.handmade()
     counts = [3_000_000_000 if word == "constructor" else 5 for word in network.vocab.words]
@@ -350,7 +460,7 @@ def test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas(b
     probes = Probes(("great", "good"), ("awful", "bad"))
     path = rnnlens.report(rnnlens.analyze(network, probes=probes, rank=2, starts=100), tmp_path / "report.html")
     with opened(browser, path) as page:
-        for word in odd[:3]:
+        for word in odd:
             assert page.evaluate("word => rnnlens.card(word)", word)
             assert page.evaluate("document.getElementById('card-word').textContent") == word
         page.evaluate("rnnlens.card('constructor')")
@@ -361,6 +471,42 @@ def test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas(b
         text = Path(saved.value.path()).read_bytes().decode()
         assert all(f'"\'{word}"' in text and f'"{word}"' not in text for word in FORMULAS)
         assert "3000000000" in text and ',"-' in text and page.wrong == []  # numbers keep their sign
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_figures_of_a_page_show_words_as_they_are_in_either_theme(browser, tmp_path, theme):
+    """In the dark theme, colors are replaced; `white` is a color, and also a word."""
+    figure = rnnlens.figures.reading({word: [(word, 0.5 * k)] for k, word in enumerate(ODD)})
+    figure.update_layout(height=900, showlegend=True)
+    section = Section("a", "A", "", "", drawings=[drawing("reading", figure)])
+    said = [Sentence("*a\u202eb* flips the next word.", "a")]  # a mark that would turn the rest of the line
+    story = Story("A test", [], "", "logit", [], {"positive": [], "negative": []}, [], [section], verdict=said)
+    (tmp_path / "page.html").write_bytes(render(story, no_network()).encode())
+    with opened(browser, tmp_path / "page.html", color_scheme=theme) as page:
+        draw_all(page)
+        for part in (".textpoint text", ".legendtext"):
+            assert page.locator(part).all_text_contents() == ODD, part
+        assert page.evaluate("getComputedStyle(document.querySelector('#in-short em')).unicodeBidi") == "isolate"
+        grey = page.evaluate("document.querySelector('.plot').data[0].line.color")
+        assert grey == {"light": "#718096", "dark": "#93a1b5"}[theme]
+        assert page.evaluate("window.pwned") is None and page.wrong == []
+
+
+def test_a_text_of_any_length_is_drawn(browser):
+    """The functions of JavaScript take about a hundred thousand arguments at most: Math.max(...logits) failed."""
+    page = browser.new_page()
+    page.add_script_tag(content=joined(("elements", "charts", "bothchart", "classchart")))
+    draw = """n => {
+        const words = Array(n).fill('good'), logits = Array.from({ length: n + 1 }, (_, t) => t % 7 - 3)
+        const reading = { start: 0, length: n, adds: t => ({ forwards: logits[t], backwards: 1 }), gains: logits }
+        const series = [{ name: 'a', look: 'a', words, logits, reading }]
+        const places = placesOf(600, series)
+        readingChart(places, series, 'logit', { above: 'up', below: 'down' }, () => {})
+        gainChart(places, series, 'gain', () => {})
+        return [...reachOf([reading]), ...drawnClasses(logits.map(logit => Array(9).fill(logit)), 9)]
+    }"""
+    assert page.evaluate(draw, 200_000) == [-3 * 1.05, 4 * 1.05, 0, 1, 2, 3, 4, 5, 6]
+    page.close()
 
 
 def test_the_page_of_a_cased_network_reads_what_torch_reads(browser, tmp_path):

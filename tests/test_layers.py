@@ -117,6 +117,8 @@ def test_figures_of_parts_show_what_is_stored_and_words_as_text(of_mamba):
     stored = {"layers": of_mamba[2].to_dict()}
     made = {name: draw() for name, draw in figures.catalogue(stored).items()}
     assert set(made) == {"parts", "part_timescales", "attention"}
+    forged = {"layers": {**stored["layers"], "parts": ["<a href='x'>"] * len(stored["layers"]["parts"])}}
+    assert "<a " not in figures.parts(forged).to_json().encode().decode("unicode_escape")
     rows = {f"“{shown(row['word'])}”": row for row in stored["layers"]["words"]}
     both = figures.parts(stored, ["<b>x", "very"])
     for bars in both.data:

@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 HOSTILE = [
     "<script>window.hacked=1</script>", "</script><script>window.hacked=2</script>",
     "<img src=x onerror=window.hacked=3>", '"quoted"', "o'clock", "&amp;", "%{x}", "<!--", "__proto__", "constructor",
-    "👍", "ليس", "שלום", "a\u202eb", "\ud800",
+    "👍", "ليس", "שלום", "a\u202eb", "white",
 ]  # fmt: skip
 WORDS = [
     "<unk>", "not", "very", "good", "great", "bad", "awful", "the", "film", "was", "don't", ".", ",", "!", "été", "👍",
@@ -540,8 +540,8 @@ def test_hostile_words_stay_text(browser, tmp_path):
     assert path.stat().st_size < 12e6
     with opened(browser, path) as page:
         draw_all(page)
-        page.fill("#text-a", " ".join(word for word in HOSTILE if word != "\ud800"))
-        for word in HOSTILE[:-1]:
+        page.fill("#text-a", " ".join(HOSTILE))
+        for word in HOSTILE:
             page.fill("#search", word.lower())
             assert word in page.evaluate("[...document.querySelectorAll('#rows tbody bdi')].map(w => w.textContent)")
             assert page.evaluate("word => rnnlens.card(word)", word)

@@ -42,6 +42,33 @@ def analysis(run):
     return rnnlens.Analysis.load(run)
 
 
+@pytest.mark.parametrize("value", [None, "<b>x</b>", [], {}])
+@pytest.mark.parametrize(
+    "where",
+    [
+        ("accuracy", "test_shuffled", "accuracy"),
+        ("accuracy", "test_shuffled", "interval", 0),
+        ("accuracy", "test_shuffled", "n"),
+        ("accuracy", "test_subspace_removed", "1", "p"),
+        ("ending", "test", "padded", "won"),
+        ("steering", "doses", 0, "gain"),
+        ("blank_input", "then"),
+        ("blank_input", "spread", 1),
+    ],
+)
+def test_a_forged_number_is_one_line_when_the_analysis_is_opened(run, tmp_path, where, value):
+    """Not later, as a TypeError when it is shown."""
+    folder = tmp_path / "run"
+    shutil.copytree(run.path, folder)
+    results = inside = read_json(folder / "results.json")
+    for key in where[:-1]:
+        inside = inside[key]
+    inside[where[-1]] = value
+    write_json(folder / "results.json", results)
+    with pytest.raises(RnnlensError, match=r"results\.json' is not a valid analysis of this network"):
+        rnnlens.Analysis.load(folder)
+
+
 def same(one, other, where=""):
     """Equal key by key, numbers to rounding."""
     assert type(one) is type(other) or {type(one), type(other)} <= {int, float}, where

@@ -191,9 +191,16 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("a.csv", b"text,label\nx,good\ny,bad\n", "the label 'bad'", "expected 0/1"),
         bad("a.csv", b"text,label\nx,1\ny \xff,0\n", "not UTF-8", "0xff at offset 17, line 3"),
         bad("a.csv", "text,label\na, b,1\nc,0\n".encode("utf-16"), "not UTF-8", "iconv -f utf-16"),
+        bad("a.csv", "text,label\né,1\nc,0\n".encode("utf-16-le"), "begins with zero bytes", "iconv -f utf-16le"),
+        bad("a.csv", "text,label\né,1\nc,0\n".encode("utf-32"), "is UTF-32", "iconv -f utf-32"),
         bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "\xe9", "label": 0}\n', "not UTF-8", "line 2"),
         bad("a.csv", b"text,label\nx,1\ny,z,0\n", "ragged: line 3 has 3 fields"),
         bad("a.csv", b'text,label\nx,1\n"y,0\nz,1\n', "never closed"),
+        bad("a.csv", b"text,label\nx," + b"9" * 400 + b"\ny,1\n", "holds the label '999", "expected 0/1"),
+        bad("a.csv", b"text,label\nx,1e999\ny,1\n", "holds the label '1e999'"),
+        bad("a.jsonl", b'\xef\xbb\xbf{"text": "x", "label": 1}\n', "byte order mark: remove it", "tail -c +4"),
+        bad("a.jsonl", b'{"text": ["x"], "label": 1}\n{"text": ["z"], "label": 0}\n', "column 'text'", "holds lists"),
+        bad("a.jsonl", b'{"text": "x", "label": {"v": 1}}\n{"text": "z", "label": {}}\n', "column 'label'", "records"),
         bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "y" "label": 0}\n', "cannot read"),
         bad("a.parquet", b"no parquet at all, not even close", "cannot read"),
         bad("a.txt", b"hello", "unknown suffix", ".csv"),
@@ -227,6 +234,33 @@ def test_a_folder_with_two_kinds_of_train_file_is_refused(tmp_path: Path) -> Non
     write_csv(tmp_path / "train.csv")
     write_jsonl(tmp_path / "train.jsonl")
     with pytest.raises(RnnlensError, match=r"several kinds \(csv, jsonl\)"):
+        open_source(tmp_path)
+
+
+def test_lists_and_records_in_a_parquet_file_are_refused(tmp_path: Path) -> None:
+    for text in ([["good", "film"], ["bad"]], [{"a": "good"}, {"a": "bad"}]):
+        pl.DataFrame({"text": text, "label": [1, 0]}).write_parquet(tmp_path / "a.parquet")
+        with pytest.raises(RnnlensError, match="column 'text' of .* holds lists or records: expected one text"):
+            open_source(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a*", "a?", "[!b]", "a]b", "{a,b}", "**"])
+@pytest.mark.parametrize("write", [write_jsonl, write_csv, write_parquet])
+def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, name: str, write: Callable[[Path], Path]) -> None:
+    """polars would read `a1.jsonl` for `a[1].jsonl`, and every file for `*.jsonl`."""
+    folder = tmp_path / "data [old] *"
+    folder.mkdir()
+    kind = {write_jsonl: "jsonl", write_csv: "csv", write_parquet: "parquet"}[write]
+    for other in ("a1", "ab", "a", "c"):
+        (folder / f"{other}.{kind}").write_bytes(b"another file")
+    assert read_all(open_source(write(folder / f"{name}.{kind}"))) == (TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("second", ["label,text\n1,x\n", "review,stars\nx,1\n", "text,label,id\nx,1,7\n"])
+def test_files_of_one_split_with_other_columns_are_refused(tmp_path: Path, second: str) -> None:
+    write_csv(tmp_path / "train-0.csv")
+    (tmp_path / "train-1.csv").write_text(second)
+    with pytest.raises(RnnlensError, match=r"\(train\) differ in their columns \(.*\): give them the same columns"):
         open_source(tmp_path)
 
 

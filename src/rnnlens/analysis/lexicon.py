@@ -20,6 +20,7 @@ from pathlib import Path
 
 from rnnlens.analysis.trees import read_text
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.corpora.words import spelled
 
 KINDS: dict[str, float | None] = {
     "": None, "modifier": None, "modal": None, "adverb": None, "+": 1.0, "-": -1.0, "−": -1.0, "positive": 1.0,
@@ -95,7 +96,7 @@ def _entry(cells: list[str]) -> tuple[str, float | None]:
 
 def _add(values: dict[str, float | None], word: str, value: float | None) -> None:
     """Add a word. A word that occurs twice is a modifier if one of its entries says so."""
-    word = word.lower().replace("_", " ")
+    word = spelled(word.replace("_", " "))
     if word not in values or values[word] == 0:
         values[word] = value
 

@@ -129,7 +129,7 @@ class Location(Shown):
         rested = settle(network, states.to(network.h0), settled)
         points = stored_points(network, arrays, rested)
         line = fit_line_attractor(network, points if through == SLOW else rested)
-        return cls(network, states, settled, points, line, through, BlankInput(**results["blank_input"]))
+        return cls(network, states, settled, points, line, through, BlankInput.from_dict(results["blank_input"]))
 
     def _facts(self) -> Facts:
         (low, high), linear = self.line.range, self.head_linear

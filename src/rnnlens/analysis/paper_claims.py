@@ -36,7 +36,7 @@ def one_mode_integrates(r: Results) -> Finding:
 
 @claim("line", "the reading holds over blank inputs, once transients are gone", "blank_input")
 def reading_holds(r: Results) -> Finding:
-    blank = BlankInput(**r["blank_input"])
+    blank = BlankInput.from_dict(r["blank_input"])
     return not blank.drifts, blank.summary()
 
 

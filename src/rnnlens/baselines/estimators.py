@@ -22,7 +22,7 @@ from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
-from rnnlens.baselines.parameters import check_parameters, class_weights, seed_of
+from rnnlens.baselines.parameters import check_parameters, class_weights, listed, seed_of
 from rnnlens.baselines.saving import load_estimator, save_estimator
 from rnnlens.common.errors import BadInput, Diverged, quoted
 from rnnlens.common.ranges import in_range
@@ -199,7 +199,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             return [vocab.words[i] for i in order[:CANDIDATES]]
         if hasattr(given, "strongest"):
             return given.strongest(MOST)
-        return list(given)
+        return listed(given, vocab)
 
     def _config(self, documents: int, seed: int) -> TrainConfig:
         epochs = self.epochs if self.epochs is not None else min(200, max(6, -(-STEPS // -(-documents // self.batch))))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from rnnlens.common.errors import BadInput, RnnlensError, quoted
+from rnnlens.common.errors import BadInput, RnnlensError, RnnlensWarning, quoted
 from rnnlens.common.ranges import check_options
+from rnnlens.corpora.vocab import Vocab
+from rnnlens.corpora.words import spelled
 
 FLAGS = ("own_weights", "factored", "edges", "own_edges")
 
@@ -41,6 +44,16 @@ def seed_of(random_state: Any) -> int:
     return 0 if random_state is None else int(random_state)
 
 
+def listed(words: Iterable[str], vocab: Vocab) -> list[str]:
+    """Given modifiers as they are spelled in the texts: “Don’t” is read as don't. Warns if the texts have none of
+    them."""
+    found = list(dict.fromkeys(word if word in vocab else spelled(word) for word in words))
+    if found and not any(word in vocab for word in found):
+        few = f"none of the {len(found):,} modifiers, such as {quoted(found[0], 40)}, is a word of these texts"
+        warnings.warn(RnnlensWarning(f"{few}: the model is fitted without modifiers"), stacklevel=4)
+    return found
+
+
 def check_words(given: Any) -> None:
     """Raise an error unless modifiers are None, "learn", a `Modifiers` table, or words without repetition."""
     if given is None or hasattr(given, "strongest") or (isinstance(given, str) and given == "learn"):
@@ -48,9 +61,8 @@ def check_words(given: Any) -> None:
     if isinstance(given, str | bytes | Set) or not isinstance(given, Iterable):
         raise BadInput(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
     words = list(given)
-    wrong = next((word for word in words if not isinstance(word, str)), None)
-    if wrong is not None:
-        raise BadInput(f"modifiers holds {quoted(wrong)} of type {type(wrong).__name__}: expected words")
+    if wrong := [word for word in words if not isinstance(word, str)]:
+        raise BadInput(f"modifiers holds {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected words")
     twice = next((word for i, word in enumerate(words) if word in words[:i]), None)
     if twice is not None:
         raise BadInput(f"modifiers holds {quoted(twice)} twice: expected each word once")

@@ -191,7 +191,7 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     line = results["line_attractor"]
     facts = [
         *(() if analysis.classes is None else _class_facts(results["classes"])),
-        ("blank inputs", BlankInput(**results["blank_input"]).summary()),
+        ("blank inputs", BlankInput.from_dict(results["blank_input"]).summary()),
         (
             "line attractor",
             f"a curve explains {percent(line['explained_variance'])}, a straight line "

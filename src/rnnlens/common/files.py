@@ -152,10 +152,16 @@ def write_json(path: Path | str, content: Mapping[str, Any]) -> str:
     """Write `content` with its fingerprint (key `fingerprint`, over everything else); returns the fingerprint."""
     body = {key: value for key, value in content.items() if key != "fingerprint"}
     mark = fingerprint(body)
-    text = json.dumps({"fingerprint": mark, **body}, ensure_ascii=False, indent=1, default=_plain, allow_nan=False)
+    text = json_text({"fingerprint": mark, **body}, indent=1, default=_plain)
     with atomic_file(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
     return mark
+
+
+def json_text(content: Any, **how: Any) -> str:
+    """JSON as text. Lone surrogates, which UTF-8 cannot hold, are escaped."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, **how)
+    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def append_line(path: Path | str, content: Mapping[str, Any]) -> None:

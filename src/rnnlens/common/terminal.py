@@ -61,6 +61,8 @@ codecs.register_error("rnnlens", _substitute)
 
 # --- tables -----------------------------------------------------------------------------------------------------------
 
+FOLDED = 20  # letters of a cell that stay on one line: enough for a number
+
 
 def console(error: bool = False) -> Console:
     """rich's console, which prints `[bold]` and `:heart:` as they are."""
@@ -74,19 +76,27 @@ def table_of(
 ) -> Table:
     """A table whose cells are plain text."""
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
     class PlainTable(Table):
         def add_row(self, *cells: Any, **how: Any) -> None:
-            super().add_row(*(Text(printable(cell)) for cell in cells), **how)
+            texts = [Text(printable(cell)) for cell in cells]
+            super().add_row(*texts, **how)
+            for column, text in zip(self.columns, texts, strict=False):
+                longest = max(map(cell_len, text.plain.split()), default=0)
+                column.min_width = max(column.min_width or 1, min(longest, FOLDED))
 
     title = None if title is None else printable(title)
     table = PlainTable(title=title, box=box.SIMPLE_HEAD, show_header=header, title_justify="left")
     for i, name in enumerate(columns):
-        table.add_column(printable(name), justify="left" if i == 0 or not name else justify)
+        table.add_column(printable(name), justify="left" if i == 0 or not name else justify, overflow="fold")
     return table
 
 
 def show(table: Table) -> None:
-    console().print(table)
+    """Print a table. Nothing is cut: long text is folded, and rows that hold no more are wider than the terminal."""
+    here = console()
+    here.width = max(here.width, 1 + sum((column.min_width or 1) + 3 for column in table.columns))
+    here.print(table, crop=False)

@@ -8,7 +8,7 @@ it forgets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +70,12 @@ class BlankInput(Shown):
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `blank_input`."""
         return {"first": self.first, "then": self.then, "spread": list(self.spread)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> BlankInput:
+        """The record from the result of `to_dict`; text in place of a number is a ValueError or TypeError."""
+        before, between, after = map(float, stored["spread"])
+        return cls(float(stored["first"]), float(stored["then"]), [before, between, after])
 
     def summary(self) -> str:
         """The numbers in one line."""

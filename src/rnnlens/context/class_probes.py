@@ -35,6 +35,11 @@ class ClassProbes(Shown):
         for name, words in self.words.items():
             if isinstance(words, str) or not isinstance(words, Sequence) or not words:
                 raise RnnlensError(f"the probes of {quoted(name)} are {quoted(words)}: expected at least one word")
+            if wrong := [word for word in words if not isinstance(word, str)]:
+                raise RnnlensError(
+                    f"the probes of {quoted(name)} hold {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected "
+                    "words, as texts"
+                )
             checked[name] = tuple(words)
         every = [word for words in checked.values() for word in words]
         twice = next((word for word in every if every.count(word) > 1), None)

@@ -52,9 +52,13 @@ class Dose(Shown):
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Dose:
-        low_high = stored["interval"]
-        interval = None if low_high is None else (low_high[0], low_high[1])
-        return cls(stored["gain"], Difference.from_dict(stored["accuracy"]), stored["modification"], interval)
+        measured, ends = stored["modification"], stored["interval"]
+        return cls(
+            float(stored["gain"]),
+            Difference.from_dict(stored["accuracy"]),
+            None if measured is None else float(measured),
+            None if ends is None else (float(ends[0]), float(ends[1])),
+        )
 
     def _facts(self) -> Facts:
         return [("gain", self.gain), ("accuracy", repr(self.accuracy)), ("modification", self.modification)]

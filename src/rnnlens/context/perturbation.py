@@ -146,11 +146,12 @@ class Difference(Shown):
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Difference:
-        """The difference from the result of `to_dict`."""
-        fields = {name: stored[name] for name in ("accuracy", "before", "p", "lost", "won", "n")}
+        """The difference from the result of `to_dict`; text in place of a number is a ValueError or TypeError."""
+        accuracy, before, p = (float(stored[name]) for name in ("accuracy", "before", "p"))
+        lost, won, n = (int(stored[name]) for name in ("lost", "won", "n"))
+        low, high = map(float, stored["interval"])
         recentred = cls.from_dict(stored["recentred"]) if "recentred" in stored else None
-        low, high = stored["interval"]
-        return cls(**fields, interval=(low, high), recentred=recentred)
+        return cls(accuracy, before, (low, high), p, lost, won, n, recentred)
 
     def _facts(self) -> Facts:
         low, high = (f"{100 * edge:+.2f}" for edge in self.interval)

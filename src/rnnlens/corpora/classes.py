@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
+from rnnlens.corpora.words import well_formed
 
 MOST_CLASSES = 1_000
 LONGEST = 200  # characters of a name
+_WHOLE = re.compile(r"-?[0-9]{1,200}")  # int() also takes 1_0 and digits of other scripts
 
 
 def checked_names(classes: Iterable[str]) -> tuple[str, ...]:
@@ -18,9 +23,12 @@ def checked_names(classes: Iterable[str]) -> tuple[str, ...]:
     if isinstance(classes, str | bytes | Set | Mapping) or not isinstance(classes, Iterable):
         raise RnnlensError(f"classes is {quoted(classes)}: expected a list of names, such as ['anger', 'joy', 'fear']")
     names = tuple(classes)
-    wrong = next((name for name in names if not isinstance(name, str) or not name.strip()), None)
-    if wrong is not None:
-        raise RnnlensError(f"classes hold {quoted(wrong)} of type {type(wrong).__name__}: expected names, as texts")
+    if wrong := [name for name in names if not isinstance(name, str) or not name.strip()]:
+        raise RnnlensError(
+            f"classes hold {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected names, as texts"
+        )
+    if unseen := [name for name in names if not _as_seen(name) or well_formed(name) != name]:
+        raise RnnlensError(f"the class {quoted(unseen[0])} cannot be shown: expected a name of visible characters")
     if long := [name for name in names if len(name) > LONGEST]:
         raise RnnlensError(
             f"the class {quoted(long[0], 60)} has {len(long[0]):,} characters: expected at most {LONGEST}"
@@ -42,12 +50,28 @@ def in_order(names: Collection[str]) -> tuple[str, ...]:
     """Names as they are numbered: whole numbers by size, then other names alphabetically."""
 
     def place(name: str) -> tuple[bool, float, str]:
-        try:
-            return False, int(name), name
-        except ValueError:
-            return True, 0, name
+        return (False, int(name), name) if _WHOLE.fullmatch(name) else (True, 0, name)
 
     return tuple(sorted(names, key=place))
+
+
+def warn_alike(names: Iterable[str], where: str) -> None:
+    """Warn of two names that readers may not tell apart, such as Joy and joy."""
+    seen: dict[str, str] = {}
+    for name in names:
+        first = seen.setdefault(_as_seen(name), name)
+        if first != name:
+            message = (
+                f"{where} holds the classes {quoted(first)} and {quoted(name)}, which differ only in case or in how "
+                "their characters are encoded: if they are one class, write them the same"
+            )
+            warnings.warn(RnnlensWarning(message), stacklevel=3)
+            return
+
+
+def _as_seen(name: str) -> str:
+    """A name without the differences that are hard to see."""
+    return "".join(char for char in unicodedata.normalize("NFKC", name).casefold() if char.isprintable()).strip()
 
 
 def check_ordered(names: Sequence[str]) -> None:
@@ -55,7 +79,7 @@ def check_ordered(names: Sequence[str]) -> None:
     if len(names) < 3:
         raise RnnlensError("there are two classes, which need no order: leave ordered (--ordered) out")
     for name in names:
-        if not name.lstrip("-").isdigit():
+        if not _WHOLE.fullmatch(name):
             raise RnnlensError(
                 f"the class {quoted(name)} is not a whole number, so that the order of the classes is unknown: leave "
                 "ordered (--ordered) out, or write numbers as labels"
@@ -84,6 +108,7 @@ def named_labels(labels: Sequence[Any] | np.ndarray, classes: Sequence[str] | No
         distinct = set(values)
         if names is None and len(distinct) > 2:
             names = checked_names(in_order(distinct))
+            warn_alike(names, "the list of labels")
         if names is not None:
             if unknown := [value for value in distinct if value not in names]:
                 raise RnnlensError(f"labels hold {quoted(min(unknown))}: expected {_some(names)}")

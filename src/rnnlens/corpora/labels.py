@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order
+from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
 
 DROPPED = 2  # the code of a row without a class: no label, or a neutral rating
 NO_CLASS = 65_535  # the same where there are more than two classes
@@ -96,6 +96,7 @@ def _class_scheme(values: Collection[object], column: str, where: str) -> Scheme
         held = f"one class, {quoted(names[0])}" if len(names) == 1 else f"{len(names):,} classes"
         raise RnnlensError(f"column {quoted(column)} of {where} holds {held}: expected 2 to {MOST_CLASSES:,}")
     checked_names(names)
+    warn_alike(names, f"column {quoted(column)} of {where}")
     no_class = DROPPED if len(names) == 2 else NO_CLASS
     codes = {value: names.index(text) if text else no_class for value, text in shown.items()}
     return Scheme(f"{len(names)} classes", codes, names if len(names) > 2 else ())
@@ -105,7 +106,7 @@ def _shown(value: object) -> str:
     """A raw value as text: empty for none, whole numbers without a decimal point."""
     text = "" if value is None else str(value).strip()
     number = float(text) if _NUMBER.fullmatch(text) else 0.5
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else text
+    return str(int(number)) if abs(number) < 1e15 and number == int(number) else text
 
 
 def class_names(codes: Mapping[object, int]) -> dict[str, str]:

@@ -18,7 +18,7 @@ import polars as pl
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
-from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order
+from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
 from rnnlens.corpora.labels import DROPPED, NO_CLASS, class_names, decide_scheme, looks_like_label
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
@@ -211,6 +211,7 @@ def with_same_classes(sources: Sequence[Source]) -> list[Source]:
                 "expected the same classes; prepare them apart, or take every label as a class with --classes"
             )
     names = checked_names(in_order({name for source in sources for name in source.names}))
+    warn_alike(names, "the list of sources")
     renamed = []
     for source in sources:
         table = np.full(NO_CLASS + 1, NO_CLASS, np.uint16)
@@ -300,6 +301,11 @@ def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
     for name in (text, label):
         if name not in table.columns:
             raise RnnlensError(f"{table.where} has no column {quoted(name)}: it has {_listed(table.columns)}")
+        if name in table.nested:
+            raise RnnlensError(
+                f"column {quoted(name)} of {table.where} holds lists or records: expected one text or label in each "
+                "row; join or pick them first"
+            )
     column = read_column(table, label)
     with reading(table):
         return column.cast(pl.Float64).fill_nan(None) if column.dtype.is_numeric() else column.cast(pl.String)

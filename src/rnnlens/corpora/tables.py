@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,14 +29,17 @@ LABEL_NAMES = (
 COLUMN_NAMES = {*TEXT_NAMES, *LABEL_NAMES}
 LONGEST = 1 << 26  # bytes of a review: a longer text is an error of the file, and could fill the memory
 _COLUMNS = 10_000
+_UNLIKE = ("schema", "data type mismatch", "extra column")  # beginnings of polars' messages about unlike files
 _STARTS = {  # first bytes of files that are not plain text, and what to do
     b"\x1f\x8b": "is compressed: unpack it first, for example with gunzip",
     b"\x28\xb5\x2f\xfd": "is compressed: unpack it first, for example with unzstd",
     b"\x78\x01": "is compressed: unpack it first", b"\x78\x9c": "is compressed: unpack it first",
     b"\x78\xda": "is compressed: unpack it first", b"PK\x03\x04": "is a zip file: unpack it first",
+    b"\xff\xfe\0\0": "is UTF-32, not UTF-8: convert it first, for example with iconv -f utf-32 -t utf-8",
     b"\xff\xfe": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
     b"\xfe\xff": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
 }  # fmt: skip
+_NO_JSON = {b"\xef\xbb\xbf": "begins with a byte order mark: remove it first, for example with tail -c +4"}
 
 
 class NoSuchFileError(RnnlensError):
@@ -53,6 +57,7 @@ class Table:
     files: tuple[Path, ...] = ()
     bytes: int = 1 << 30
     headless: bool = False  # the csv files of Zhang et al.: no header, `\n` for a line break
+    nested: frozenset[str] = frozenset()  # columns of lists or records
 
 
 def open_files(files: Sequence[Path], where: str) -> Table:
@@ -75,16 +80,16 @@ def open_files(files: Sequence[Path], where: str) -> Table:
             empty = quoted(str(files[sizes.index(0)]), 200)
             raise RnnlensError(f"{empty} is empty: expected rows with a text and a label")
         for file in files if kind != "parquet" else ():
-            _check_start(file)
+            _check_start(file, kind)
         headless = kind in ("csv", "tsv") and _headless(files[0])
-        frame = _scan(kind, list(files), headless)
+        frame, nested = _scan(kind, list(files), headless)
         columns = tuple(frame.collect_schema().names())
         _check_columns(len(columns), where)
         rows = frame.select(pl.len()).collect().item() if kind == "parquet" else 0  # from the file's footer
     if rows > max(1_000_000, sum(sizes)):
         raise RnnlensError(f"{where} claims {rows:,} rows in {sum(sizes):,} bytes: expected a review in every row")
     text_bytes = sum(sizes) * (3 if kind == "parquet" else 1)
-    return Table(frame, kind, columns, where, tuple(files), text_bytes, headless)
+    return Table(frame, kind, columns, where, tuple(files), text_bytes, headless, nested)
 
 
 def check_name(path: Path) -> None:
@@ -104,8 +109,8 @@ def open_hub(path: str, source: str) -> Table:
         )
     table = Table(pl.LazyFrame(), kind, (), quoted(source, 200))
     with reading(table):
-        frame = _scan(kind, path)
-        return Table(frame, kind, tuple(frame.collect_schema().names()), table.where)
+        frame, nested = _scan(kind, path)
+        return Table(frame, kind, tuple(frame.collect_schema().names()), table.where, nested=nested)
 
 
 def read_column(table: Table, name: str) -> pl.Series:
@@ -135,20 +140,28 @@ def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
                 frames.stop()  # otherwise an abandoned query keeps running in the background
 
 
-def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> pl.LazyFrame:
+def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> tuple[pl.LazyFrame, frozenset[str]]:
+    """A scan of files, or of a pattern on the hub, and its columns of lists or records."""
+    pattern = isinstance(files, str)
     if kind == "parquet":
-        return pl.scan_parquet(files, glob=isinstance(files, str))
+        frame = pl.scan_parquet(files, glob=pattern)
+        return frame, _nested(frame)
     if kind == "jsonl":
+        # polars takes every name of such a file for a pattern: `a[1].jsonl` would be a1.jsonl.
+        paths = files if isinstance(files, str) else [Path(glob.escape(str(file))) for file in files]
         # Names from the first rows; all values as text, since labels may mix 1 and "neg".
-        names = pl.scan_ndjson(files, infer_schema_length=1000).collect_schema().names()
-        return pl.scan_ndjson(files, schema=dict.fromkeys(names, pl.String))
-    glob = isinstance(files, str)
+        first = pl.scan_ndjson(paths, infer_schema_length=1000)
+        return pl.scan_ndjson(paths, schema=dict.fromkeys(first.collect_schema().names(), pl.String)), _nested(first)
     separator = _separator(kind, None if isinstance(files, str) else files[0])
-    frame = pl.scan_csv(files, separator=separator, has_header=not headless, infer_schema=False, glob=glob)
+    frame = pl.scan_csv(files, separator=separator, has_header=not headless, infer_schema=False, glob=pattern)
     if headless:
         names = frame.collect_schema().names()
         frame = frame.rename({name: f"column {i}" for i, name in enumerate(names, 1)})
-    return frame
+    return frame, frozenset()
+
+
+def _nested(frame: pl.LazyFrame) -> frozenset[str]:
+    return frozenset(name for name, kind in frame.collect_schema().items() if kind.is_nested())
 
 
 def _separator(kind: str, file: Path | None) -> str:
@@ -189,13 +202,19 @@ def _rows(file: Path) -> Iterator[Any]:
         csv.field_size_limit(before)
 
 
-def _check_start(file: Path) -> None:
-    """Refuse compressed files, which polars would unpack at any size, and files that cannot be UTF-8."""
+def _check_start(file: Path, kind: str) -> None:
+    """Refuse compressed files, which polars would unpack at any size, files that cannot be UTF-8, and JSON that begins
+    with a byte order mark."""
     with open(file, "rb") as start:
         first = start.read(4)
-    for mark, problem in _STARTS.items():
+    for mark, problem in (_STARTS | (_NO_JSON if kind == "jsonl" else {})).items():
         if first.startswith(mark):
             raise RnnlensError(f"{quoted(str(file), 200)} {problem}")
+    if b"\0" in first:
+        raise RnnlensError(
+            f"{quoted(str(file), 200)} begins with zero bytes, as UTF-16 and UTF-32 do: convert it to UTF-8 first, for "
+            "example with iconv -f utf-16le -t utf-8"
+        )
 
 
 def _check_columns(n: int, where: str) -> None:
@@ -237,6 +256,8 @@ def _message(table: Table, reason: str) -> str:
                 f"{quoted(str(file), 200)} is not UTF-8: byte 0x{byte:02x} at offset {offset}, line {line}; "
                 f"convert it first, for example with iconv -f {'utf-16' if wide else 'latin1'} -t utf-8"
             )
+    if len(table.files) > 1 and reason.startswith(_UNLIKE):
+        return f"the files of {table.where} differ in their columns ({reason[:120]}): give them the same columns"
     if "more fields" in reason:
         ragged = next(filter(None, map(_ragged_row, table.files)), None)
         problem = "line {} has {} fields, the first has {}".format(*ragged) if ragged else "a row has too many fields"

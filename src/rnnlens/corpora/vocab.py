@@ -12,7 +12,7 @@ import numpy as np
 
 from rnnlens.common.errors import RnnlensError, UnknownId, UnknownWord, quoted
 from rnnlens.common.terminal import printable
-from rnnlens.corpora.words import split_words
+from rnnlens.corpora.words import split_words, well_formed
 
 PAD = -1  # the id of a blank input (x = 0): padding, dropped words, and a token of the toy language
 UNK = "<unk>"
@@ -51,6 +51,12 @@ class Vocab:
         for word in self.words:
             if not isinstance(word, str):
                 raise RnnlensError(f"the vocabulary holds {quoted(word)} of type {type(word).__name__}: expected words")
+        if well_formed(joined := "".join(self.words)) != joined:
+            broken = next(word for word in self.words if well_formed(word) != word)
+            raise RnnlensError(
+                f"the vocabulary holds {quoted(broken)}, which has half of a character (a lone surrogate): no file can "
+                "hold it; write another word in its place"
+            )
         if len(self.index) < len(self.words):
             seen: set[str] = set()
             twice = next(word for word in self.words if word in seen or seen.add(word))  # type: ignore[func-returns-value]

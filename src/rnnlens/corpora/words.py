@@ -75,6 +75,13 @@ def split_words(text: str, cased: bool = False) -> list[str]:
     return _WORD.findall(text)
 
 
+def spelled(word: str) -> str:
+    """A word of somebody's list as it is read in a text: in lower case, with a straight apostrophe. Several words stay
+    as they are, in lower case."""
+    found = split_words(word)
+    return found[0] if len(found) == 1 else word.lower()
+
+
 def split_column(texts: pl.Expr) -> pl.Expr:
     """The words of a column of texts, as a column of lists: `split_words` as a polars expression."""
     import polars as pl

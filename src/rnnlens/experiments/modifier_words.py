@@ -49,7 +49,7 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
 
 def _listed(path: Path) -> list[str]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         words = json.loads(text) if path.suffix == ".json" else text.split()
     except OSError as error:
         raise RnnlensError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from error

@@ -42,7 +42,7 @@ def _reads(toy: dict[str, Any]) -> Claim:
 
 
 def _holds(toy: dict[str, Any]) -> Claim:
-    blank = BlankInput(**toy["blank_input"])
+    blank = BlankInput.from_dict(toy["blank_input"])
     return Claim(
         "the reading holds over blank inputs, once transients are gone", not blank.drifts, blank.summary(), "phrases"
     )

@@ -141,7 +141,7 @@ def probe_words(results: Any) -> ProbeWords:
 
 def kind_text(barcode: Mapping[str, Any]) -> str:
     """The kind of a word, and by how much it changes valence."""
-    kind = "no clear modifier" if barcode["kind"] == "none" else barcode["kind"]
+    kind = "no clear modifier" if barcode["kind"] == "none" else shown(barcode["kind"])
     return f"{kind}, changes valence by {signed(100 * barcode['share'], 0)} %"
 
 

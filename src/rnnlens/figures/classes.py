@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.figures.stored import part
-from rnnlens.figures.style import COLOURS, FAINT, INK, shown, styled
+from rnnlens.figures.style import COLOURS, FAINT, INK, shown, shown_in_space, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -29,7 +29,7 @@ def classes(results: Any) -> Figure:
     for k, name in enumerate(names):
         at = [_three(point["at"]) for point in geometry["points"] if point["class"] == k]
         if at:
-            _points(figure, at, k, name, geometry["through"])
+            _points(figure, at, k, name, shown(geometry["through"]))
     for k, (name, way) in enumerate(zip(names[:NAMED], _scaled(geometry), strict=False)):
         _direction(figure, way, k, name)
     shares = [*geometry["explained"][:3], 0, 0][:3]
@@ -61,9 +61,9 @@ def _said(geometry: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, 
     if count >= n:  # more than C − 1: most of what varies in the states is not evidence
         needs = f"The evidence is spread over {count} axes"
     text = (
-        f"Points are {geometry['through']}, by their most probable class; lines are the classes' readouts. Drag to "
-        f"turn. {needs};<br>the participation ratio of the "
-        f"points is {geometry['dimension']:.2f} (95 %: {low:.2f} to {high:.2f})."
+        f"Points are {shown(geometry['through'])}, by their most probable class; lines are the classes' readouts. Drag "
+        f"to turn. {needs};<br>the participation ratio of the points is "
+        f"{geometry['dimension']:.2f} (95 %: {low:.2f} to {high:.2f})."
     )
     if geometry["predicted"]:
         words = geometry["predicted"]["words"]
@@ -93,7 +93,7 @@ def _direction(figure: Figure, way: Sequence[float], k: int, name: str) -> None:
         y=y,
         z=z,
         mode="lines+text",
-        text=["", f" {_short(name)}"],  # (plotly.js keeps texts by name, and fails at __proto__)
+        text=["", f" {shown_in_space(_cut(name))}"],  # (plotly.js keeps texts by name, and fails at __proto__)
         textfont={"color": INK, "size": 13},
         textposition="top center",
         line={"color": _color(k), "width": 6},
@@ -121,7 +121,11 @@ def _three(at: Sequence[float]) -> list[float]:
 
 def _short(name: str) -> str:
     """A class name of at most `LETTERS` letters, as markup."""
-    return shown(name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…")
+    return shown(_cut(name))
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
 
 
 _COLORS = COLOURS[1:]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.figures.stored import part
-from rnnlens.figures.style import COMPONENTS, FAINT, GREY, guide, legend_below, panels, styled
+from rnnlens.figures.style import COMPONENTS, FAINT, GREY, guide, legend_below, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -32,7 +32,7 @@ def dose_response(results: Any) -> Figure:
     draw_accuracy(figure, steering, 1, 1)
     if measured:
         draw_modification(figure, steering, 1, 2)
-    n, split = steering["doses"][0]["accuracy"]["n"], steering.get("split", "test")
+    n, split = steering["doses"][0]["accuracy"]["n"], shown(steering.get("split", "test"))
     figure = styled(
         figure,
         "A dial for context: the gain of the modifier subspace",

@@ -74,7 +74,7 @@ def impulse(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
 
 def _kind(results: Any, word: str) -> str:
     """The kind of the word, if its barcode is stored."""
-    return perhaps(results, "barcodes").get(word, {}).get("kind", "none")
+    return shown(perhaps(results, "barcodes").get(word, {}).get("kind", "none"))
 
 
 def _path(figure: Figure, word: str, response: Mapping[str, Any], kind: str, look: Look, dash: str) -> None:

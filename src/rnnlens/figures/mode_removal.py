@@ -38,7 +38,7 @@ def mode_removal(result: Mapping[str, Any], what: str = "state", kind: str = "or
                 x=list(range(len(removal["remaining"]))),
                 y=list(removal["remaining"]),
                 mode="lines+markers",
-                name=f"“{shown(word)}”, {removal['order']}",
+                name=f"“{shown(word)}”, {shown(removal['order'])}",
                 showlegend=False,
                 hovertext=_removed(removal),
                 hoverinfo="text",

@@ -173,7 +173,7 @@ def _word(figure: Figure, row: Mapping[str, Any], measure: str, y: float) -> Non
         customdata=[row["word"]],
         hoverinfo="text",
         hovertext=[
-            f"“{shown(row['word'])}” ({row['kind']})<br>strength {row['strength']:+.2f} ± {row['error']:.2f}<br>"
+            f"“{shown(row['word'])}” ({shown(row['kind'])})<br>strength {row['strength']:+.2f} ± {row['error']:.2f}<br>"
             f"‖ΔJ‖ {row['norm']:.3g}{count}"
         ],
     )

@@ -27,7 +27,7 @@ def parts(results: Any, words: Sequence[str] | None = None) -> Figure:
 
     words: by default *not* and *very* or, where they are missing, the strongest modifier of their sign."""
     stored = part(results, "layers", needs=NEEDS)
-    names, rows = list(stored["parts"]), described(stored, words)
+    names, rows = [shown(name) for name in stored["parts"]], described(stored, words)
     figure = panels([""])
     for number, row in enumerate(rows):
         look = KINDS["negator" if row["strength"] < 0 else "intensifier"]
@@ -80,7 +80,7 @@ def part_timescales(results: Any) -> Figure:
     times = part(stored, "timescales", needs=OF_TODAY)
     if not times:
         raise RnnlensError(f"these results have no timescales by part: {OF_TODAY}")
-    named = [(name, taus) for name, taus in zip(stored["parts"], times, strict=True) if taus[-1] != 0]
+    named = [(shown(name), taus) for name, taus in zip(stored["parts"], times, strict=True) if taus[-1] != 0]
     axis = TimescaleAxis.of([tau for _, taus in named for tau in taus])
     figure = panels([""])
     for name, taus in named:

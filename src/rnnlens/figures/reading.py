@@ -45,7 +45,7 @@ def reading(
             textfont={"color": COLOURS[look], "size": 12},
             line={"color": COLOURS[look], "dash": DASHES[look], "width": 2.5},
             marker={"symbol": SYMBOLS[look], "size": 8},
-            hovertemplate="%{text}<br>word %{x}<br>logit %{y:.2f}<extra>" + shown(name).replace("%", "") + "</extra>",
+            hovertemplate="%{text}<br>word %{x}<br>logit %{y:.2f}<extra>" + shown(name) + "</extra>",
         )
     figure.add_hline(y=0, line={"color": "#cbd5e0", "width": 1})
     return styled(figure, shown(title), "word", f"logit ({shown(sides.above)} above 0)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -71,9 +72,23 @@ def look_of_component(place: int) -> tuple[Look, str]:
     return COMPONENTS[min(place, len(COMPONENTS) - 1)], DASHES[place % len(DASHES)]
 
 
-def shown(word: str) -> str:
-    """A word escaped for Plotly, which interprets <b> and the like as markup but has no entity for quotes."""
-    return escape(word, quote=False)
+# Control characters, which no svg file may hold; marks that turn the direction of text; half characters.
+_UNDRAWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def shown(text: str) -> str:
+    """Text as Plotly writes it: <b> and the like would be markup, %{x} a template and $x$ a formula. Characters that
+    cannot be drawn are spelled out. (Plotly has no entity for quotes.)"""
+    return escape(_spelled_out(text), quote=False).replace("%{", "%&#123;").replace("$", "&#36;")
+
+
+def shown_in_space(text: str) -> str:
+    """The same for text in three dimensions, where Plotly has no entities: an invisible character breaks its tags."""
+    return " ".join(_spelled_out(text).split()).replace("<", "<\u200b")
+
+
+def _spelled_out(text: str) -> str:
+    return _UNDRAWN.sub(lambda found: ascii(found[0])[1:-1], str(text))
 
 
 def panels(titles: Sequence[str], stacked: bool = False, **how: Any) -> Figure:

@@ -208,10 +208,9 @@ def _split_words(words: Any) -> list[str]:
             f"words are of type {type(words).__name__}: expected a list of words; for text use read(text)"
         )
     words = list(words)
-    wrong = next((word for word in words if not isinstance(word, str)), None)
-    if wrong is not None:
+    if wrong := [word for word in words if not isinstance(word, str)]:
         raise RnnlensError(
-            f"the words hold {quoted(wrong)} of type {type(wrong).__name__}: expected a list of words; for ids use "
-            "network.logits"
+            f"the words hold {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected a list of words; for ids "
+            "use network.logits"
         )
     return words

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from rnnlens.common.files import json_text
 from rnnlens.common.provenance import KEY
 from rnnlens.common.sides import TWO_SIDES, Sides
 from rnnlens.common.version import __version__
@@ -110,9 +110,8 @@ def joined(scripts: Sequence[str] = SCRIPTS) -> str:
 
 
 def data_block(content: Any) -> Markup:
-    """JSON for a script element: `<` is escaped, so that it cannot close the element, and so are lone surrogates."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return Markup(re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text))
+    """JSON for a script element: `<` is escaped, so that it cannot close the element."""
+    return Markup(json_text(content, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 def _policy(scripts: Sequence[str]) -> str:

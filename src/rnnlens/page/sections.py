@@ -166,7 +166,9 @@ def badge(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
 
 def blank_input_fact(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """How far blank inputs move the reading, as a fact; empty for results of earlier versions."""
-    return [("blank inputs", BlankInput(**results["blank_input"]).summary(), "")] if "blank_input" in results else []
+    if "blank_input" not in results:
+        return []
+    return [("blank inputs", BlankInput.from_dict(results["blank_input"]).summary(), "")]
 
 
 def architecture(network: Network) -> tuple[str, str]:

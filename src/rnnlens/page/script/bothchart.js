@@ -1,7 +1,7 @@
 // What each word adds from the left and from the right, in a network that reads both ways.
 
 import { LEFT, RIGHT, connected } from './charts.js'
-import { signed, svg, ticks } from './elements.js'
+import { largest, signed, smallest, svg, ticks } from './elements.js'
 
 /** What each word of a reading adds: [{ forwards, backwards }]. */
 const addsOf = reading => Array.from({ length: reading.length }, (_, t) => reading.adds(t))
@@ -12,7 +12,7 @@ export function reachOf(readings) {
     reading.start,
     ...addsOf(reading).flatMap(({ forwards, backwards }) => [forwards, backwards, forwards + backwards]),
   ])
-  return [Math.min(-1, ...values) * 1.05, Math.max(1, ...values) * 1.05]
+  return [smallest(values, -1) * 1.05, largest(values, 1) * 1.05]
 }
 
 /** A pair of bars for each word, and a mark at their sum; the first bar is what is there before any word. */

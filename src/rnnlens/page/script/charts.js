@@ -1,6 +1,6 @@
 // Charts of the sentence being read, redrawn at every key press. Colors are CSS classes, so that themes can set them.
 
-import { signed, svg, ticks, times } from './elements.js'
+import { largest, signed, smallest, svg, ticks, times } from './elements.js'
 
 export const LEFT = 44
 export const RIGHT = 4
@@ -11,7 +11,7 @@ const [LARGE, SMALL] = [16, 12.5] // sizes of words, in pixels
 export function placesOf(width, series) {
   const steps = Math.max(1, ...series.map(one => one.words.length))
   const gap = Math.min(WIDEST, (width - LEFT - RIGHT) / (steps + 0.75))
-  const widest = Math.max(1, ...series.flatMap(one => one.words.map(wide)))
+  const widest = largest(series.flatMap(one => one.words.map(wide)), 1)
   const size = Math.min(LARGE, (LARGE * (gap - 24)) / widest)
   return { width, gap, x: t => LEFT + gap * (t + 0.25), aligned: gap >= 30 && size >= SMALL, size }
 }
@@ -42,8 +42,8 @@ export function readingChart({ width, gap, x }, series, unit, sides, onPoint) {
   const [top, tall, height] = [10, 210, 238]
 
   const every = series.flatMap(one => one.logits)
-  const low = Math.min(-1, ...every) - 0.3
-  const high = Math.max(1, ...every) + 0.3
+  const low = smallest(every, -1) - 0.3
+  const high = largest(every, 1) + 0.3
   const y = value => top + ((high - value) / (high - low)) * tall
   const label = named
     .map(one => `${one.name}: ${unit} ${signed(one.logits.at(-1))} after ${one.words.length} words`)
@@ -90,8 +90,8 @@ export function gainChart({ width, gap, x }, series, title, onPoint) {
   const named = series.filter(one => one.look !== 'before')
   const [top, tall, height] = [24, 56, 88]
   const values = named.flatMap(one => one.reading.gains).filter(Number.isFinite)
-  const low = Math.min(0, ...values)
-  const high = Math.max(2, ...values)
+  const low = smallest(values, 0)
+  const high = largest(values, 2)
   const y = value => top + ((high - value) / (high - low)) * tall
   const label = named.map(one => `${one.name}: the next word would count ${times(one.reading.gains.at(-1))}`).join('; ')
   const chart = svg('svg', {

@@ -1,7 +1,7 @@
 // Probabilities of classes: a stacked column after every word, and the legend by which a class is chosen.
 
 import { LEFT, RIGHT, connected, letters } from './charts.js'
-import { html, svg } from './elements.js'
+import { html, largest, svg } from './elements.js'
 
 const MOST = 8 // classes with a color of their own: more colors would look alike
 // As in figures/style.py; color-blind readers can tell them apart. Each with the color of text on it: dark or light.
@@ -49,7 +49,7 @@ function onScale(at) {
 /** Which classes are drawn by themselves, in order: all, or of many those that are most probable somewhere. */
 export function drawnClasses(every, n) {
   if (n <= MOST) return Array.from({ length: n }, (_, k) => k)
-  const peak = Array.from({ length: n }, (_, k) => Math.max(...every.map(shares => shares[k])))
+  const peak = Array.from({ length: n }, (_, k) => largest(every.map(shares => shares[k])))
   const order = peak.map((_, k) => k).sort((a, b) => peak[b] - peak[a])
   return order.slice(0, MOST - 1).sort((a, b) => a - b)
 }

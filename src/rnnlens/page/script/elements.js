@@ -43,6 +43,10 @@ export function ticks(low, high, about = 4) {
   return found
 }
 
+/** The largest and the smallest of numbers. (Math.max(...values) fails for a hundred thousand of them.) */
+export const largest = (values, least = -Infinity) => values.reduce((most, value) => Math.max(most, value), least)
+export const smallest = (values, most = Infinity) => values.reduce((least, value) => Math.min(least, value), most)
+
 /** Marks of the kinds of modifiers, which must not differ by color alone. */
 export const MARKS = { negator: '◆', intensifier: '■', diminisher: '▼', valence: '', none: '', unclear: '' }
 export const KIND_SAID = {

@@ -67,17 +67,19 @@ const HEX = new RegExp(
   'gi',
 )
 
-/** A copy of a figure's data in the colors of the dark theme. In texts only colors in markup are changed. */
-export function night(value) {
-  if (Array.isArray(value)) return value.map(night)
+const COLOR = /color(scale|way)?$/ // names of attributes that are colors: marker.color, gridcolor, colorscale
+
+/** A copy of a figure's data in the colors of the dark theme. isColor: whether the value is of such an attribute; in
+ *  texts, where `white` is a word, only those of markup are changed. */
+export function night(value, isColor = false) {
+  if (Array.isArray(value)) return value.map(inner => night(inner, isColor))
   if (value && typeof value === 'object')
     return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [name, name === 'customdata' ? inner : night(inner)]),
+      Object.entries(value).map(([name, inner]) => [name, night(inner, isColor || COLOR.test(name))]),
     )
   if (typeof value !== 'string') return value
-  if (value.toLowerCase() in NIGHT) return NIGHT[value.toLowerCase()]
+  const repainted = text => text.replace(HEX, color => NIGHT[color.toLowerCase()])
+  if (!isColor) return value.replace(/<span style="[^"<>]*">/g, repainted)
   if (/^rgba\(255, ?255, ?255/.test(value)) return value.replace(/255, ?255, ?255/, '27,30,37')
-  return value.includes('style="') || value.startsWith('#')
-    ? value.replace(HEX, colour => NIGHT[colour.toLowerCase()])
-    : value
+  return NIGHT[value.toLowerCase()] ?? repainted(value)
 }
