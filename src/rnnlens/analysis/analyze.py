@@ -226,6 +226,9 @@ def analyze_command(
     _, data = _opened(opened, corpus)
     class_ = shown_class(opened.network, class_, data)
     network, _ = reader_and_whole(one_logit(opened.network, class_), check_direction(opened.network, direction))
+    if data is not None:
+        opened.check_corpus(data)
+        check_words(opened.network, data)
     # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):

@@ -19,6 +19,7 @@ from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.networks import Network
 from rnnlens.runs import Run
+from rnnlens.runs.missing import not_analyzed
 
 SETTLE = (
     200,
@@ -253,9 +254,7 @@ def stored_line(run: Run) -> LineAttractor:
     """The line attractor of an analyzed run, from its stored slow points."""
     path = run.path / "analysis.safetensors"
     if not path.exists():
-        raise RnnlensError(
-            f"the run {quoted(str(run.path))} is not analyzed yet: run `rnnlens analyze {run.path}` first"
-        )
+        raise not_analyzed(run.path)
     arrays = run.analysis_arrays()
     with parsing(path, "analysis of this network"):
         network = run.analyzed_network

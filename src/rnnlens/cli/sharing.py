@@ -56,9 +56,13 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     from rnnlens.common.progress import progress_bar
     from rnnlens.figures import catalogue, write_figures
     from rnnlens.runs import load
+    from rnnlens.runs.missing import not_analyzed
 
-    results = load(run).results
+    loaded = load(run)
+    results = loaded.results
     reading = parsing(run / "results.json", "result of rnnlens")
+    if not catalogue(results):
+        raise not_analyzed(loaded.path)
     with reading, progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
         written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
     for path in written:

@@ -176,6 +176,8 @@ def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
     if "train" not in files:
         if is_prepared(folder):
             raise RnnlensError(f"{where} is a prepared corpus: expected the sources that it was prepared from")
+        if (folder / "run.json").exists():
+            raise RnnlensError(f"{where} is a run folder: expected a corpus, or the source of one")
         raise RnnlensError(
             f"{where} holds no train file: expected train.csv, .tsv, .jsonl or .parquet in it "
             "(test and validation are optional), or the path of a single file"
