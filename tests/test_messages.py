@@ -241,3 +241,145 @@ def test_of_few_texts_the_next_command_starts_from_a_packaged_network_if_it_can(
     last = told.splitlines()[-1]
     assert "training texts are few" in told and ("--start zoo:reviews-gru" in last) == start
     assert shlex.split(last)[-1] == "runs/f c"
+
+
+# --- the verdict and the page -----------------------------------------------------------------------------------------
+
+
+def row(word, strength, kind, error=0.05, valence=0.0):
+    return {"word": word, "strength": strength, "error": error, "kind": kind, "valence": valence, "tau": 1.0}
+
+
+def results_of(*rows, n=1, unclear=0, spread=3.0, **more):
+    modifiers = {"words": list(rows), "n": n, "of": 500, "unclear": unclear}
+    return {"modifiers": modifiers, "blank_input": {"spread": [spread]}, **more}
+
+
+def measured_on(n, before, shuffled=-0.01, half=0.02):
+    difference = {"difference": shuffled, "interval": [shuffled - half, shuffled + half], "n": n, "before": before}
+    return {"test_shuffled": difference, "test_subspace_removed": {}, "test_random_removed": {}}
+
+
+def verdict_of(results):
+    from rnnlens.analysis.verdict import verdict
+
+    return [sentence.text for sentence in verdict(results)]
+
+
+def test_a_well_known_negator_is_described_even_if_its_own_effect_makes_it_a_valence_word():
+    """*but* is a clear negator and *not* a valence word, as in networks with a convolution: readers ask about *not*."""
+    but, no = row("but", -0.9, "negator"), row("not", -0.6, "valence", valence=-2.0)
+    first = verdict_of(results_of(but, no))[0]
+    assert first.startswith("*not* takes 60 % of the next word's effect away (strength −0.60 ± 0.05)")
+    assert "its own effect (−2.0 logits) is larger and makes it a valence word" in first
+    first = verdict_of(results_of(but, row("not", -0.1, "unclear", 0.2)))[0]
+    assert first.startswith("*but* removes the effect") and "which no well-known negator clearly does" in first
+    assert "well-known" not in verdict_of(results_of(but))[0]  # it knows no English negator
+    told = verdict_of(results_of(row("great", -0.6, "valence", valence=3.0), n=0, unclear=1))[0]
+    assert told.startswith("No word clearly changes the words after it by more than its own effect (1 may)")
+
+
+@pytest.mark.parametrize(
+    ("results", "said", "unsaid"),
+    [
+        (results_of(row("a", -0.3, "diminisher"), spread=0.1), "it has learned little, or nothing", "no word"),
+        (results_of(n=0, accuracy=measured_on(400, 0.52)), "52.0 % of 400 reviews correctly, which is not", "bag of"),
+        (results_of(n=0, accuracy=measured_on(400, 0.9)), "reads much like a bag of words", "guessing"),
+        (results_of(row("not", -1, "negator"), unclear=0), "1 of 500 words is a clear modifier.", "0 more"),
+        (
+            results_of(people={"r": 0.1, "low": -0.1, "high": 0.3, "words": 90, "ceiling": None}),
+            "do not clearly correlate with people's judgments: r = 0.10",
+            "judgments at",
+        ),
+        (
+            results_of(row("not", -0.7, "negator"), phrases={"not bad": -0.98}),
+            '"not bad" is read as negative (−1.0)',
+            "neutral",
+        ),
+        (
+            results_of(accuracy=measured_on(400, 0.9), analysis={"two_classes": ["ham", "spam"]}),
+            "measured on 400 texts",
+            "review",
+        ),
+    ],
+    ids=["alike", "guessing", "bag of words", "one", "people", "rounded", "texts"],
+)
+def test_in_short_claims_only_what_the_numbers_show(results, said, unsaid):
+    text = " ".join(verdict_of(results))
+    assert said in text and unsaid not in text
+
+
+def test_no_claim_is_shown_by_an_interval_that_includes_zero_or_a_list_that_holds_every_word():
+    from rnnlens.analysis.paper_claims import known_by_norm, shuffling_costs
+
+    few = {"accuracy": measured_on(12, 0.8, shuffled=-0.08, half=0.2)}
+    assert shuffling_costs(few)[0] is False
+    words = [{**row("not", -1, "negator"), "norm": 1.0}]
+    assert known_by_norm({"modifiers": {"words": words, "of": 40, "threshold": 0.1}}) is None
+
+
+@pytest.mark.parametrize(
+    ("section", "part", "said"),
+    [
+        ("subspace", {"explained_variance": [1.0]}, "One component holds 100 %"),
+        ("ending", {"ratio_median": 1.16}, "In the long run the median word has 116 % of its effect at once"),
+        ("bilinear", {"held_out": [-3.0, 0.1, 0.4]}, "One term explains nothing of how modifiers change effects, thr"),
+        ("negation", {"shift_explained": -1.0, "factor_explained": -0.5}, "Neither a factor nor a shift explains it"),
+    ],
+)
+def test_a_finding_is_true_of_weak_networks_too(section, part, said):
+    from rnnlens.page.findings import finding
+
+    results = {"modifiers": {"negation_form": part}} if section == "negation" else {section: part}
+    assert finding(section, results, ()).startswith(said)
+
+
+def test_texts_with_classes_are_not_called_reviews_and_leads_are_not_findings():
+    import tomllib
+
+    from rnnlens.common.sides import named_sides
+    from rnnlens.page import sections
+
+    assert named_sides("").texts == "reviews"
+    for sides in (named_sides("joy"), named_sides("", ["ham", "spam"]), named_sides("1 to 5", scale=["1", "5"])):
+        assert sides.texts == "texts"
+    content = tomllib.loads(Path(sections.__file__).with_name("analysis.toml").read_text(encoding="utf-8"))
+    leads = {section["id"]: section["text"] for section in content["section"]}
+    assert not any("review" in text for text in leads.values())
+    for name in ("subspace", "perturbation", "line", "impulse", "beginning", "ending"):  # claims, with a table beside
+        assert "n the paper, " in leads[name]
+
+
+def test_figures_of_classes_say_texts(here):
+    from rnnlens import figures
+
+    run = rnnlens.load("analyzed")
+    results = {**run.results, "analysis": {**run.results["analysis"], "class": "joy"}}
+    for draw in (figures.line_attractor, figures.perturbation, figures.ending):
+        assert "review" in draw(run.results).to_json() or draw is figures.ending
+        assert "review" not in draw(results).to_json()
+
+
+def test_a_command_that_finds_no_modifier_leaves_the_reasons_to_the_verdict(capsys):
+    from rnnlens.cli.analysis import _show_modifiers
+
+    class Nothing:
+        def strongest(self, *_):
+            return []
+
+    _show_modifiers(Nothing(), 7)
+    assert capsys.readouterr().out == "no word is clearly a modifier (7 are unclear)\n"
+
+
+def test_a_warning_about_h_star_gives_what_it_is_compared_with():
+    from types import SimpleNamespace
+
+    import torch
+
+    from rnnlens.analysis.locate import warnings_of
+    from rnnlens.context.blank import BlankInput
+
+    line = SimpleNamespace(range=(0.0085, 0.0091), is_line=False, explained=0.8999, h_star=torch.tensor(0.0088))
+    told = warnings_of(BlankInput(1.0, 0.0, (3.0, 3.0, 3.0)), line, SimpleNamespace(logit=lambda h: h))
+    assert told[0].endswith("a curve explains 89 % of their variance")
+    assert "h* reads +0.0088, and the others from +0.0085 to +0.0091" in told[1]

@@ -191,8 +191,11 @@ def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: in
         raise RnnlensError(
             "the network's state is one number: expected at least 2, since modifiers move the state off a line"
         )
-    if len(common_words(network, top)) < LEAST:
-        raise RnnlensError(f"there are {len(common_words(network, top))} words to measure: expected at least {LEAST}")
+    if (n := len(common_words(network, top))) < LEAST:
+        raise RnnlensError(
+            f"there {'is 1 word' if n == 1 else f'are {n} words'} to measure: expected at least {LEAST}; raise top, or "
+            "pass a network with more words"
+        )
     if corpus is not None and run is not None:
         run.check_corpus(corpus)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import floor
 from typing import Any
 
 import torch
@@ -224,10 +225,14 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
     low, high = line.range
     warnings = [blank.warning()] if blank.drifts else []
     if not line.is_line:
-        warnings.append(f"the slow points are not one-dimensional: a curve explains {100 * line.explained:.0f} %")
+        explained = floor(100 * line.explained)  # 89.9 % is not 90 %, the limit
+        warnings.append(f"the slow points are not one-dimensional: a curve explains {explained} % of their variance")
     at = float(network.logit(line.h_star))
     if abs(at) > 0.1 * (high - low):
-        warnings.append(f"no slow point reads near 0: h* reads {at:+.2g}, so words are measured at a biased state")
+        warnings.append(
+            f"no slow point reads near 0: h* reads {at:+.2g}, and the others from {low:+.2g} to {high:+.2g}, so words "
+            "are measured at a biased state"
+        )
     return warnings
 
 

@@ -61,8 +61,8 @@ def _said(geometry: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, 
     if count >= n:  # more than C − 1: most of what varies in the states is not evidence
         needs = f"The evidence is spread over {count} axes"
     text = (
-        f"Points are {geometry['through']}, by their most probable class; lines are the classes' readouts. Drag to "
-        f"turn. {needs};<br>the participation ratio of the "
+        f"Points are {geometry['through']}, by their most probable class; lines are the classes' readouts. "
+        f"{needs};<br>the participation ratio of the "
         f"points is {geometry['dimension']:.2f} (95 %: {low:.2f} to {high:.2f})."
     )
     if geometry["predicted"]:
