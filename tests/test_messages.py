@@ -383,3 +383,78 @@ def test_a_warning_about_h_star_gives_what_it_is_compared_with():
     told = warnings_of(BlankInput(1.0, 0.0, (3.0, 3.0, 3.0)), line, SimpleNamespace(logit=lambda h: h))
     assert told[0].endswith("a curve explains 89 % of their variance")
     assert "h* reads +0.0088, and the others from +0.0085 to +0.0091" in told[1]
+
+
+# --- single commands and functions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ("123", "stars (1, 2 negative; 3 dropped); expected both classes; or take every value as a class"),
+        ("0", "0/1 (0 negative); expected both classes"),
+    ],
+)
+def test_a_class_without_reviews_is_explained_by_how_labels_are_read(capsys, tmp_path, monkeypatch, labels, said):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"word number {i},{labels[i % len(labels)]}\n" for i in range(30))
+    Path("x.csv").write_text(f"text,label\n{rows}")
+    told = refused(capsys, "prepare", "x.csv", "--out", "c")
+    assert f"no positive review to train on: its labels are read as {said}" in told
+    if len(labels) > 1:
+        assert call(capsys, "prepare", "x.csv", "--out", "c", "--classes", "--min-count", 1)[0] == 0
+
+
+def test_several_classes_and_both_directions_are_refused_with_what_python_takes():
+    many = rnnlens.Network(["a", "b"], hidden=4, embedding=2, classes=["joy", "fear", "anger"])
+    both = rnnlens.BothWays.untrained(["a", "b"], hidden=4, embedding=2)
+    for measure in (rnnlens.audit, rnnlens.agreement):
+        with pytest.raises(
+            RnnlensError, match=r"positive and negative texts, .* 3 classes: .*network\.of_class\('joy'\)"
+        ):
+            measure(many)
+    with pytest.raises(RnnlensError, match=r"reads both ways, .* in Python, pass run\.network\.forwards"):
+        rnnlens.agreement(both)
+
+
+def test_half_precision_is_refused_wherever_it_would_fail(tmp_path):
+    import torch
+
+    corpus = rnnlens.toy_corpus(train=8, validation=4)
+    network = rnnlens.Network(corpus.vocab, hidden=4, embedding=2).half()
+    states = torch.zeros(3, 4, dtype=torch.float16)
+    for use in (
+        lambda: rnnlens.find_fixed_points(network, states),
+        lambda: rnnlens.train(network, corpus, out=tmp_path / "run"),
+        lambda: rnnlens.analyze(network),
+    ):
+        with pytest.raises(RnnlensError, match=r"is torch.float16: expected .*; use network\.float\(\)"):
+            use()
+
+
+def test_a_full_disk_is_not_a_missing_chrome(tmp_path, monkeypatch):
+    from rnnlens.figures import style
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(style, "picture", lambda *_: b"<svg")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(RnnlensError, match="No space left on device.*make room"):
+        style.write_figure(None, tmp_path / "x.svg")
+
+
+def test_a_packaged_network_has_one_name_in_every_command(tmp_path):
+    from rnnlens.runs.zoo import packaged
+
+    assert packaged("zoo:reviews-gru") == packaged("reviews-gru")
+
+
+def test_a_card_says_which_words_and_which_reader(here):
+    from rnnlens.runs.exporting import card
+
+    run = rnnlens.load("analyzed")
+    run.results["both_ways"] = {"shown": "backwards"}
+    assert "| clearest negators and diminishers, reader that reads backwards |" in card(run, "x")
+    run.network.direction = "backwards"
+    assert "reads a text word by word, from the last to the first." in card(run, "x")

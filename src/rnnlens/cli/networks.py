@@ -281,7 +281,7 @@ def probe(
             table.add_row(
                 word if known else f"{word} (unknown)",
                 *(cell for logits in columns for cell in (f"{logits[k]:+.2f}", f"{logits[k] - logits[k - 1]:+.2f}")),
-                "█" * max(1, round(20 * abs(logit) / largest)),
+                "█" * max(1, round(10 * abs(logit) / largest)),  # longer ones would be cut
                 style="green" if logit > 0 else "red",
             )
         show(table)

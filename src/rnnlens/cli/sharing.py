@@ -50,7 +50,7 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     out
         The folder to write to; by default `figures` in the run folder.
     format
-        Format of the files. All but html need `pip install rnnlens[images]` and Chrome or Chromium.
+        Format of the files. All but html need `pip install 'rnnlens[images]'` and Chrome or Chromium.
     """
     from rnnlens.common.files import parsing
     from rnnlens.common.progress import progress_bar

@@ -149,7 +149,7 @@ def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> N
         if target != targets[0]:
             raise RnnlensError(
                 f"{quoted(names[0])} is analyzed for {_target(targets[0])} and {quoted(name)} for {_target(target)}: "
-                "analyze both for the same class"
+                "compare networks of the same classes, analyzed for the same one (`rnnlens analyze RUN --class NAME`)"
             )
 
 

@@ -28,6 +28,7 @@ from rnnlens.common.version import __version__
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import AnyNetwork, BothWays, check_words
 from rnnlens.networks.devices import check_device, threads_for
+from rnnlens.networks.finite import check_precision
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.runs.config import TrainConfig
 from rnnlens.training.batches import epoch_batches
@@ -70,6 +71,7 @@ def train(
     check_device(device)
     check_given(corpus, config)
     check_words(network, corpus)
+    check_precision(network.h0)
     if "reversed" in corpus.about:
         network.direction = "backwards"  # texts that it is given later are reversed too
     if not len(corpus.train.ids):
