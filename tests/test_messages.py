@@ -291,6 +291,7 @@ def test_a_well_known_negator_is_described_even_if_its_own_effect_makes_it_a_val
             "do not clearly correlate with people's judgments: r = 0.10",
             "judgments at",
         ),
+        (results_of(row("not", -6.7, "negator")), "flips the effect of the next word and makes it 5.7 times as", "%"),
         (
             results_of(row("not", -0.7, "negator"), phrases={"not bad": -0.98}),
             '"not bad" is read as negative (−1.0)',
@@ -302,7 +303,7 @@ def test_a_well_known_negator_is_described_even_if_its_own_effect_makes_it_a_val
             "review",
         ),
     ],
-    ids=["alike", "guessing", "bag of words", "one", "people", "rounded", "texts"],
+    ids=["alike", "guessing", "bag of words", "one", "people", "strong", "rounded", "texts"],
 )
 def test_in_short_claims_only_what_the_numbers_show(results, said, unsaid):
     text = " ".join(verdict_of(results))
