@@ -196,19 +196,23 @@ def test_the_mechanism_claims_nothing_that_is_not_clear():
     assert "strength −2.00)" in says("negated positive", negators=[Measured("not", -2.0, None, None, 0.0)])
     assert describe(1.0, -1.0, [], [], [], [], None).keys() == {"plain"}
     assert describe(float("nan"), -1.0, [NOT], [], [], [], None) == {}
+    nothing = describe(-0.02, -0.001, [NOT], [], [], [], None)
+    assert (
+        nothing.keys() == {"plain"}
+        and "does not tell them apart there, and its strengths explain nothing" in (nothing["plain"])
+    )
 
 
 def test_the_mechanism_of_degrees_counts_a_words_own_effect():
-    assert "wrong side for none" in says("intensified") and "*very* +0.50 strengthen the next word" in says(
-        "intensified"
-    )
+    text = says("intensified")
+    assert "wrong side for none" in text and "*very* +0.50 strengthens the next word" in text
     # Before a negative word *slightly* takes 1.2 away and adds −1.0; before a positive one it takes 0.8 and 1.0 away.
     assert "wrong side for none" in says("diminished")
     sour = [Measured("slightly", -0.2, 0.05, None, -1.5)]
     assert says("diminished", diminishers=sour).endswith("to the wrong side before a negative word for *slightly*.")
     weak = [Measured("so", -0.3, 0.05, None, 0.0), Measured("quite", 0.01, 0.05, None, 0.0)]
     text = says("intensified", intensifiers=weak)
-    assert "*so* −0.30 weaken it; *quite* +0.01 have no clear effect" in text
+    assert "*so* −0.30 weakens it; *quite* +0.01 has no clear effect" in text
     assert text.endswith("wrong side before a positive word for *so* and before a negative word for *so*.")
     assert (
         "if the first part's effect stays as it is, a negative word, *but* and a positive word add −0.8, still"

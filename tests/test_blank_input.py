@@ -93,5 +93,5 @@ def test_an_analysis_stores_both_changes_and_warns_of_the_second_alone():
     loud = BlankInput(stored["first"], stored["then"], [0.0, 0.0, 0.0])
     quiet = BlankInput(10 * stored["spread"][0], 0.0, stored["spread"])
     (told,) = set(warnings_of(loud, analysis.line, network)) - set(warnings_of(quiet, analysis.line, network))
-    assert "blank inputs after transients" in told and told.endswith("more word dropout or --blanks 100")
+    assert "blank inputs after transients" in told and told.endswith("(`rnnlens train --blanks 100`)")
     assert not any("drifts" in warning for warning in analysis.results["warnings"])

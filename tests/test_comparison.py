@@ -299,7 +299,7 @@ def refusals(runs, folder):
         "missing": ([first, folder / "nothing"], "no run folder"),
         "toy": ([first, toy(folder)], "'toy' was trained on the toy language and"),
         "other classes": (of_classes("joy", "anger"), "is analyzed for the class 'joy' and"),
-        "a class": ([*of_classes("joy"), first], "for positive against negative: analyze both for the same class"),
+        "a class": ([*of_classes("joy"), first], "for positive against negative: compare networks of the same classes"),
         "no word": ([first, foreign], "'GRU' share no word"),
         "number": ([first, 3], "report got 'int'"),
         "name": (["zoo:reviews-gru", "zoo:reviews-nothing"], "no packaged network 'reviews-nothing'"),

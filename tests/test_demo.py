@@ -52,7 +52,7 @@ def test_a_packaged_network_opens_by_its_name_alone_and_a_folder_of_that_name_wi
     monkeypatch.chdir(tmp_path)
     assert rnnlens.load("reviews-vanilla").path == packaged("reviews-vanilla")
     assert run_cli(capsys, "info", "reviews-vanilla")[0] == 0
-    with pytest.raises(RnnlensError, match="no run folder: pass a path, as in report"):
+    with pytest.raises(RnnlensError, match="rnnlens demo --network reviews-vanilla --out RUN"):
         rnnlens.report("reviews-vanilla")
     unpack("reviews-gru", tmp_path / "reviews-vanilla")
     assert rnnlens.load("reviews-vanilla").network.arch == "gru"

@@ -102,7 +102,7 @@ def test_a_name_that_is_not_utf8_is_told(command: str, at: Path, capsys: Any) ->
 def test_a_tilde_is_the_home_folder_wherever_a_path_is_given(at: Path, capsys: Any) -> None:
     code, out, _ = call(capsys, "prepare", "reviews.csv", "--out=~/corpus", "--min-count", 1)
     assert code == 0 and (at / "home" / "corpus" / "corpus.json").is_file() and not (at / "~").exists()
-    assert f"rnnlens train {at / 'home' / 'corpus'} --out runs/corpus" in out
+    assert f"rnnlens train {at / 'home' / 'corpus'} --start zoo:reviews-gru --out runs/corpus" in out
     assert call(capsys, "info", "~/corpus")[0] == 0 and len(rnnlens.load_corpus("~/corpus").train)
 
 

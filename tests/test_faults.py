@@ -138,7 +138,7 @@ def test_a_damaged_file_is_told_by_its_name_and_fix_and_nothing_else_is_lost(fil
     read(analyzed, file)
 
 
-FIXES = ("restore it or write it again", "prepare the corpus again", "expected an ordinary file; move it away")
+FIXES = ("restore it from a copy, or ", "prepare the corpus again", "expected an ordinary file; move it away")
 
 
 def read(folder: Path, file: str) -> None:

@@ -233,8 +233,10 @@ def test_abilities_are_the_steps_from_which_on_they_hold():
 
 
 def test_what_is_not_clear_at_the_end_is_never_learned():
-    found = {one.name: one.step for one in abilities(snapshots_of([-0.5, -0.5, -0.15], [0.5, 0.52, 0.52], [9, 9, 9]))}
+    film = snapshots_of([-0.5, -0.5, -0.15], [0.5, 0.52, 0.52], [9, 9, 9])
+    found = {one.name: one.step for one in abilities(film)}
     assert found["not"] is None and found["accuracy"] is None and found["valence"] is None and found["order"] == 0
+    assert sentence(film).startswith("It learns nothing that was measured. It has order before training. It never")
 
 
 def test_the_packaged_gru_has_its_own_film():

@@ -76,7 +76,8 @@ def test_every_step_names_the_next_and_what_to_try(tmp_path, monkeypatch, capsys
         assert stop.value.code == 0, err
         return out
 
-    assert "next: rnnlens train corpora/mine --out runs/mine" in call("prepare reviews.csv --out corpora/mine")
+    told = call("prepare reviews.csv --out corpora/mine")
+    assert "hint: " in told and "next: rnnlens train corpora/mine --start zoo:reviews-gru --out runs/mine" in told
     told = call("train corpora/mine --hidden 4 --embedding 2 --epochs 1 --out runs/mine")
     assert "hint: " in told and "--scale 0.1 --memory 100" in told
     assert "next: rnnlens analyze runs/mine --corpus corpora/mine" in told

@@ -97,7 +97,7 @@ def test_what_an_analysis_found_is_in_the_card():
     run = rnnlens.Run(run.path, run.about)
     run.__dict__["results"] = found
     body = front_matter(card(run, "x"))[1]
-    assert "| strongest negators | not\\|a |" in body and "| strongest intensifiers | \\<b\\> |" in body
+    assert "| clearest negators and diminishers | not\\|a |" in body and "| clearest intensifiers | \\<b\\> |" in body
     assert "70.0 %, 20.0 %" in body and "it \\*leaks\\*" in body
 
 

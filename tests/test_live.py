@@ -341,14 +341,16 @@ SEEN = """() => [document.body.innerText, ...[...document.querySelectorAll('svg 
   ...[...document.querySelectorAll('[title], [aria-label]')].map(one => one.title + one.ariaLabel)].join('\\n')"""
 
 
-def test_hostile_class_names_stay_text_and_nothing_is_called_positive(browser, of_classes):
+def test_hostile_class_names_stay_text_and_nothing_is_called_positive_or_a_review(browser, of_classes):
     with opened(browser, of_classes, width=390) as page:
         assert page.locator("#class-keys .class-name").all_inner_texts() == [name.strip() for name in HOSTILE]
+        assert "Drag" not in page.locator("#classes figcaption").inner_text()  # on a phone it does not turn
+        assert page.locator("#classes .turns").text_content() == "Drag to turn."
         page.evaluate("document.querySelector('#classes figure').remove()")  # without a graphics card it takes seconds
         draw_all(page)
         assert page.evaluate("rnnlens.card('not')")
         text = page.evaluate(SEEN)
-        assert re.findall(r".*\b(?:positive|negative)\b.*", text, re.IGNORECASE) == []
+        assert re.findall(r".*\b(?:positive|negative|reviews?)\b.*", text, re.IGNORECASE) == []
         page.keyboard.press("Escape")
         assert "toward '<script>" in text and "away from '<script>" in text
         table = page.locator("#class-modifiers table").inner_text()

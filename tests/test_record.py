@@ -136,7 +136,7 @@ def test_a_mistake_in_a_claim_is_loud(analysis):
 
 
 def test_a_run_that_is_not_analyzed_is_refused():
-    with pytest.raises(RnnlensError, match="is not analyzed yet"):
+    with pytest.raises(RnnlensError, match="without an analysis: analyze a copy of it"):
         rnnlens.Analysis.load("zoo:reviews-gru")
 
 

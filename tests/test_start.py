@@ -314,7 +314,7 @@ def test_another_shape_is_refused_in_one_line_and_nothing_is_written(folder, tmp
     [
         ("toy", "first", "toy language"),
         ("mine.csv", "zoo:nothing", "no packaged network"),
-        ("mine.csv", "mine.csv", "no run"),
+        ("mine.csv", "mine.csv", "not a run folder but a file"),
     ],
 )
 def test_what_cannot_be_started_from_is_refused(folder, tmp_path, capsys, monkeypatch, corpus, start, said):

@@ -289,7 +289,7 @@ def test_a_finished_run_can_still_be_tested(corpus, tmp_path):
 def test_other_folders_and_networks_are_refused(corpus, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(RnnlensError, match="which is not part of a run"):
+    with pytest.raises(RnnlensError, match="but no run.json: choose another folder"):
         train(small(corpus), corpus, QUICK, tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
     with pytest.raises(RnnlensError, match="different words"):

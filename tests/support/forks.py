@@ -34,7 +34,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 HEAVY = (
     "torch._dynamo", "accelerate", "alembic.command", "optuna", "plotly.subplots", "plotly.io", "polars", "PIL.Image",
-    "scipy.optimize", "sklearn.linear_model", "rnnlens.cli", "rnnlens.corpora.toy", "rnnlens.corpora.writing",
+    "scipy.optimize", "sklearn.linear_model", "rnnlens.cli.commands", "rnnlens.corpora.toy", "rnnlens.corpora.writing",
     "rnnlens.analysis.analyze", "rnnlens.experiments.sweep", "rnnlens.page", "rnnlens.training.command",
 )  # fmt: skip
 MARK, PATIENCE = "RNNLENS_STUDY_COMMAND", 20.0  # environment variable of a command's processes; seconds to end

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from rnnlens.analysis.behaviour import behaviour
+from rnnlens.analysis.checks import check_two_sides
 from rnnlens.analysis.lexicon import Lexicon, read_lexicon
 from rnnlens.analysis.locate import location_of, states_of, stored_line, stored_probes
 from rnnlens.analysis.people import SPLITS, Judged, judged_in, packaged
@@ -29,7 +30,7 @@ from rnnlens.common.ranges import check_options, in_range
 from rnnlens.common.terminal import printable
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
-from rnnlens.networks import Network
+from rnnlens.networks import BothWays, Network
 from rnnlens.networks.devices import check_device
 from rnnlens.runs import Run, load
 
@@ -195,7 +196,7 @@ def agreement(
                 split: _known(dict(zip(sums.words, sums.strength(split).tolist(), strict=True))) for split in SPLITS
             }
         if advance is not None:
-            advance(1, f"{measured.name}: behaviour")
+            advance(1, f"{measured.name}: {'strengths' if read is None else 'behaviour'}")
         name = _unused(measured.name, [score.name for score in scores])
         scores.append(_scored(name, measured.strengths, read, people, lists, seed))
     if len(scores) > 1:
@@ -239,14 +240,20 @@ def _measure(one: Any, top: int, seed: int, device: str | None) -> _Measured:
     if isinstance(modifiers, Modifiers):  # an Analysis
         run = getattr(one, "run", None)
         return _Measured(run.name if isinstance(run, Run) else "network", modifiers.network, _strengths(modifiers))
-    if not isinstance(one, Run | Network):
+    run, network = (one, one.network) if isinstance(one, Run) else (None, one)
+    if isinstance(network, BothWays):
+        raise RnnlensError(
+            "this network reads both ways, and agreement is about one reader: in Python, pass run.network.forwards or "
+            "run.network.backwards"
+        )
+    if not isinstance(network, Network):
         raise RnnlensError(
             f"agreement got {quoted(type(one).__name__)}: expected an analysis, a run, its folder or a network; "
             "torch's own modules come in through rnnlens.from_torch"
         )
-    run, network = (one, one.network) if isinstance(one, Run) else (None, one)
     if network.vocab is None:
         raise RnnlensError("this network has no vocabulary: `agreement` compares words and needs one")
+    check_two_sides(network, "agreement with people")
     network.check_measurable()
     if device is not None:
         network = copy.deepcopy(network).to(device)

@@ -192,8 +192,11 @@ def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: in
         raise RnnlensError(
             "the network's state is one number: expected at least 2, since modifiers move the state off a line"
         )
-    if len(common_words(network, top)) < LEAST:
-        raise RnnlensError(f"there are {len(common_words(network, top))} words to measure: expected at least {LEAST}")
+    if (n := len(common_words(network, top))) < LEAST:
+        raise RnnlensError(
+            f"there {'is 1 word' if n == 1 else f'are {n} words'} to measure: expected at least {LEAST}; raise top, or "
+            "pass a network with more words"
+        )
     if corpus is not None and run is not None:
         run.check_corpus(corpus)
 
@@ -227,6 +230,9 @@ def analyze_command(
     _, data = _opened(opened, corpus)
     class_ = shown_class(opened.network, class_, data)
     network, _ = reader_and_whole(one_logit(opened.network, class_), check_direction(opened.network, direction))
+    if data is not None:
+        opened.check_corpus(data)
+        check_words(opened.network, data)
     # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
     with exclusive(opened.path, wait=True):

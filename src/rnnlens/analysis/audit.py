@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from rnnlens.analysis.behaviour import final_logits
+from rnnlens.analysis.checks import check_two_sides
 from rnnlens.analysis.mechanism import mechanism
 from rnnlens.analysis.sentences import INTENSIFIERS, KINDS, NEGATORS, Sentence, adjectives, missing, sentences
 from rnnlens.common.display import Facts, Shown, table_html
@@ -204,6 +205,7 @@ def audit(
     vocab = network.vocab
     if vocab is None:
         raise RnnlensError("this network has no words: `audit` reads English sentences and needs a vocabulary")
+    check_two_sides(network, "an audit")
     phrases = [] if trees is None else _phrases(trees)
     network = copy.deepcopy(network).to(device) if device else network
     probes, modifiers, unmeasured = _measured(network, folder, seed)
@@ -259,7 +261,6 @@ def _accuracy(readings: Sequence[Reading], side: str) -> float | None:
 def _measured(network: AnyNetwork, run: Run | None, seed: int) -> tuple[Probes, Modifiers | None, str | None]:
     """The probe words and every word's strength or, if strengths cannot be measured, the reason."""
     if isinstance(network, BothWays):
-        network.check_one_logit("an audit")
         reason = "it reads both ways, and `analyze` says what each of its two readers does"
         return _measured(network.forwards, None, seed)[0], None, reason
     network.check_measurable()

@@ -26,6 +26,16 @@ def check_arrays(arrays: Mapping[str, Tensor], size: int) -> None:
         raise ValueError("some numbers are not finite")
 
 
+def check_two_sides(network: Any, what: str) -> None:
+    """Refuse a network of several classes for what is about positive and negative texts."""
+    if network.several_classes:
+        name = "" if network.ordered else quoted(network.classes[0], 40)
+        raise RnnlensError(
+            f"{what} is about positive and negative texts, and this network has {len(network.classes)} classes: pass a "
+            f"network of two or, in Python, one logit, as in run.network.of_class({name})"
+        )
+
+
 def check_stored_options(options: Mapping[str, Any]) -> None:
     for name in ("rank", "seed"):
         if not isinstance(options[name], int):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import floor
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.networks import Network
 from rnnlens.runs import Run
+from rnnlens.runs.missing import not_analyzed
 
 SETTLE = (0, 10, 20, 50, 100, 200)  # numbers of blank inputs before the search for slow points, to end transients
 LARGEST_STATE = 65_504  # the largest number of float16
@@ -218,10 +220,14 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
     low, high = line.range
     warnings = [blank.warning()] if blank.drifts else []
     if not line.is_line:
-        warnings.append(f"the slow points are not one-dimensional: a curve explains {100 * line.explained:.0f} %")
+        explained = floor(100 * line.explained)  # 89.9 % is not 90 %, the limit
+        warnings.append(f"the slow points are not one-dimensional: a curve explains {explained} % of their variance")
     at = float(network.logit(line.h_star))
     if abs(at) > 0.1 * (high - low):
-        warnings.append(f"no slow point reads near 0: h* reads {at:+.2g}, so words are measured at a biased state")
+        warnings.append(
+            f"no slow point reads near 0: h* reads {at:+.2g}, and the others from {low:+.2g} to {high:+.2g}, so words "
+            "are measured at a biased state"
+        )
     return warnings
 
 
@@ -248,9 +254,7 @@ def stored_line(run: Run) -> LineAttractor:
     """The line attractor of an analyzed run, from its stored slow points."""
     path = run.path / "analysis.safetensors"
     if not path.exists():
-        raise RnnlensError(
-            f"the run {quoted(str(run.path))} is not analyzed yet: run `rnnlens analyze {run.path}` first"
-        )
+        raise not_analyzed(run.path)
     arrays = run.analysis_arrays()
     with parsing(path, "analysis of this network"):
         network = run.analyzed_network

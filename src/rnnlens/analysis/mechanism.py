@@ -104,7 +104,9 @@ def describe(
         }
         return template.graded(words, up, wrong[positive], wrong[negative])
 
-    if not math.isnan(positive) and not math.isnan(negative):
+    if not math.isnan(positive) and not math.isnan(negative) and not positive > 0 > negative:
+        texts["plain"] = template.alike(positive, negative)
+    elif not math.isnan(positive) and not math.isnan(negative):
         texts["plain"] = template.plain(positive, negative)
         if negators:
             first, others = negators[0], negators[1:]

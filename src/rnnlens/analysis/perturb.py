@@ -184,7 +184,8 @@ def evaluated(corpus: CorpusLike) -> tuple[str, Any]:
     name, split = ("test", corpus.test) if corpus.test is not None else ("validation", corpus.validation)
     if split is None:
         raise RnnlensError(
-            "the corpus has neither test nor validation reviews: prepare it with one of them, or pass accuracy=False"
+            "the corpus has neither test nor validation reviews: prepare it with one of them, or leave --corpus out "
+            "(in Python, pass accuracy=False)"
         )
     return name, split
 

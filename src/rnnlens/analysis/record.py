@@ -48,7 +48,7 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, random_subspace
 from rnnlens.dynamics import FixedPoints, LineAttractor
 from rnnlens.networks import Network
-from rnnlens.runs import Run, load, merge_results
+from rnnlens.runs import Run, load, merge_results, missing
 
 if TYPE_CHECKING:
     from rnnlens.figures.catalogue import Figures
@@ -326,12 +326,13 @@ class Analysis(Shown):
     def load(cls, run: Run | Path | str) -> Analysis:
         """The stored analysis of a run, as `analyze` returned it."""
         run = load(run) if isinstance(run, Path | str) else run
-        arrays, states, again = run.analysis_arrays(), run.states(), f"run `rnnlens analyze {run.path}`"
+        arrays, states = run.analysis_arrays(), run.states()
         if "measures" not in arrays:
-            raise RnnlensError(f"the run {quoted(str(run.path))} is not analyzed yet: {again} first")
+            raise missing.not_analyzed(run.path)
         if states is None or "analysis" not in run.results or "slow_points_converged" not in arrays:
             raise RnnlensError(
-                f"the analysis of {quoted(str(run.path))} is incomplete or of an earlier version: {again} again"
+                f"the analysis of {quoted(str(run.path))} is incomplete or of an earlier version: run "
+                f"`{missing.analyze(run.path)}` again"
             )
         with parsing(run.path / "analysis.safetensors", "analysis of this network"):
             check_arrays(arrays, run.analyzed_network.size)

@@ -16,6 +16,7 @@ from rnnlens.common.files import exclusive, write_json, write_tensors
 from rnnlens.common.provenance import KEY
 from rnnlens.common.replacing import TENSORS, check_file, check_json
 from rnnlens.runs import Run, zoo
+from rnnlens.runs.missing import demo
 
 EXPERIMENTS = ("_shuffled", "_removed")  # how the accuracies of perturbed reviews end
 WHAT = "slow points, the curve through them, the modifier subspace, the bilinear components, and measures of words"
@@ -67,7 +68,7 @@ def kept_results(results: Mapping[str, Any], view: tuple[str, str]) -> dict[str,
 
 def check_not_packaged(folder: Path) -> None:
     if folder.resolve().is_relative_to(zoo.HERE.resolve()):
-        raise RnnlensError("this run is part of the package: analyze a copy of it, with `rnnlens demo --out RUN`")
+        raise RnnlensError(f"{quoted(folder.name)} is part of the package: {demo(folder)}")
 
 
 def _check_no_other(folder: Path) -> None:

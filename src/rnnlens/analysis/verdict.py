@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -55,22 +56,19 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     modifiers = results["modifiers"]
     negator = chosen(modifiers["words"], WEAKENING, NEGATORS)
     intensifier = chosen(modifiers["words"], INTENSIFYING, INTENSIFIERS)
-    if negator is None and intensifier is None:
-        spread = results.get("blank_input", {}).get("spread", [ALIKE])[0]
-        add(
-            say.untrained(spread) if spread < ALIKE else say.nothing(modifiers["unclear"], perturbed(results)),
-            "modifiers",
-        )
+    _say_learned(add, results, negator or intensifier, modifiers, "modifiers")
     if negator is not None:
-        add(say.negator(negator, _readings(results, negator.word), sides), "modifiers")
+        aside = _aside(negator, modifiers["words"], NEGATORS, "negator")
+        add(say.negator(negator, _readings(results, negator.word), sides, aside), "modifiers")
     if intensifier is not None:
-        add(say.intensifier(intensifier), "modifiers")
+        aside = _aside(intensifier, modifiers["words"], INTENSIFIERS, "intensifier")
+        add(say.intensifier(intensifier, aside), "modifiers")
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
     add(say.layers(results.get("layers"), [m.word for m in (negator, intensifier) if m is not None]), "layers")
-    add(say.perturbed(perturbed(results), run, "texts" if sides.one_of_many else "reviews"), "perturbation")
+    add(say.perturbed(perturbed(results), run, sides.texts), "perturbation")
     if sides.one_of_many:  # of a network that reads both ways; `_say_classes` is about all others
-        add(say.shown(sides.name, run), "modifiers")
+        add(say.shown(sides.name, run, "Accuracies"), "modifiers")
     else:  # people judged how positive phrases are
         add(say.people(results.get("people")), "modifiers")
     return sentences
@@ -79,19 +77,46 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
 def _say_classes(add: Callable[[str, str], None], classes: Results, results: Results, run: bool) -> None:
     """What modifies the evidence of several classes, and what it costs without it."""
     say, words, names = _template(), classes["modifiers"], [said(name) for name in classes["names"]]
-    described = [chosen(words, kinds, known) for kinds, known in ((WEAKENING, NEGATORS), (INTENSIFYING, INTENSIFIERS))]
-    for one in described:
+    lists = {"negator": (WEAKENING, NEGATORS), "intensifier": (INTENSIFYING, INTENSIFIERS)}
+    described = {name: chosen(words, *of) for name, of in lists.items()}
+    any_described = next((one for one in described.values() if one is not None), None)
+    _say_learned(add, results, any_described, {**classes, "words": words}, "classes")
+    for name, one in described.items():
         if one is not None:
             row = next(row for row in words if row["word"] == one.word)
             by_class = sorted(zip(names, row["by_class"], strict=True), key=lambda pair: abs(pair[1]))
-            add(say.modifies(one, by_class[0], by_class[-1]), "classes")
-    if any(described):
+            aside = _aside(one, words, lists[name][1], name)
+            add(say.modifies(one, by_class[0], by_class[-1], aside), "classes")
+    if any_described is not None:
         add(say.counts(classes["n"], classes["of"], classes["unclear"]), "classes")
-    else:
-        add(say.nothing(classes["unclear"], perturbed(results)), "classes")
     add(say.perturbed(perturbed(results), run, "texts"), "perturbation")
-    add(say.shown(said(classes["shown"]), run), "modifiers")
-    add(say.layers(results.get("layers"), [one.word for one in described if one is not None]), "layers")
+    add(say.shown(said(classes["shown"]), run, "Accuracies, and the strengths above,"), "modifiers")
+    add(say.layers(results.get("layers"), [one.word for one in described.values() if one is not None]), "layers")
+
+
+def _say_learned(
+    add: Callable[[str, str], None], results: Results, described: Measured | None, modifiers: Results, section: str
+) -> None:
+    """Whether the network has learned anything, as far as the numbers tell, and any modifier. described: a word that
+    clearly modifies, if there is one."""
+    say, costs = _template(), perturbed(results)
+    spread = results.get("blank_input", {}).get("spread", [ALIKE])[0]
+    if costs is not None and costs["guesses"]:
+        add(say.guesses(costs, sides_of(results).texts), "perturbation")
+    valence = any(row["kind"] == "valence" for row in modifiers["words"])
+    if spread < ALIKE:
+        add(say.untrained(spread, described, valence), section)
+    elif described is None:
+        add(say.nothing(modifiers["unclear"], costs, valence), section)
+
+
+def _aside(one: Measured, rows: Sequence[Mapping[str, Any]], known: Sequence[str], kind: str) -> str:
+    """What to add about a word: that its own effect is larger, or that it stands in for well-known words of its kind,
+    which were measured and do not clearly change the next word."""
+    say, kinds = _template(), {row["word"]: row["kind"] for row in rows}
+    if kinds[one.word] == "valence":
+        return say.valence(one)
+    return say.instead_of(kind) if one.word not in known and any(word in kinds for word in known) else ""
 
 
 def plain(text: str) -> str:
@@ -100,9 +125,14 @@ def plain(text: str) -> str:
 
 
 def chosen(rows: Sequence[Mapping[str, Any]], kinds: Sequence[str], known: Sequence[str]) -> Measured | None:
-    """The word to describe: the first well-known one of these kinds, or else the most certain; None without any."""
+    """The word to describe: the first well-known one of these kinds, then the first that clearly changes the next word
+    in this direction though its own effect is larger (a valence word), or else the most certain one of these kinds;
+    None without any."""
     of_kind = {row["word"]: row for row in rows if row["kind"] in kinds}
-    row = next((of_kind[word] for word in known if word in of_kind), next(iter(of_kind.values()), None))
+    sign = 1 if kinds == INTENSIFYING else -1
+    valence = {row["word"]: row for row in rows if row["kind"] == "valence" and sign * row["strength"] > 0}
+    familiar = [found[word] for found in (of_kind, valence) for word in known if word in found]
+    row = next(iter([*familiar, *of_kind.values()]), None)
     if row is None:
         return None
     return Measured(row["word"], row["strength"], row["error"], row.get("tau"), row.get("valence", 0.0))
@@ -128,8 +158,8 @@ def _readings(results: Results, negator: str) -> list[tuple[str, float]]:
 
 
 def perturbed(results: Results) -> dict[str, Any] | None:
-    """Accuracies with words shuffled, without the subspace (rank 3), and without random directions; None if they were
-    not measured."""
+    """Accuracies with words shuffled, without the subspace (rank 3), and without random directions, and whether the
+    network may only guess; None if they were not measured."""
     accuracy = results.get("accuracy", {})
     latest = results.get("analysis", {}).get("split")
     splits = [name for name in (latest, "test", "validation") if f"{name}_shuffled" in accuracy]
@@ -139,12 +169,22 @@ def perturbed(results: Results) -> dict[str, Any] | None:
     removed = accuracy[f"{split}_subspace_removed"]
     rank = "3" if "3" in removed else max(removed, default=None)
     draws = [] if rank is None else sorted(one["difference"] for one in accuracy[f"{split}_random_removed"][rank])
+    shuffled, classes = accuracy[f"{split}_shuffled"], len((results.get("classes") or {}).get("names", ())) or 2
     return {
-        "shuffled": accuracy[f"{split}_shuffled"],
+        "shuffled": shuffled,
+        "guesses": "before" in shuffled and _may_guess(shuffled["before"], shuffled["n"], classes),
         "removed": None if rank is None else removed[rank],
         "rank": rank,
         "random": draws[len(draws) // 2] if draws else None,
     }
+
+
+def _may_guess(accuracy: float, n: int, classes: int) -> bool:
+    """Whether the 95 % interval (Wilson's) of an accuracy includes 1/C, which guessing reaches, whatever the shares of
+    the classes are."""
+    z = 1.96
+    middle, half = accuracy + z * z / (2 * n), z * sqrt(accuracy * (1 - accuracy) / n + (z / (2 * n)) ** 2)
+    return (middle - half) / (1 + z * z / n) <= 1 / classes
 
 
 @cache

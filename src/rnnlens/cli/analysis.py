@@ -273,10 +273,7 @@ def _show_modifiers(words: Modifiers, unclear: int, target: str = "") -> None:
     of, more = f" of {target}" if target else "", f" ({unclear:,} are unclear)" if unclear else ""
     weakening, intensifying = words.strongest(LISTED, ("negator", "diminisher")), words.strongest(LISTED, "intensifier")
     if not weakening and not intensifying:
-        say(
-            f"no word is clearly a modifier{of}{more}: too little data to tell, or this network "
-            "reads much like a bag of words"
-        )
+        say(f"no word is clearly a modifier{of}{more}")  # the verdict says what this can mean
         return
 
     def cells(word: str | None) -> tuple[str, str]:

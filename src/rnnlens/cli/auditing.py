@@ -60,7 +60,7 @@ def audit(
 
     table("sentences from templates", result.kinds)
     say("of +, of −: the share read correctly of the sentences that should be (more) positive, and (more) negative")
-    say("mean logit: towards the expected sign; for intensified and diminished, the change from the plain sentence")
+    say("mean logit: toward the expected sign; for intensified and diminished, the change from the plain sentence")
     for name, needed in result.left_out:
         say(f"not tested: {name}; the vocabulary lacks {needed}")
     if result.people:

@@ -57,6 +57,7 @@ def prepare(
     from rnnlens.common.progress import progress_bar
     from rnnlens.corpora import prepare as prepare_corpus
     from rnnlens.corpora.asked import parse_weights
+    from rnnlens.experiments.hints import after_preparing
     from rnnlens.experiments.info import source_facts
 
     weights = parse_weights(weight or [])
@@ -74,7 +75,8 @@ def prepare(
         )
     say(repr(corpus))
     show_facts(source_facts(corpus))
-    say(f"next: rnnlens train {quote(str(out))} --out runs/{quote(out.name)}")
+    for line in after_preparing(corpus, out):
+        say(line)
 
 
 def train(
@@ -165,6 +167,7 @@ def train(
         CPU threads; small networks are often fastest with 1.
     """
     from rnnlens.experiments.film import film_of
+    from rnnlens.experiments.hints import after_training
     from rnnlens.training.command import train_command
 
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
@@ -187,7 +190,7 @@ def train(
         watch=film_of(snapshots),
     )
     if corpus != "toy":
-        say(f"next: rnnlens analyze {quote(str(out))} --corpus {quote(corpus)}")
+        say(after_training(corpus, out))
 
 
 def info(path: Path, /) -> None:
@@ -278,7 +281,7 @@ def probe(
             table.add_row(
                 word if known else f"{word} (unknown)",
                 *(cell for logits in columns for cell in (f"{logits[k]:+.2f}", f"{logits[k] - logits[k - 1]:+.2f}")),
-                "█" * max(1, round(20 * abs(logit) / largest)),
+                "█" * max(1, round(10 * abs(logit) / largest)),  # longer ones would be cut
                 style="green" if logit > 0 else "red",
             )
         show(table)

@@ -50,15 +50,19 @@ def figures(run: Path, /, *, out: Path | None = None, format: Literal["svg", "pd
     out
         The folder to write to; by default `figures` in the run folder.
     format
-        Format of the files. All but html need `pip install rnnlens[images]` and Chrome or Chromium.
+        Format of the files. All but html need `pip install 'rnnlens[images]'` and Chrome or Chromium.
     """
     from rnnlens.common.files import parsing
     from rnnlens.common.progress import progress_bar
     from rnnlens.figures import catalogue, write_figures
     from rnnlens.runs import load
+    from rnnlens.runs.missing import not_analyzed
 
-    results = load(run).results
+    loaded = load(run)
+    results = loaded.results
     reading = parsing(run / "results.json", "result of rnnlens")
+    if not catalogue(results):
+        raise not_analyzed(loaded.path)
     with reading, progress_bar("drawing", max(1, len(catalogue(results)))) as advance:
         written, missing = write_figures(results, out or run / "figures", format, lambda name: advance(1, name))
     for path in written:

@@ -90,7 +90,8 @@ def _without(without: Any, text: str) -> str:
 def show_directions(both: Mapping[str, Any]) -> None:
     """Print the strengths of words in both readers, their shares of the logit, and what removing a subspace costs."""
     rows = [row for row in both["words"] if row["forwards_clear"] or row["backwards_clear"]]
-    title = "the clearest modifiers of the two readers" if rows else "no clear modifier in either reader; some words"
+    title = "words that clearly change others" if rows else "no word clearly changes others; some words"
+    title += ", in the two readers"
     rows = rows or both["words"]
     table = table_of("word", "forwards", "τ", "backwards", "τ", title=title)
     for row in rows[:LISTED]:
@@ -102,7 +103,7 @@ def show_directions(both: Mapping[str, Any]) -> None:
     show(table)
     say("forwards: it changes words after it; backwards: it changes words before it in the text")
     for name, n in both["found"].items():
-        say(f"clear modifiers of the reader that reads {name}: {n:,}")
+        say(f"clear modifiers of the reader that reads {name}, without words whose own effect is larger: {n:,}")
     if (share := both["share"]) is not None:
         low, high = (100 * edge for edge in share["interval"])
         say(f"share of the logit's variance: forwards {percent(share['forwards'])} ({low:.0f} … {high:.0f} %)")

@@ -68,7 +68,7 @@ def baselines(
         )
     show(table)
     strongest = ", ".join(f"{m['word']} {m['strength']:+.2f} (τ {m['tau']:.1f})" for m in row["modifiers"][:12])
-    say(f"strongest modifiers: {strongest}")
+    say(f"strongest modifiers: {strongest or 'none; no word that was given is in the vocabulary'}")
     say("strength: the change in the contribution of the next word, as a share of it; τ: its timescale in words")
     say(f"saved: {out}")
 
@@ -154,7 +154,10 @@ def sweep(
     for name in models:
         if name in chosen["models"]:
             top = chosen["models"][name]
-            say(f"{name}: {100 * top['accuracy']:.2f} % on validation, trial {top['trial']} of {top['trials']}")
+            trials_run = f"{top['trials']:,} trial{'s' if top['trials'] != 1 else ''}"
+            say(
+                f"{name}: {100 * top['accuracy']:.2f} % on validation, the best of {trials_run} (number {top['trial']})"
+            )
     say(f"settings: {out / 'settings.json'}")
 
 

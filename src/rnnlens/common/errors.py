@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable
@@ -55,6 +57,15 @@ def quoted(value: object, limit: int = 120) -> str:
     return text if len(text) <= limit else text[:half] + "…" + text[-half:]
 
 
+def pasted(path: object) -> str:
+    """A path for a command that the user can paste: quoted for the shell, and never read as a flag."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+AGAIN = "run the same command again, with --resume if it has this flag"
+
+
 def exit_code_of(command: Callable[[], object]) -> int:
     """Run a command and return its exit code: 0 for success, 1 for a failure, 2 for wrong usage. Failures that users
     can fix become one line on stderr; RNNLENS_DEBUG=1 shows the traceback."""
@@ -78,12 +89,14 @@ def _in_one_line(error: BaseException) -> str | None:
     if isinstance(error, RnnlensError):
         return str(error)
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted; finished results are kept (continue a training run with --resume)"
+        return f"interrupted; finished results are kept. To continue, {AGAIN}"
     if isinstance(error, OSError):
-        return f"{error.strerror or error}" + (f": {quoted(str(error.filename))}" if error.filename else "")
+        what = "the output" if error.filename is None else quoted(str(error.filename))  # print names no file
+        advice = "; choose a path that you have permission for" if error.errno in (errno.EACCES, errno.EPERM) else ""
+        return f"cannot read or write {what}: {error.strerror or error}{advice}"
     # torch has several messages for a lack of memory; any other RuntimeError is a bug.
     if isinstance(error, MemoryError) or any(text in str(error) for text in ("out of memory", "allocate memory")):
-        return "out of memory: try a smaller batch, network or max_words"
+        return "out of memory: try fewer or shorter texts, smaller batches or a smaller network"
     return None
 
 

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import AGAIN, RnnlensError, quoted
 from rnnlens.common.locks import LIMIT, take_lock
+from rnnlens.common.mending import mending, unreadable
 from rnnlens.common.ordinary import open_ordinary, read_ordinary
 
 SCHEMA = 1  # of prepared corpora; readers refuse a newer one (run folders have `provenance.RUN_SCHEMA`)
@@ -62,7 +63,7 @@ class UnwrittenError(RnnlensError):
         return type(self), (self.path, self.reason, self.number)
 
 
-_ROOM, _PLACE = "; make room, then run the command again", "; choose a folder that you can write to"
+_ROOM, _PLACE = f"; make room, then {AGAIN}", "; choose a folder that you can write to"
 _ADVICE: Mapping[int | None, str] = defaultdict(
     str, {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EROFS: _PLACE, errno.EACCES: _PLACE, errno.EPERM: _PLACE}
 )
@@ -214,19 +215,18 @@ def read_marked_json(path: Path | str) -> tuple[dict[str, Any], str]:
         content = json.loads(_read(path).decode("utf-8"))
         if not isinstance(content, dict) or "fingerprint" not in content:
             raise RnnlensError(
-                f"{quoted(str(path))} has no fingerprint: expected a file written by rnnlens; {_RESTORE}"
+                f"{quoted(str(path))} has no fingerprint: expected a file written by rnnlens; {mending(path)}"
             )
         mark = content.pop("fingerprint")
         if mark != fingerprint(content):
             raise RnnlensError(
-                f"{quoted(str(path))} is damaged: its content does not match its fingerprint; {_RESTORE}"
+                f"{quoted(str(path))} is damaged: its content does not match its fingerprint; {mending(path)}"
             )
     except (ValueError, RecursionError) as error:
-        raise RnnlensError(f"{quoted(str(path))} is damaged: it is not complete JSON; {_RESTORE}") from error
+        raise RnnlensError(
+            f"{quoted(str(path))} is damaged, or no file of rnnlens: it is not complete JSON; {mending(path)}"
+        ) from error
     return content, mark
-
-
-_RESTORE = "restore it or write it again"
 
 
 @contextmanager
@@ -240,7 +240,7 @@ def parsing(path: Path | str, what: str) -> Iterator[None]:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         no_key = isinstance(error, KeyError) and error.args
         why = f"it lacks {quoted(error.args[0])}" if no_key else (str(error).splitlines() or [type(error).__name__])[0]
-        raise RnnlensError(f"{quoted(str(path))} is not a valid {what}: {why[:160]}; {_RESTORE}") from error
+        raise RnnlensError(f"{quoted(str(path))} is not a valid {what}: {why[:160]}; {mending(path)}") from error
 
 
 def fingerprint(content: Mapping[str, Any], allow_nan: bool = False) -> str:
@@ -301,10 +301,12 @@ def read_marked_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[s
         intact = mark == _tensor_fingerprint(arrays, note)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise RnnlensError(
-            f"{quoted(str(path))} is damaged: it is not a complete safetensors file of rnnlens; {_RESTORE}"
+            f"{quoted(str(path))} is damaged: it is not a complete safetensors file of rnnlens; {mending(path)}"
         ) from error
     if not intact:
-        raise RnnlensError(f"{quoted(str(path))} is damaged: its tensors do not match their fingerprint; {_RESTORE}")
+        raise RnnlensError(
+            f"{quoted(str(path))} is damaged: its tensors do not match their fingerprint; {mending(path)}"
+        )
     return arrays, about, mark
 
 
@@ -344,4 +346,4 @@ def _read(path: Path) -> bytes:
     try:
         return read_ordinary(path)
     except OSError as error:
-        raise RnnlensError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from error
+        raise RnnlensError(unreadable(path, error)) from error

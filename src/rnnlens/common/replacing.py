@@ -63,7 +63,7 @@ def check_folder(folder: Path | str, kind: FolderKind | None = None) -> None:
         if not folder.is_dir():
             raise RnnlensError(f"{quoted(str(folder), 200)} is not a folder: choose another name")
         sweep_temporaries(folder)
-        names = sorted(os.listdir(folder))
+        names = sorted(os.listdir(folder), key=lambda name: (name.startswith("."), name))  # messages name the first
         if not names:
             return
         if kind is None:

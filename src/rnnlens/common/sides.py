@@ -46,6 +46,11 @@ class Sides:
         return f"Above 0 it reads the text as {self.above}, below 0 as {self.below}."
 
     @property
+    def texts(self) -> str:
+        """What is read: reviews if they are positive or negative; with other classes it can be anything."""
+        return "reviews" if (self.above, self.below) == ("positive", "negative") else "texts"
+
+    @property
     def one_of_many(self) -> bool:
         """Whether the logit is that of one of several classes without an order."""
         return bool(self.name) and not self.scale

@@ -7,7 +7,10 @@ terminal, set its title or hide text, so every printed text passes through `prin
 from __future__ import annotations
 
 import codecs
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 if TYPE_CHECKING:
@@ -39,7 +42,18 @@ def printable(text: object, lines: bool = False) -> str:
 def say(text: object, error: bool = False, lines: bool = False, flush: bool = False) -> None:
     """Print a line (with `lines`, several) to stdout, or to stderr."""
     stream = sys.stderr if error else sys.stdout
-    print(printable(text, lines), file=stream, flush=flush)
+    with _while_read(stream):
+        print(printable(text, lines), file=stream, flush=flush)
+
+
+@contextmanager
+def _while_read(stream: TextIO) -> Iterator[None]:
+    """Once the reader of a stream has closed it, as `head` does, print to nowhere: the command goes on and stores its
+    results."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def allow_any_text(*streams: TextIO) -> None:
@@ -68,7 +82,11 @@ def console(error: bool = False) -> Console:
     """rich's console, which prints `[bold]` and `:heart:` as they are."""
     from rich.console import Console
 
-    return Console(markup=False, highlight=False, emoji=False, stderr=error)
+    class OurConsole(Console):
+        def on_broken_pipe(self) -> None:  # rich's own ends the process
+            raise BrokenPipeError
+
+    return OurConsole(markup=False, highlight=False, emoji=False, stderr=error)
 
 
 def table_of(
@@ -99,4 +117,5 @@ def show(table: Table) -> None:
     """Print a table. Nothing is cut: long text is folded, and rows that hold no more are wider than the terminal."""
     here = console()
     here.width = max(here.width, 1 + sum((column.min_width or 1) + 3 for column in table.columns))
-    here.print(table, crop=False)
+    with _while_read(sys.stdout):
+        here.print(table, crop=False)

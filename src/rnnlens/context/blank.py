@@ -57,7 +57,7 @@ class BlankInput(Shown):
         return (
             f"the output drifts {drift} logits over {BLANKS} blank inputs after transients (the outputs' standard "
             f"deviation is {spread}): strengths, subspace and timescales are unreliable. Try training with more word "
-            "dropout or --blanks 100"
+            "dropout, or with blank inputs in the texts (`rnnlens train --blanks 100`)"
         )
 
     @classmethod

@@ -136,7 +136,9 @@ class Corpus:
         names = [names] if isinstance(names, str) else list(names)
         available = self.about.get("only", self.sources)
         if not self.sources:
-            raise RnnlensError(f"sources are {quoted(', '.join(names))}: the corpus has one source, expected none")
+            raise RnnlensError(
+                f"sources are {quoted(', '.join(names))}: the corpus has one source, so leave them out (--sources)"
+            )
         if unknown := [name for name in names if name not in available] or ([] if names else [""]):
             known = ", ".join(map(quoted, available))
             raise RnnlensError(f"the corpus has no source {quoted(unknown[0])}: expected some of {known}")

@@ -122,6 +122,14 @@ def class_names(codes: Mapping[object, int]) -> dict[str, str]:
     return {name: ", ".join(values) for name, values in values_of.items() if values}
 
 
+def read_as(scheme: Scheme) -> str:
+    """How raw labels are read, such as "stars (1, 2 negative; 3 dropped)", and how to have them read otherwise."""
+    sides = class_names(scheme.codes)
+    read = "; ".join(f"{values} {side}" for side, values in sides.items())
+    several = len(", ".join(sides.values()).split(", ")) > 1
+    return f"its labels are read as {scheme.name} ({read}); expected both classes{_OR_CLASSES if several else ''}"
+
+
 def looks_like_label(value: object) -> bool:
     """Whether one raw value could be a label of some scheme."""
     return kind_of_label(value) is not None

@@ -136,10 +136,7 @@ def _prepared(
 def _existing(out: Path, key: str, overwrite: bool) -> Corpus | None:
     """The corpus in `out`, if it has this key; None if a corpus may be written there; else an error."""
     if not overwrite and is_prepared(out):
-        try:
-            about = files.read_json(out / "corpus.json")
-        except RnnlensError as error:
-            raise RnnlensError(f"{error}; to prepare the corpus again, allow overwrite (--overwrite)") from error
+        about = files.read_json(out / "corpus.json")
         if about.get("key") != key:
             raise RnnlensError(
                 f"{quoted(str(out), 200)} holds another corpus: choose another folder, or allow overwrite (--overwrite)"

@@ -9,6 +9,8 @@ import numpy as np
 
 from rnnlens.common import files
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.mending import unreadable
+from rnnlens.common.version import __version__
 from rnnlens.corpora.corpus import Corpus, classes_of
 from rnnlens.corpora.splits import PARTS, Split, blocks_of
 from rnnlens.corpora.vocab import PAD, Vocab
@@ -32,10 +34,12 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
     path = Path(path)
     about = files.read_json(path / "corpus.json")
     with files.parsing(path / "corpus.json", "corpus of rnnlens"):
-        if about.get("kind") != "corpus" or about.get("schema", 0) > files.SCHEMA:
+        if about.get("kind") != "corpus":
+            raise ValueError(f"its kind is {quoted(about.get('kind'))}")
+        if about.get("schema", 0) > files.SCHEMA:
             raise RnnlensError(
-                f"{quoted(str(path))} was written by another version of rnnlens (schema {about.get('schema')}, "
-                f"this one reads up to {files.SCHEMA}): prepare it again"
+                f"{quoted(str(path))} has schema {about['schema']}, rnnlens {__version__} reads up to {files.SCHEMA}: "
+                "upgrade rnnlens, or prepare the corpus again in another folder"
             )
         parts = [part for part in PARTS if part in about["sizes"]]
         n_sources, classes = len(about["about"].get("sources", ())), classes_of(about["about"])
@@ -95,13 +99,15 @@ def read_split(path: Path, part: str, n_words: int, n_sources: int = 0, n_classe
 
 def _file_fingerprint(file: Path) -> str:
     try:
-        if not file.is_file():
-            raise OSError("it is not an ordinary file" if file.exists() else "No such file or directory")
         return files.file_fingerprint(file)
+    except FileNotFoundError as error:
+        raise RnnlensError(f"there is no file {quoted(str(file), 200)}: {_AGAIN}") from error
     except OSError as error:
-        reason = error.strerror or error
-        raise RnnlensError(f"cannot read {quoted(str(file), 200)}: {reason}; prepare the corpus again") from error
+        raise RnnlensError(unreadable(file, error)) from error
 
 
 def _damaged(file: Path, why: str) -> RnnlensError:
-    return RnnlensError(f"{quoted(str(file), 200)} is damaged: {why}; prepare the corpus again")
+    return RnnlensError(f"{quoted(str(file), 200)} is damaged: {why}; {_AGAIN}")
+
+
+_AGAIN = "prepare the corpus again, with --overwrite"

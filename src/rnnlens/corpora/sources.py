@@ -19,7 +19,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
 from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
-from rnnlens.corpora.labels import DROPPED, NO_CLASS, class_names, decide_scheme, looks_like_label
+from rnnlens.corpora.labels import DROPPED, NO_CLASS, Scheme, class_names, decide_scheme, looks_like_label, read_as
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
     LABEL_NAMES,
@@ -176,6 +176,8 @@ def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
     if "train" not in files:
         if is_prepared(folder):
             raise RnnlensError(f"{where} is a prepared corpus: expected the sources that it was prepared from")
+        if (folder / "run.json").exists():
+            raise RnnlensError(f"{where} is a run folder: expected a corpus, or the source of one")
         raise RnnlensError(
             f"{where} holds no train file: expected train.csv, .tsv, .jsonl or .parquet in it "
             "(test and validation are optional), or the path of a single file"
@@ -231,7 +233,7 @@ def _from_tables(
             raise RnnlensError(f"{tables[split].where} is empty: expected rows with a text and a label")
     scheme = decide_scheme(_distinct(raw, label, where), label, where, classes)
     labels = {split: _codes(column, scheme.codes, bool(scheme.classes)) for split, column in raw.items()}
-    _check_classes(labels, where, scheme.classes)
+    _check_classes(labels, where, scheme)
 
     def texts() -> Iterator[tuple[str, pl.Series]]:
         for split, table in tables.items():
@@ -331,9 +333,11 @@ def _codes(column: pl.Series, codes: Mapping[object, int], several: bool) -> np.
     return column.replace_strict(list(known), list(known.values()), default=absent, return_dtype=dtype).to_numpy()
 
 
-def _check_classes(labels: Mapping[str, np.ndarray], where: str, names: Sequence[str] = ()) -> None:
+def _check_classes(labels: Mapping[str, np.ndarray], where: str, scheme: Scheme | None = None) -> None:
+    names = () if scheme is None else scheme.classes
     for code, name in enumerate(names or ("negative", "positive")):
         if not np.any(labels["train"] == code):
             if names:
                 raise RnnlensError(f"{where} has no text of class {quoted(name)} to train on: expected some of each")
-            raise RnnlensError(f"{where} has no {name} review to train on: expected reviews of both classes")
+            expected = "expected reviews of both classes" if scheme is None else read_as(scheme)
+            raise RnnlensError(f"{where} has no {name} review to train on: {expected}")

@@ -35,6 +35,7 @@ from rnnlens.dynamics.solvers import (
 from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.devices import in_parallel
+from rnnlens.networks.finite import check_precision
 
 Mode = Literal["fixed", "slow"]
 SLOW = 0.1  # a point is slow if a step moves it by less than this share of ‖J_rec Δh‖ for typical deflections Δh
@@ -298,6 +299,7 @@ def exact_problem(network: Network) -> Problem:
 
 
 def _starts(network: Network, states: Tensor) -> Tensor:
+    check_precision(network.h0)
     if not isinstance(states, Tensor):
         raise RnnlensError(f"states is {quoted(type(states).__name__)}: expected a tensor (K, {network.size})")
     if states.ndim < 1 or states.shape[-1] != network.size:

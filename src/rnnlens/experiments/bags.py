@@ -44,8 +44,11 @@ def fit_baselines(
     check_options("baselines", seed=seed)
     check_device(device)
     name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
-    if split is None or not len(split) or (refit and not test):
-        raise RnnlensError(f"there are no {name} reviews to evaluate on: prepare the corpus with some, or see --test")
+    if refit and not test:
+        raise RnnlensError("refit (--refit) also fits the validation reviews: evaluate on others, with test (--test)")
+    if split is None or not len(split):
+        other = "test (--test)" if not test else "no test (--test)"
+        raise RnnlensError(f"the corpus has no {name} reviews: prepare it with some, or evaluate with {other}")
     for model in BASELINES:
         check_folder(Path(out) / model, SAVED)
     check_json(Path(out) / "results.json", "baselines", "a result of `rnnlens baselines`")

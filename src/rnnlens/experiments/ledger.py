@@ -212,7 +212,9 @@ def watched(url: str) -> Iterator[None]:
 def _ledger_error(url: str, error: Exception) -> RnnlensError:
     shown = re.sub(r"//([^:/@]*):[^@]*@", r"//\1:…@", url)  # without the password
     why = str(error.__cause__ or error).splitlines() or [""]
-    advice = "make room or move it away" if url.startswith("sqlite") else "check that the database is running"
+    advice = (
+        "make room or move it away" if url.startswith("sqlite") else "check the URL, and that the database is running"
+    )
     return RnnlensError(f"cannot use the ledger {quoted(shown, 200)}: {quoted(why[0])}; {advice}, then use --resume")
 
 

@@ -52,7 +52,10 @@ def need_modifiers(models: list[str], modifiers: list[str] | None) -> None:
     """Raise an error if a model needs modifier words and there are none."""
     for model in models:
         if "modifiers" not in BASELINES.get(model, {"modifiers": None}) and not modifiers:
-            raise RnnlensError(f"the model {quoted(model)} needs modifier words: pass a list or an analyzed run")
+            raise RnnlensError(
+                f"the model {quoted(model)} needs modifier words: pass modifiers (--modifiers), a list "
+                "of words or an analyzed run"
+            )
 
 
 def judge(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:

@@ -61,9 +61,9 @@ def _said(geometry: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, 
     if count >= n:  # more than C − 1: most of what varies in the states is not evidence
         needs = f"The evidence is spread over {count} axes"
     text = (
-        f"Points are {shown(geometry['through'])}, by their most probable class; lines are the classes' readouts. Drag "
-        f"to turn. {needs};<br>the participation ratio of the points is "
-        f"{geometry['dimension']:.2f} (95 %: {low:.2f} to {high:.2f})."
+        f"Points are {shown(geometry['through'])}, by their most probable class; lines are the classes' readouts. "
+        f"{needs};<br>the participation ratio of the "
+        f"points is {geometry['dimension']:.2f} (95 %: {low:.2f} to {high:.2f})."
     )
     if geometry["predicted"]:
         words = geometry["predicted"]["words"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
-from rnnlens.figures.stored import part
+from rnnlens.figures.stored import part, side_names
 from rnnlens.figures.style import COMPONENTS, FAINT, GREY, guide, legend_below, panels, shown, styled
 
 if TYPE_CHECKING:
@@ -33,13 +33,14 @@ def dose_response(results: Any) -> Figure:
     if measured:
         draw_modification(figure, steering, 1, 2)
     n, split = steering["doses"][0]["accuracy"]["n"], shown(steering.get("split", "test"))
+    texts = side_names(results).texts
     figure = styled(
         figure,
         "A dial for context: the gain of the modifier subspace",
         "gain",
-        f"accuracy on {n:,} {split} reviews (%)",
+        f"accuracy on {n:,} {split} {texts} (%)",
         "Words write gain times as much into the subspace: 0 nothing, 1 as the network is. Whiskers: 95 % intervals, "
-        "of the difference from gain 1<br>over the same reviews, and of the modification over modifiers (1: as the "
+        f"of the difference from gain 1<br>over the same {texts}, and of the modification over modifiers (1: as the "
         "network is, 0: none). Faint lines: single draws of a control.",
         height=500,
     )

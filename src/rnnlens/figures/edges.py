@@ -148,7 +148,7 @@ def ending(results: Any) -> Figure:
         _BLANKS,
         "effect on the logit",
         "The effect is the logit with the word minus the logit without it. Where it shrinks with time, words at the "
-        f"end of a review count more.<br>The median word keeps {100 * stored['ratio_median']:.0f} % and settles within "
+        f"end of a text count more.<br>The median word keeps {100 * stored['ratio_median']:.0f} % and settles within "
         f"{stored['settled_median']:.0f} inputs. {_accuracy(stored, 'padded', _PADDED)}",
         height=540,
     )

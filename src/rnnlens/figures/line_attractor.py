@@ -10,7 +10,7 @@ from rnnlens.common.display import signed
 from rnnlens.figures.axes import padded
 from rnnlens.figures.curve import curve
 from rnnlens.figures.probes import look_of_review, sentence
-from rnnlens.figures.stored import part, perhaps
+from rnnlens.figures.stored import part, perhaps, side_names
 from rnnlens.figures.style import FAINT, INK, legend_below, panels, shown, styled
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def line_attractor(results: Any) -> Figure:
     """Fig. 1a, from `state_space` and `line_attractor`: slow points, the curve through them, visited states and the
     probe reviews, in the first two principal components of the visited states; on the right, zoomed to the reviews."""
-    space, line = part(results, "state_space"), part(results, "line_attractor")
-    figure = panels(["all states", "zoomed to the probe reviews"], horizontal_spacing=0.11)
+    space, line, texts = part(results, "state_space"), part(results, "line_attractor"), side_names(results).texts
+    figure = panels(["all states", f"zoomed to the probe {texts}"], horizontal_spacing=0.11)
     reach = max(1, math.ceil(max(abs(edge) for edge in line["range"])))
     name = "curve through the slow points" if line["is_line"] else "curve (these slow points are no line)"
     path = [(at[0], at[1]) for at in space["line"]["path"]]
@@ -31,30 +31,31 @@ def line_attractor(results: Any) -> Figure:
         cross = {"symbol": "cross-thin", "size": 5, "opacity": 0.5, "line": {"width": 1, "color": INK}}
         _states(figure, space["slow_points"], _slow_points_name(results), cross, column)
         for review, record in space["reviews"].items():
-            _review(figure, review, record, column)
-        _place(figure, space["h0"], "h<sub>0</sub>, where reviews start", "circle", column)
+            _review(figure, review, record, column, f"{shown(review)} {texts[:-1]}")
+        _place(figure, space["h0"], f"h<sub>0</sub>, where {texts} start", "circle", column)
         _place(figure, space["h_star"], "h*, where effects are measured", "x-thin", column)
     names = [f"PC{i + 1} ({100 * share:.0f} % of variance)" for i, share in enumerate(space["variance"][:2])]
     for column in (1, 2):
         figure.update_xaxes(title_text=names[0], zeroline=False, row=1, col=column)
         figure.update_yaxes(title_text=names[1], zeroline=False, row=1, col=column)
     figure.update_xaxes(range=_view(space, 0), row=1, col=2).update_yaxes(range=_view(space, 1), row=1, col=2)
-    title = "Where reviews move the state, and the line of slow points"
+    title = f"Where {texts} move the state, and the line of slow points"
     if not line["is_line"]:
-        title = "Where reviews move the state: the slow points of this network are not a line"
+        title = f"Where {texts} move the state: the slow points of this network are not a line"
+    subtitle = _subtitle(line, texts[:-1])
     figure = legend_below(
-        styled(figure, title, names[0], names[1], _subtitle(line), height=600), -0.19, 200, 115, sizes="constant"
+        styled(figure, title, names[0], names[1], subtitle, height=600), -0.19, 200, 115, sizes="constant"
     )
     return figure.update_layout(margin={"r": 85})
 
 
-def _subtitle(line: Mapping[str, Any]) -> str:
+def _subtitle(line: Mapping[str, Any], text_name: str) -> str:
     curved, straight = 100 * line["explained_variance"], 100 * line["pc1_variance"]
     low, high = (signed(edge, 1) for edge in line["range"])
     text = (
         f"The curve explains {curved:.1f} % of the slow points' variance, a straight line {straight:.1f} %. Readings "
         f"(logits) run from {low} to {high} along it.<br>Small marks are words, the large one is the end of the "
-        "review. Axes: the first two principal components (PC) of the visited states."
+        f"{text_name}. Axes: the first two principal components (PC) of the visited states."
     )
     if line["is_line"] and line["range"][0] <= 0 <= line["range"][1]:
         return text
@@ -88,7 +89,7 @@ def _states(figure: Figure, states: Mapping[str, Any], name: str, marker: Mappin
     )
 
 
-def _review(figure: Figure, review: str, record: Mapping[str, Any], column: int) -> None:
+def _review(figure: Figure, review: str, record: Mapping[str, Any], column: int, name: str) -> None:
     look, dash = look_of_review(review)
     words = ["the start", *(f"word {i}, “{shown(word)}”" for i, word in enumerate(record["words"], start=1))]
     x, y = [at[0] for at in record["path"]], [at[1] for at in record["path"]]
@@ -96,7 +97,7 @@ def _review(figure: Figure, review: str, record: Mapping[str, Any], column: int)
         x=x,
         y=y,
         mode="lines+markers",
-        name=f"{shown(review)} review",
+        name=name,
         legendgroup=review,
         showlegend=column == 1,
         line={"color": look.colour, "width": 2, "dash": dash},

@@ -71,13 +71,13 @@ def perturbation(results: Any) -> Figure:
             row=1,
             col=column,
         )
-    n = next(iter(removed.values()))["n"]
+    n, texts = next(iter(removed.values()))["n"], side_names(results).texts
     figure = styled(
         figure,
         "Which perturbations cost accuracy: word order and the modifier subspace",
         "dimensions removed from the state",
-        f"accuracy on {n:,} {split} reviews (%)",
-        "Whiskers: 95 % intervals of the difference from the unchanged network (dashed line), over the same reviews. "
+        f"accuracy on {n:,} {split} {texts} (%)",
+        f"Whiskers: 95 % intervals of the difference from the unchanged network (dashed line), over the same {texts}. "
         "Each circle and<br>cross is one control of the same rank. The axis does not start at 0.",
         height=540,
     )
@@ -173,5 +173,5 @@ def _hover(measured: Mapping[str, Any]) -> str:
     return (
         f"accuracy {100 * measured['accuracy']:.2f} %<br>"
         f"{signed(100 * measured['difference'])} (95 %: {low} … {high})<br>"
-        f"p {measured['p']:.2g}: {measured['lost']} reviews lost, {measured['won']} won"
+        f"p {measured['p']:.2g}: {measured['lost']} lost, {measured['won']} won"
     )

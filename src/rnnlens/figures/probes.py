@@ -166,7 +166,7 @@ def probe_phrases(results: Any) -> Figure:
     figure = styled(
         figure,
         "How a modifier changes the word after it",
-        "logit after the phrase minus that of the empty review",
+        "logit after the phrase minus that of the empty text",
         "",
         "The further a modifier moves a phrase from the plain word, the more the network uses it: away from 0 it "
         "strengthens the word, toward 0<br>it weakens it, across 0 it reverses it.",

@@ -182,10 +182,11 @@ def write_figure(figure: Figure, path: Path | str) -> Path:
             figure.write_html(temporary, include_plotlyjs=True)
         else:
             try:
-                temporary.write_bytes(picture(figure, kind))
+                data = picture(figure, kind)
             except Exception as error:  # kaleido and the browser raise errors of many types
                 raise RnnlensError(
                     f"cannot draw {quoted(str(path))}: {(str(error).strip().splitlines() or [repr(error)])[0]:.160} "
-                    "(pictures need `pip install rnnlens[images]` and a Chrome or Chromium; .html needs neither)"
+                    "(pictures need `pip install 'rnnlens[images]'` and a Chrome or Chromium; .html needs neither)"
                 ) from error
+            temporary.write_bytes(data)
     return path

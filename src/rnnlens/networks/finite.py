@@ -1,11 +1,11 @@
-"""Checks for weights that are NaN, infinite or so large that computing with them overflows."""
+"""Checks for weights that are NaN, infinite, in half precision, or so large that computing with them overflows."""
 
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from rnnlens.common.errors import Diverged, quoted
+from rnnlens.common.errors import Diverged, RnnlensError, quoted
 
 
 def not_finite(module: nn.Module) -> list[str]:
@@ -21,6 +21,12 @@ def too_large(module: nn.Module) -> list[str]:
         for name, value in module.named_parameters()
         if value.is_floating_point() and bool((value.abs() > torch.finfo(value.dtype).max ** 0.25).any())
     ]
+
+
+def check_precision(h0: Tensor) -> None:
+    """Refuse a network in half precision, by its initial state."""
+    if h0.dtype not in (torch.float32, torch.float64):
+        raise RnnlensError(f"the network is {h0.dtype}: expected float32 or float64; use network.float()")
 
 
 def check_diverged(module: nn.Module, what: str, fix: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -60,7 +61,8 @@ class LSTMP(nn.Module):
         state = [part.unsqueeze(0).contiguous() for part in h0.split([self.projection, self.hidden], -1)]
         weights: list[Tensor] = [self.W, self.U, self.b, self.c, self.R]
         kernel: Any = torch.lstm
-        with no_autocast(e.device.type), full_precision(True, e.is_cuda):
+        with no_autocast(e.device.type), full_precision(True, e.is_cuda), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="LSTM with projections is not supported with oneDNN")
             return kernel(e.to(self.W), state, weights, True, 1, 0.0, torch.is_grad_enabled(), False, True)[0]
 
     @staticmethod

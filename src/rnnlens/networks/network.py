@@ -16,7 +16,7 @@ from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.architectures import ARCHITECTURES, make_cell, shape_of
 from rnnlens.networks.cells import Cell
-from rnnlens.networks.finite import not_finite, too_large
+from rnnlens.networks.finite import check_precision, not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
 from rnnlens.networks.readouts import ClassHead, at_lengths, class_readout, first_thresholds, scale_readout
 from rnnlens.networks.starting import set_time_constants
@@ -297,8 +297,7 @@ class Network(ReadsTexts, nn.Module):
         self.check_one_logit("this measurement")
         self.check_rests()
         self.check_finite()
-        if self.h0.dtype not in (torch.float32, torch.float64):
-            raise RnnlensError(f"the network is {self.h0.dtype}: expected float32 or float64; use network.float()")
+        check_precision(self.h0)
         if self.features is None and not bool(self.readout_w.any()):
             raise RnnlensError(
                 "the readout of this network is zero, so that no word has an effect to measure; Jacobians, slow points "

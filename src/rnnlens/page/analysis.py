@@ -56,7 +56,7 @@ def analysis_story(
         analysis_sections(results),
         ""
         if run is None or _with_reviews(results)
-        else "Claims about accuracy need reviews: `rnnlens analyze RUN --corpus CORPUS` measures them.",
+        else "Claims about accuracy need a corpus: `rnnlens analyze RUN --corpus CORPUS` measures them.",
         verdict(results, run is not None),
         sides=sides_of(results),
     )
@@ -130,7 +130,13 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
     on = f" It is measured on {above} and {below}." if sides.name else ""
     numbers |= {"above_words": above, "below_words": below, "measured_on": on}
     sections = []
-    for part in written("analysis", **numbers, negators=negators, one_component=_one_component(results["subspace"])):
+    none_clear = (
+        "" if modifiers["n"] else " No word is clearly a modifier here: these are the words of largest strength."
+    )
+    numbers |= {"none_clear": none_clear, "one_component": _one_component(results["subspace"])}
+    one = negators == 1
+    said_negators = "the one negator or diminisher" if one else f"the {negators} strongest negators and diminishers"
+    for part in written("analysis", **numbers, negators=said_negators):
         if (part["id"] == "negation" and not negators) or (part["id"] == "probes" and sides.one_of_many):
             continue  # (the sentences of `probes` are about how good something is)
         drawings, missing = drawn(figures, *part.pop("figures", ()))

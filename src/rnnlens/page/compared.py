@@ -21,6 +21,7 @@ from rnnlens.common.files import parsing
 from rnnlens.networks import Network
 from rnnlens.networks.cells import CELLS
 from rnnlens.runs import Run, load, merge_results
+from rnnlens.runs.missing import not_analyzed
 
 MOST = 6  # networks of a page: more would make it too large to send, and its charts too full to read
 
@@ -59,20 +60,11 @@ def compared(runs: Sequence[Run | Analysis | Path | str], progress: bool = False
     _check_different(opened, names)
     _check_one_kind(opened, names)
     for run in opened:
-        if isinstance(run, Run) and not _is_packaged(run) and "subspace" not in run.results:
-            raise not_analyzed(run)
+        if isinstance(run, Run) and not run.is_packaged and "subspace" not in run.results:
+            raise not_analyzed(run.path)
     _check_shared(opened, names)
-    done = [analyze(run, progress=progress) if isinstance(run, Run) and _is_packaged(run) else run for run in opened]
+    done = [analyze(run, progress=progress) if isinstance(run, Run) and run.is_packaged else run for run in opened]
     return [_compared(run, name) for run, name in zip(done, names, strict=True)]
-
-
-def not_analyzed(run: Run | None) -> RnnlensError:
-    """The error for a run without an analysis."""
-    where = "RUN" if run is None else str(run.path)
-    if run is not None and _is_packaged(run):
-        name = run.name.removeprefix("zoo:")
-        return RnnlensError(f"{run.name} is part of the package: run `rnnlens demo --network {name}` for its page")
-    return RnnlensError(f"the run {quoted(where)} is not analyzed yet: run `rnnlens analyze {where}` first")
 
 
 def _compared(run: Run | Analysis, name: str) -> Compared:
@@ -92,10 +84,6 @@ def _run_of(one: Run | Analysis) -> Run | None:
 def _network_of(one: Run | Analysis) -> Network:
     """The network that the analysis is of."""
     return one.analyzed_network if isinstance(one, Run) else one.network
-
-
-def _is_packaged(run: Run) -> bool:
-    return run.name.startswith("zoo:")
 
 
 def _is_toy(run: Run | None) -> bool:
@@ -161,7 +149,7 @@ def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> N
         if target != targets[0]:
             raise RnnlensError(
                 f"{quoted(names[0])} is analyzed for {_target(targets[0])} and {quoted(name)} for {_target(target)}: "
-                "analyze both for the same class"
+                "compare networks of the same classes, analyzed for the same one (`rnnlens analyze RUN --class NAME`)"
             )
 
 

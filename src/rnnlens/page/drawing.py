@@ -36,6 +36,11 @@ class Drawing:
     def placed(self) -> bool:
         return self.name in PLACED
 
+    @property
+    def turns(self) -> bool:
+        """Whether it has three dimensions; on a phone it does not turn, so that the page can be scrolled."""
+        return "scene" in self.data["layout"]
+
 
 def drawing(name: str, figure: Figure) -> Drawing:
     """Move title and subtitle out of a figure and remove their space from its margin."""

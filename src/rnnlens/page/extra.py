@@ -207,7 +207,7 @@ def _share(share: Mapping[str, Any] | None) -> str:
     if share.get("interval"):
         low, high = (percent(edge, 0) for edge in share["interval"])
         interval = f" (95 %: {low} to {high})"
-    return f"The forward reader has {percent(share['forwards'], 0)} of the logit's variance over reviews{interval}."
+    return f"The forward reader has {percent(share['forwards'], 0)} of the logit's variance over texts{interval}."
 
 
 def _removal(removal: Mapping[str, Any] | None) -> str:

@@ -64,8 +64,9 @@ def _barcodes(r: Results) -> str:
 
 
 def _subspace(r: Results) -> str:
-    two = percent(sum(r["subspace"]["explained_variance"][:2]), 0)
-    return f"Two components hold {two} of where modifiers move the state"
+    shares = r["subspace"]["explained_variance"][:2]
+    held = "One component holds" if len(shares) == 1 else "Two components hold"
+    return f"{held} {percent(sum(shares), 0)} of where modifiers move the state"
 
 
 def _timescales(r: Results) -> str:
@@ -101,22 +102,26 @@ def _beginning(r: Results) -> str:
 
 
 def _ending(r: Results) -> str:
-    ending = r["ending"]
-    return f"{percent(ending['ratio_median'], 0)} of what a word moves the reading stays in the long run"
+    return f"In the long run the median word has {percent(r['ending']['ratio_median'], 0)} of its effect at once"
 
 
 def _bilinear(r: Results) -> str:
-    held_out = r["bilinear"]["held_out"]
-    return (
-        f"One term explains {percent(held_out[0], 0)} of how modifiers change effects, three {percent(held_out[2], 0)}"
-    )
+    one, _, three = (_explained(share) for share in r["bilinear"]["held_out"][:3])
+    return f"One term explains {one} of how modifiers change effects, three {three}"
 
 
 def _negation(r: Results) -> str:
     form = r["modifiers"]["negation_form"]
     shift, factor = form["shift_explained"], form["factor_explained"]
+    if max(shift, factor) <= 0:
+        return "Neither a factor nor a shift explains it"
     better = "A factor" if factor > shift else "A shift"
-    return f"{better} fits better: a factor explains {percent(factor, 0)}, a shift {percent(shift, 0)}"
+    return f"{better} fits better: a factor explains {_explained(factor)}, a shift {_explained(shift)}"
+
+
+def _explained(share: float) -> str:
+    """A share of variance; a model that fits worse than the mean explains nothing."""
+    return percent(share, 0) if share > 0 else "nothing"
 
 
 FINDINGS: dict[str, Callable[[Results], str]] = {

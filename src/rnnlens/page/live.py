@@ -126,10 +126,11 @@ def _some(probes: Mapping[str, Any], n: int) -> dict[str, list[int]]:
 
 
 def _doses(results: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The number of reviews, and pairs of a gain and its accuracy; None if they were not measured."""
+    """How many texts were read, and pairs of a gain and its accuracy; None if they were not measured."""
     doses = results.get("steering", {}).get("doses", [])
     pairs = [[dose["gain"], dose["accuracy"]["accuracy"]] for dose in doses]
-    return {"n": f"{doses[0]['accuracy']['n']:,}", "doses": pairs} if doses else None
+    texts = sides_of(results).texts
+    return {"read": f"{doses[0]['accuracy']['n']:,} {texts}", "doses": pairs} if doses else None
 
 
 def _people(vocab: Vocab) -> dict[str, list[float]]:

@@ -46,6 +46,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
         warnings=warnings,
         overview=_overview(story.sections),
         short=any(section.folded for section in story.sections),
+        contains="the network" if live.runs else "the results",
         provenance=provenance or {},
         data={
             "live": live.data,
@@ -135,7 +136,8 @@ def _compressed(text: str) -> str:
 def _overview(sections: Sequence[Section]) -> dict[str, Any]:
     every = [{**claim, "anchor": section.id} for section in sections for claim in section.claims]
     # Our own checks, which have no number of the paper, are not counted. No claim of the toy study has one.
-    every = [claim for claim in every if claim.get("paper")] or every
+    numbered = [claim for claim in every if claim.get("paper")]
+    every = numbered or every
     verdicts = [badge(claim["shown"], claim.get("unspecific", False))[0] for claim in every]
     kinds = {
         name: [claim for claim, kind in zip(every, verdicts, strict=True) if kind == name]
@@ -147,6 +149,10 @@ def _overview(sections: Sequence[Section]) -> dict[str, Any]:
         f"do not show them. This network shows {len(kinds['shown'])} of them. Each claim is listed in its section, "
         "with the paper's number beside ours."
     )
+    if not numbered:
+        text = (
+            f"{measured} claims of the paper were checked here, and this network shows {len(kinds['shown'])} of them."
+        )
     found = (
         f"It shows {len(kinds['shown'])} of the {measured} claims that were measured and that null networks do not show"
     )

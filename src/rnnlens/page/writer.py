@@ -18,7 +18,6 @@ from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_output
 from rnnlens.networks import BothWays
 from rnnlens.page.analysis import analysis_sections, analysis_story
-from rnnlens.page.compared import not_analyzed
 from rnnlens.page.comparison import comparison
 from rnnlens.page.film import film_data, film_section
 from rnnlens.page.live import live, no_network
@@ -26,6 +25,7 @@ from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
 from rnnlens.runs import Run, load, merge_results, zoo
+from rnnlens.runs.missing import not_analyzed
 from rnnlens.runs.snapshots import FILE as SNAPSHOTS
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def _report_one(run: Run | Analysis | Path | str, out: Path | str | None, words:
     else:
         opened = run  # type: ignore[assignment]
         folder = run.path if isinstance(run, Run) else None if run.run is None else run.run.path
+    if isinstance(opened, Run) and opened.is_packaged and "subspace" not in opened.results:
+        raise not_analyzed(opened.path)
     if out is None and folder is None:
         raise RnnlensError("this network has no run folder: pass a path, as in report(analysis, 'report.html')")
     path = check_output(out if out is not None else folder / "report.html", "a page", "html", "htm")  # type: ignore[operator]
@@ -107,7 +109,8 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     elif more:
         story = table_story(network, results, opened)
     else:
-        raise not_analyzed(opened)
+        assert opened is not None  # an analysis has all results
+        raise not_analyzed(opened.path)
     if opened is not None and (opened.path / SNAPSHOTS).exists():
         film = opened.snapshots
         story = replace(story, sections=[*story.sections, film_section(film)], film=film_data(film))

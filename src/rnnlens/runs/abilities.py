@@ -95,8 +95,10 @@ def sentence(film: Filmed) -> str:
     for one in every:
         if one.step is not None:
             at.setdefault(one.step, []).append(one.said)
-    parts = [f"{_listed(at[step])} {f'by step {step:,}' if step else 'from the start'}" for step in sorted(at)]
+    untrained = at.pop(0, [])
+    parts = [f"{_listed(at[step])} by step {step:,}" for step in sorted(at)]
     text = f"It learns {', '.join(parts)}." if parts else "It learns nothing that was measured."
+    text += f" It has {_listed(untrained)} before training." if untrained else ""
     never = [one.said for one in every if one.step is None and one.until is None]
     text += f" It never learns {_listed(never)}." if never else ""
     lost = [f"{one.said} after step {one.until:,}" for one in every if one.until is not None]

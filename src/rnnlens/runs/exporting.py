@@ -99,6 +99,7 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
     }
     rows = "\n".join(f"| {fact} | {value} |" for fact, value in facts.items())
     names = run.network.classes
+    order = ", from the last to the first" if run.network.direction == "backwards" else ""
     reads = "If its logit is above 0, it reads the text as positive."
     reads = f"It gives a probability for each of {len(names)} classes: {plain(', '.join(names))}." if names else reads
     return f"""---
@@ -106,7 +107,7 @@ def card(run: Run, name: str, license: str = "unknown", dataset: str | None = No
 
 # {plain(name)}
 
-A recurrent network that reads a text word by word. {reads}
+A recurrent network that reads a text word by word{order}. {reads}
 
 | | |
 |---|---|
@@ -189,9 +190,10 @@ def _context(run: Run) -> dict[str, str]:
         shares = percents(results["subspace"]["explained_variance"][:3])
         sides = sides_of(results)
         of = f", class {plain(sides.name)}" if sides.one_of_many else ""
+        of += f", reader that reads {both['shown']}" if (both := results.get("both_ways")) else ""
         return {
-            f"strongest negators{of}": strongest("negator", "diminisher"),
-            f"strongest intensifiers{of}": strongest("intensifier"),
+            f"clearest negators and diminishers{of}": strongest("negator", "diminisher"),
+            f"clearest intensifiers{of}": strongest("intensifier"),
             "modifier subspace": f"{shares} of the modifiers' variance",
             "warnings": "; ".join(map(plain, results["warnings"])) or "none",
         }

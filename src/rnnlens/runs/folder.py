@@ -24,6 +24,7 @@ from rnnlens.common.files import (
     read_marked_tensors,
     write_json,
 )
+from rnnlens.common.mending import mending
 from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
 from rnnlens.common.replacing import atomic_folder
 from rnnlens.common.version import __version__
@@ -33,7 +34,7 @@ from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks import Network
 from rnnlens.networks.architectures import least_weights
 from rnnlens.networks.reading import Reading
-from rnnlens.runs import zoo
+from rnnlens.runs import missing, zoo
 from rnnlens.runs.config import TrainConfig
 from rnnlens.runs.snapshots import FILE as SNAPSHOTS
 from rnnlens.runs.snapshots import Snapshots, read_snapshots
@@ -63,8 +64,12 @@ class Run:
     @property
     def name(self) -> str:
         """`zoo:NAME` of a packaged run; otherwise the name of its folder, without the path."""
-        path = self.path.resolve()
-        return f"zoo:{path.name}" if path.parent == zoo.HERE.resolve() else path.name
+        name = self.path.resolve().name
+        return f"zoo:{name}" if self.is_packaged else name
+
+    @property
+    def is_packaged(self) -> bool:
+        return zoo.holds(self.path)
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -121,8 +126,9 @@ class Run:
         trained_on = {self.about["corpus"].get(name) for name in ("fingerprint", "refit", "whole")}
         if is_checked(self.about) and getattr(corpus, "fingerprint", None) not in trained_on:
             raise RnnlensError(
-                f"{quoted(str(_about_file(self.path)))} names another corpus than {quoted(str(corpus))}: pass the "
-                "corpus that the run was trained on, or its network alone, as in analyze(run.network, corpus)"
+                f"{quoted(str(_about_file(self.path)))} names another corpus than {quoted(str(corpus))}: pass the one "
+                f"of {quoted(self.about['corpus'].get('source'))}, on which the run was trained, or its network alone, "
+                "as in analyze(run.network, corpus)"
             )
 
     def in_own_words(self, corpus: C) -> C | Corpus:
@@ -152,7 +158,7 @@ class Run:
         path = self.weights
         tensors, _, mark = read_marked_tensors(path)
         self._check_part("weights", path, mark)
-        with parsing(self.path / "run.json", "run of rnnlens"):
+        with parsing(_about_file(self.path), "run of rnnlens"):
             shape = self.about["network"]
             least = least_weights(shape) + len(self.vocab) * shape["embedding"]  # before memory is allocated
             if sum(array.size for array in tensors.values()) < least:
@@ -165,7 +171,7 @@ class Run:
 
     @property
     def config(self) -> TrainConfig:
-        with parsing(self.path / "run.json", "run of rnnlens"):
+        with parsing(_about_file(self.path), "run of rnnlens"):
             return TrainConfig(**self.about["config"])
 
     @cached_property
@@ -176,7 +182,7 @@ class Run:
         for name in ("network", "accuracy", "loss", "provenance", "probes", "beginning", "ending"):
             if not isinstance(results.get(name, {}), dict):
                 raise RnnlensError(
-                    f"{quoted(str(path))} is damaged: its {name} is {quoted(results[name])}; write it again"
+                    f"{quoted(str(path))} is damaged: its {name} is {quoted(results[name])}; {mending(path)}"
                 )
         if path.exists():
             self.check_provenance(path, names_in(results), _RESTORE)
@@ -216,7 +222,7 @@ class Run:
         if not path.exists():
             return {}
         tensors, about, mark = read_marked_tensors(path)
-        again = f"run `rnnlens analyze {self.path}` again"
+        again = f"run `{missing.analyze(self.path)}` again"
         self.check_provenance(path, names_in(about), again)
         # An analysis that was interrupted between its two files leaves a results.json that does not name it.
         check_named(self.path / "results.json", names_in(self.results), "analysis", path, mark, again)
@@ -285,8 +291,8 @@ def load(path: Path | str) -> Run:
     path = zoo.find(path) or Path(path)
     about = read_about(path)
     run = Run(path, about)
-    if about.get("status") != "finished" or not run.weights.exists():
-        raise RnnlensError(f"the run {quoted(str(path))} is not finished: run `rnnlens train` again with --resume")
+    if about.get("status") != "finished":
+        raise missing.not_finished(path)
     run.network, run.results  # noqa: B018 - read now, so that damage is reported before an analysis begins
     return run
 
@@ -318,14 +324,9 @@ def load_checked(path: Path | str) -> Run:
 
 def read_about(path: Path) -> dict[str, Any]:
     """The content of run.json (in an export, config.json), checked."""
-    if not path.is_dir():
-        raise RnnlensError(
-            f"no run folder {quoted(str(path))}: make one with `rnnlens train CORPUS --out {path}`, or open a packaged "
-            f"network, one of {', '.join(zoo.names())}"
-        )
     file = _about_file(path)
     if not file.exists():
-        raise RnnlensError(f"{quoted(str(path))} is not a run folder: it has no run.json")
+        raise missing.no_run(path)
     about = read_json(file)
     if file.name == CONFIG and about.get("model_type") != "rnnlens":
         raise RnnlensError(f"{quoted(str(path))} holds another kind of model: expected a run or what `export` wrote")
@@ -333,7 +334,7 @@ def read_about(path: Path) -> dict[str, Any]:
         if about.get("schema", 0) > RUN_SCHEMA:
             raise RnnlensError(
                 f"{quoted(str(path))} has schema {about['schema']}, rnnlens {__version__} reads up to {RUN_SCHEMA}: "
-                "upgrade it"
+                "upgrade rnnlens"
             )
         for name, kind in (("version", str), ("status", str), ("network", dict), ("config", dict), ("corpus", dict)):
             if not isinstance(about[name], kind):

@@ -61,10 +61,7 @@ def read_checkpoint(
     """Load network, optimizer and average from the checkpoint, in place; returns the counters and the best weights.
     run: the fingerprint of the run that the checkpoint must belong to."""
     path = checkpoint_path(out)
-    try:
-        arrays, about = read_tensors(path)
-    except RnnlensError as error:
-        raise RnnlensError(f"{error}, or delete it to train from the start") from error
+    arrays, about = read_tensors(path)
     advice = "it is of another run or an older version; restore the run's own, or delete it to train from the start"
     check_named(path, names_in(about), "run", out / "run.json", run, advice)
     # Copy into memory that torch allocates: results must not depend on the alignment of the file's bytes.

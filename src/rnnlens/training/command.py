@@ -142,6 +142,8 @@ class _Epochs:
 def _report(run: Run, corpus: CorpusLike) -> None:
     """Print the accuracy of the run and of each source, and a hint if it is low."""
     say(repr(run))
+    if stopped := _stopped(run):
+        say(stopped)
     for line in accuracy_by_source(run.accuracy):
         say(line)
     if hint := _hint(run, corpus):
@@ -194,6 +196,15 @@ def _check_start(start: Run, corpus: Any) -> None:
         )
 
 
+def _stopped(run: Run) -> str | None:
+    """A line for a run that ended before its last epoch, because the validation accuracy had stopped rising."""
+    config, last = run.config, len(run.history)
+    if not config.patience or config.steps or last >= config.epochs:
+        return None
+    epochs = f"{config.patience} epoch{'s' if config.patience > 1 else ''}"
+    return f"stopped after epoch {last} of {config.epochs}: validation accuracy had not risen for {epochs}"
+
+
 def _hint(run: Run, corpus: CorpusLike) -> str | None:
     """A hint if validation accuracy is near that of a constant answer; small corpora train for few steps."""
     accuracy, split = run.accuracy.get("validation"), corpus.validation
@@ -202,8 +213,15 @@ def _hint(run: Run, corpus: CorpusLike) -> str | None:
     constant = np.bincount(np.asarray(split.labels, int)).max() / len(split)  # of always answering the largest class
     if accuracy > constant + 0.1 * (1 - constant):
         return None
-    hint = f"hint: {100 * accuracy:.1f} % is hardly better than a constant answer ({100 * constant:.1f} %). Try "
+    better = "hardly better than" if accuracy > constant else "no better than"
+    hint = f"hint: {100 * accuracy:.1f} % is {better} a constant answer ({100 * constant:.1f} %). Try "
     if "start" in run.about:
         return hint + "more epochs or a higher learning rate"
-    settings = "settings for few reviews (--scale 0.1 --memory 100 --learning-rate 0.01)"
-    return hint + (f"more epochs, the bundled settings (--tuned), {settings}, or a packaged network (--start zoo:NAME)")
+    from rnnlens.networks.cells import CELLS
+
+    tips = ["more epochs", "settings for few reviews (--scale 0.1 --memory 100 --learning-rate 0.01)"]
+    if run.about["network"]["arch"] in CELLS:
+        tips.insert(1, "the bundled settings (--tuned)")
+    if "reversed" not in run.about["corpus"]:
+        tips.append("a packaged network (--start zoo:reviews-gru)")
+    return f"{hint}{', '.join(tips[:-1])} or {tips[-1]}"

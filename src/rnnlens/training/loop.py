@@ -28,6 +28,7 @@ from rnnlens.common.version import __version__
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import AnyNetwork, BothWays, check_words
 from rnnlens.networks.devices import check_device, threads_for
+from rnnlens.networks.finite import check_precision
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.runs.config import TrainConfig
 from rnnlens.training.batches import epoch_batches
@@ -70,11 +71,14 @@ def train(
     check_device(device)
     check_given(corpus, config)
     check_words(network, corpus)
+    check_precision(network.h0)
     if "reversed" in corpus.about:
         network.direction = "backwards"  # texts that it is given later are reversed too
     if not len(corpus.train.ids):
         raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
     check_labels(network, corpus.train)
+    if test and (corpus.test is None or not len(corpus.test)):
+        raise RnnlensError("the corpus has no test reviews: leave test (--test) out, or prepare it with a test split")
     if watch is not None:
         if isinstance(network, BothWays):
             raise RnnlensError("snapshots are of networks that read one way: leave snapshots out")
@@ -160,6 +164,7 @@ class Trainer:
             while not self._finished():
                 self.epoch(*divmod(self.counters.step, self.steps), advance)
             if self.counters.stopped:  # before the last of the moments
+                advance(self.total - self.counters.step, f"stopped after epoch {self.counters.step // self.steps}")
                 self.watching.look(self.counters.step, self.average)
         _set_weights(self.network, self.best if self.config.keep == "best" and self.best is not None else self.average)
 
@@ -234,8 +239,8 @@ class Trainer:
         if not (math.isfinite(loss) and all(bool(torch.isfinite(p).all()) for p in self.network.parameters())):
             kept = "the last checkpoint is intact" if checkpoint_path(self.out).exists() else "there is no checkpoint"
             raise Diverged(
-                f"the loss is {loss / seen:g} or weights are not finite at step {self.counters.step}: "
-                f"try a learning_rate below {self.config.learning_rate}; {kept}"
+                f"the loss is {loss / seen:g} or weights are not finite at step {self.counters.step}: train again in "
+                f"another folder, with a learning_rate below {self.config.learning_rate:g}; {kept}"
             )
         return loss / seen, correct / seen
 
@@ -281,8 +286,8 @@ class Trainer:
         if network.E is not None and not bool(network.E.any()):
             name = "sparsity" if self.config.sparsity else "weight_decay"
             raise Diverged(
-                "all word embeddings became zero, so the network cannot tell words apart: "
-                f"try a {name} below {getattr(self.config, name):g}"
+                "all word embeddings became zero, so the network cannot tell words apart: train again in another "
+                f"folder, with a {name} below {getattr(self.config, name):g}"
             )
         accuracy: dict[str, Any] = {}
         loss = {}
@@ -329,8 +334,7 @@ class Trainer:
 
 
 def _evaluate_test(run: Run, corpus: CorpusLike, accelerator: Accelerator) -> None:
-    if corpus.test is None or not len(corpus.test):
-        raise RnnlensError("the corpus has no test reviews: prepare it with a test split")
+    assert corpus.test is not None  # checked before training
     network = run.network.to(accelerator.device)
     accuracy, loss, by_source = evaluate_together(
         accelerator, network, corpus.test, run.config.max_words, sources_of(corpus)

@@ -53,12 +53,10 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
         ours = {"vocab.json", ".lock"}  # left by a run that was killed before it wrote run.json
         if out.exists() and not out.is_dir():
             raise RnnlensError(f"{quoted(str(out))} is not a folder: choose another --out")
-        names = sorted(path.name for path in out.iterdir()) if out.exists() else []
+        names = sorted((path.name for path in out.iterdir()) if out.exists() else [], key=lambda n: (n[0] == ".", n))
         foreign = [name for name in names if name not in ours and not name.endswith(".tmp")]
         if foreign:
-            raise RnnlensError(
-                f"{quoted(str(out))} holds {quoted(foreign[0])}, which is not part of a run: choose another folder"
-            )
+            raise RnnlensError(f"{quoted(str(out))} holds {quoted(foreign[0])} but no run.json: choose another folder")
         check_file(out / "vocab.json", FINGERPRINTED, "a vocabulary that rnnlens wrote")
         return
     if not resume:

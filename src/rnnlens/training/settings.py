@@ -17,6 +17,8 @@ PACKAGED = Path(__file__).with_suffix(".json")
 TUNED = Path(__file__).with_name("tuned.json")
 """Bundled settings of the four networks, chosen on the validation texts of five sources, used by `train --tuned`."""
 
+EXPECTED = "expected the settings.json of a `rnnlens sweep` with this model"
+
 
 def read_settings(path: Path | str, model: str) -> dict[str, Any]:
     """The parameters that a sweep chose for a model."""
@@ -30,15 +32,19 @@ def read_choice(path: Path | str, model: str, corpus: CorpusLike | None = None) 
 
     If `corpus` is not the one they were chosen on, the epochs are changed to give about as many steps: at least 2
     epochs, at most 3 times as many. If an epoch then has fewer than 40 steps, batches shrink, down to 32 reviews."""
-    content = read_json(path)
+    try:
+        content = read_json(path)
+    except RnnlensError as error:
+        raise RnnlensError(f"{error}; {EXPECTED}") from error
     if content.get("kind") != "settings":
-        raise RnnlensError(f"{quoted(str(path))} is not a settings file: expected the settings.json of `rnnlens sweep`")
+        raise RnnlensError(f"{quoted(str(path))} is not a settings file: {EXPECTED}")
     with parsing(path, "settings of a sweep"):
         models = dict(content["models"])
         if model not in models:
+            own = Path(path) not in (PACKAGED, TUNED)
+            where, fix = (quoted(str(path)), EXPECTED) if own else ("the bundled settings", "leave --tuned out")
             raise RnnlensError(
-                f"{quoted(str(path))} has no settings for {quoted(model)}, only for {quoted(', '.join(models))}: "
-                f"run `rnnlens sweep CORPUS --model {model}` first"
+                f"there are no settings for {quoted(model)} in {where}, only for {', '.join(models)}: {fix}"
             )
         choice = dict(models[model])
         documents = content.get("documents")

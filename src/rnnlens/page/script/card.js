@@ -24,7 +24,7 @@ export function cards(words, tryIt) {
         html('p', {}, badge(kind)),
         row && html('dl', {}, ...entries(row, words)),
         ...wordFacts(words, word, 384),
-        near.length ? html('h4', {}, 'Nearest modifiers in the subspace') : null,
+        near.length ? html('h4', {}, 'Nearest words in the subspace') : null,
         near.length
           ? html('p', { class: 'near' }, ...near.map(other => wordButton(other, open, words.kind(other))))
           : null,

@@ -64,7 +64,7 @@ export class Dial {
     const [at, accuracy] = near(gain)
     const [, usual] = near(1)
     return at === 1
-      ? `At gain 1, the nearest that was measured, it reads ${percent(usual)} of ${this.measured.n} reviews right.`
-      : `At gain ${at} it reads ${percent(accuracy)} of ${this.measured.n} reviews right, at 1 ${percent(usual)}.`
+      ? `At gain 1, the nearest that was measured, it reads ${percent(usual)} of ${this.measured.read} right.`
+      : `At gain ${at} it reads ${percent(accuracy)} of ${this.measured.read} right, at 1 ${percent(usual)}.`
   }
 }

@@ -117,6 +117,8 @@ export class Figures {
       : { bgcolor: '#ffffff', bordercolor: '#4a5568', font: { color: '#1a202c' } }
     // In three dimensions, dragging turns the figure.
     if (shown.scene) shown.scene = { ...shown.scene, dragmode: width < 640 ? false : 'orbit' }
+    const turns = plot.closest('figure')?.querySelector('.turns')
+    if (turns) turns.hidden = width < 640 || this.printing
     plot.style.height = `${height}px`
     const fresh = !this.drawn.has(plot)
     this.drawn.set(plot, width)

@@ -16,9 +16,15 @@ def names() -> list[str]:
 
 def packaged(name: str) -> Path:
     """The folder of a packaged run."""
+    name = name.removeprefix("zoo:")
     if name not in names():
         raise RnnlensError(f"there is no packaged network {quoted(name)}: expected one of {', '.join(names())}")
     return HERE / name
+
+
+def holds(path: Path) -> bool:
+    """Whether a folder is that of a packaged run."""
+    return path.resolve().parent == HERE.resolve()
 
 
 def find(name: Path | str) -> Path | None:
@@ -26,5 +32,5 @@ def find(name: Path | str) -> Path | None:
     for anything else."""
     text = str(name)
     if text.startswith("zoo:"):
-        return packaged(text.removeprefix("zoo:"))
+        return packaged(text)
     return packaged(text) if text in names() and not Path(name).exists() else None

@@ -1,0 +1,48 @@
+"""What to run next: the last lines that `rnnlens prepare` and `rnnlens train` print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rnnlens.common.errors import pasted
+from rnnlens.common.files import read_json
+from rnnlens.runs.zoo import packaged
+
+if TYPE_CHECKING:
+    from rnnlens.corpora import Corpus
+
+MANY = 10_000  # training texts from which a network of the default size learns modifiers (docs/start.md)
+START = "reviews-gru"  # the packaged network that suits few texts
+
+
+def after_preparing(corpus: Corpus, out: Path) -> list[str]:
+    """The command that trains on a corpus; of few texts, what to expect of it."""
+    hints, start, n = [], "", len(corpus.train)
+    if n < MANY:
+        few = f"hint: {n:,} training texts are few. From random weights the default network learns little from them"
+        if _can_start(corpus):
+            start = f" --start zoo:{START}"
+            hints.append(f"{few}; --start continues from a packaged network, which knows modifiers of English")
+        else:
+            hints.append(f"{few}; `rnnlens train --help` has settings for few texts")
+    name = out.resolve().name
+    return [*hints, f"next: rnnlens train {pasted(out)}{start} --out {pasted(Path('runs') / name)}"]
+
+
+def _can_start(corpus: Corpus) -> bool:
+    """Whether the packaged network reads in the same order, and knows most words of the texts."""
+    if "reversed" in corpus.about or corpus.vocab.counts is None:
+        return False
+    known = set(read_json(packaged(START) / "vocab.json")["words"])
+    counts = corpus.vocab.counts
+    shared = sum(int(n) for word, n in zip(corpus.vocab.words, counts, strict=True) if word in known)
+    return 2 * shared > int(counts.sum())
+
+
+def after_training(corpus: str, out: Path) -> str:
+    """The command that analyzes a run; with its corpus, if that has reviews to measure accuracy on."""
+    about = Path(corpus).expanduser() / "corpus.json"
+    sizes = read_json(about)["sizes"] if about.is_file() else {"test": 1}  # any other source gets a test split
+    with_corpus = f" --corpus {pasted(corpus)}" if {"test", "validation"} & set(sizes) else ""
+    return f"next: rnnlens analyze {pasted(out)}{with_corpus}"
