@@ -11,8 +11,6 @@ from sklearn.utils.class_weight import compute_class_weight
 from rnnlens.common.errors import BadInput, RnnlensError, quoted
 from rnnlens.common.ranges import check_options
 
-FLAGS = ("own_weights", "factored", "edges", "own_edges")
-
 
 def check_parameters(model: Any) -> None:
     """Raise an error if a parameter is out of range or of the wrong type."""
@@ -20,9 +18,6 @@ def check_parameters(model: Any) -> None:
         check_options("estimator", {name: value for name, value in vars(model).items() if name != "random_state"})
     except RnnlensError as error:
         raise BadInput(str(error)) from error
-    for name in FLAGS:
-        if not isinstance(value := getattr(model, name, False), bool | np.bool_):
-            raise BadInput(f"{name} is {quoted(value)}: expected True or False")
     if model.device is not None:
         from rnnlens.networks.devices import check_device
 
