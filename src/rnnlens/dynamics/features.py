@@ -13,6 +13,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from rnnlens.common.ranges import in_range
+from rnnlens.dynamics.inputs import check_states
 from rnnlens.dynamics.jacobians import CellLinearisation, embedding_of, linearise
 from rnnlens.networks import Cell, Network
 
@@ -75,12 +77,14 @@ def _normal(*shape: int) -> Tensor:
 
 
 @torch.no_grad()
+@in_range("input_change")
 def input_change(network: Network, h: Tensor, reference: Tensor, chunk: int | None = None) -> Tensor:
     """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how far the input Jacobian at a state differs from that at
     `reference` (eq. 4).
 
     reference (..., N) broadcasts against h. No array of size W (or D, for a cell) is formed: see `input_features`.
     """
+    check_states(network, h=h, reference=reference)
     whole = 4096 if isinstance(network.cell, Cell) else 2**25 // min(MOST, network.size * network.inputs)
     chunk = chunk or max(1, whole)
     shape = torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1])

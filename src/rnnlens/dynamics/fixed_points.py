@@ -18,10 +18,9 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
-from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import in_range
-from rnnlens.dynamics.inputs import Inputs, held_input
+from rnnlens.dynamics.inputs import Inputs, given_states, held_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.solvers import Problem, Search, energy, gauss_newton, newton_dense, newton_krylov, relax
 from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
@@ -143,10 +142,8 @@ def find_fixed_points(
     For a start that does not converge, the state with the smallest q is returned and `converged` is False. The result
     depends on the arguments alone; the caller's tensors are not changed.
     """
-    if mode not in ("fixed", "slow"):
-        raise RnnlensError(f"mode is {quoted(mode)}: expected fixed or slow")
     network.check_rests()
-    starts = _starts(network, states)
+    starts = given_states(network, states)
     e = held_input(network, inputs, len(starts))
     double = doubled(network)
     chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts, mode))
@@ -268,21 +265,6 @@ def _problem(network: Network, e: Tensor) -> Problem:
         high = torch.full_like(network.h0.detach(), torch.inf)
         low = -high
     return Problem(network, e, low, high)
-
-
-def _starts(network: Network, states: Tensor) -> Tensor:
-    if not isinstance(states, Tensor):
-        raise RnnlensError(f"states is {quoted(type(states).__name__)}: expected a tensor (K, {network.size})")
-    if states.ndim < 1 or states.shape[-1] != network.size:
-        raise RnnlensError(
-            f"states have shape {tuple(states.shape)}: expected (K, {network.size}), states of the network"
-        )
-    starts = states.detach().reshape(-1, network.size).to(network.h0, copy=True)
-    if not len(starts):
-        raise RnnlensError("states has no rows: expected at least one state to start from")
-    if not torch.isfinite(starts).all():
-        raise RnnlensError("some states are NaN or infinite: expected finite numbers")
-    return starts
 
 
 def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
