@@ -16,7 +16,7 @@ def names() -> list[str]:
 
 def packaged(name: str) -> Path:
     """The folder of a packaged run."""
-    if name not in names():
+    if not isinstance(name, str) or name not in names():
         raise RnnlensError(f"there is no packaged network {quoted(name)}: expected one of {', '.join(names())}")
     return HERE / name
 
