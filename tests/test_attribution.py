@@ -110,7 +110,9 @@ def test_bad_parts_are_refused_in_one_line():
             attribute(network, STATES, ["not"], PROBES, parts=parts)
     with pytest.raises(RnnlensError, match="does not know the word 'never'"):
         attribute(network, STATES, ["never"], PROBES)
-    with pytest.raises(RnnlensError, match=r"states are .*expected a tensor \(K, 3\)"):
+    with pytest.raises(
+        RnnlensError, match=r"states has shape .*expected states of the network, a tensor \(\.\.\., 3\)"
+    ):
         attribute(network, STATES[:, :2], ["not"], PROBES)
     assert list(parts_of(network.cell)) == ["state"]
 

@@ -180,9 +180,9 @@ def six(**options) -> Network:
             "does not have several classes, it has one logit",
         ),
         (lambda: class_geometry(six().of_class("a")), "it reads class 'a'"),
-        (lambda: class_geometry("runs/mine"), "the network is 'str': expected a Network"),
-        (lambda: class_geometry(six(), states=torch.zeros(9, 7)), r"states are \(9, 7\): expected .* \(..., 6\)"),
-        (lambda: class_geometry(six(), states=[1, 2]), "states are list: expected visited states"),
+        (lambda: class_geometry("runs/mine"), "network is 'runs/mine': expected a network"),
+        (lambda: class_geometry(six(), states=torch.zeros(9, 7)), r"states has shape \(9, 7\): expected .* \(..., 6\)"),
+        (lambda: class_geometry(six(), states=[1, 2]), "states is 'list': expected states"),
         (lambda: class_geometry(six(), states=torch.zeros(5, 6)), "5 states for 6 classes: expected at least 18"),
         (lambda: class_geometry(six(), states=torch.zeros(50, 6)), "all visited states have the same logits"),
         (

@@ -1,6 +1,7 @@
 """Several networks in one page: each reads what torch reads, tables and figure show what was measured, words and names
 stay text, and networks that cannot be compared are refused in one line."""
 
+import inspect
 import json
 import re
 import shutil
@@ -341,8 +342,8 @@ def test_the_command_writes_to_the_current_folder(runs, tmp_path, monkeypatch, c
 
 def test_the_packaged_four_fit_in_a_page(browser, monkeypatch, tmp_path, capsys):
     """They are analyzed on the way; with fewer words measured here. Size decides, times are told."""
-    monkeypatch.setitem(analyze.__wrapped__.__kwdefaults__, "top", 200)
-    monkeypatch.setitem(analyze.__wrapped__.__kwdefaults__, "starts", 100)
+    monkeypatch.setitem(inspect.unwrap(analyze).__kwdefaults__, "top", 200)
+    monkeypatch.setitem(inspect.unwrap(analyze).__kwdefaults__, "starts", 100)
     names = [f"zoo:reviews-{arch}" for arch in ("gru", "lstm", "ugrnn", "vanilla")]
     (tmp_path / "page.html").write_text(comparison(names), encoding="utf-8")
     assert (tmp_path / "page.html").stat().st_size < 20e6

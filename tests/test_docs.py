@@ -1,5 +1,6 @@
 """What the README, the pages and `--help` show is true: Python and commands run, others parse, the tree is the tree."""
 
+import inspect
 import json
 import os
 import re
@@ -32,7 +33,7 @@ def folder(request, tmp_path, monkeypatch):
     write_reviews(tmp_path / "reviews.csv", REVIEWS.get(request.node.callspec.id, 120))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RNNLENS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(analyze.__wrapped__.__kwdefaults__, "top", 500)
+    monkeypatch.setitem(inspect.unwrap(analyze).__kwdefaults__, "top", 500)
     return tmp_path
 
 

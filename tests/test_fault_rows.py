@@ -171,9 +171,9 @@ ANALYZED: dict[str, tuple[Callable[[], object], str]] = {
     "states bool": (lambda: rnnlens.analyze(network(), states=STATES > 0), "states are torch.bool"),
     "analyze device mps": (lambda: rnnlens.analyze(network(), device="mps"), "device is 'mps': expected cpu or cuda"),
     "analyze device cuda": (lambda: rnnlens.analyze(network(), device="cuda"), "torch sees no GPU here"),
-    "device number": (lambda: rnnlens.analyze(network(), device=5), "device is '5'"),  # type: ignore[arg-type]
+    "device number": (lambda: rnnlens.analyze(network(), device=5), "device is 5"),  # type: ignore[arg-type]
     "analyze corpus list": (lambda: rnnlens.analyze(network(), [("good", 1)]), "corpus is of type list: expected"),  # type: ignore[arg-type, list-item]
-    "probes list": (lambda: rnnlens.analyze(network(), probes=["good"]), "probes is 'list'"),  # type: ignore[arg-type]
+    "probes list": (lambda: rnnlens.analyze(network(), probes=["good"]), "probes is \"['good']\""),  # type: ignore[arg-type]
     "1 unit": (lambda: rnnlens.analyze(network(hidden=1)), "the network's state is one number: expected at least 2"),
     "agreement device": (lambda: rnnlens.agreement(network(), device="mps"), "device is 'mps'"),
     "audit device": (lambda: rnnlens.audit(network(), device="mps"), "device is 'mps'"),
@@ -244,9 +244,9 @@ WRONG: list[tuple[str, Callable[[], object], str]] = [
     ("TrainConfig", lambda: TrainConfig(balance="no"), "balance is 'no': expected True or False"),  # type: ignore[arg-type]
     ("train corpus", lambda: rnnlens.train(network(), ["good"]), "corpus is 'list'"),  # type: ignore[arg-type]
     ("train config", lambda: rnnlens.train(network(), Corpus.from_texts(*SOME), {"epochs": 1}), "config is 'dict'"),  # type: ignore[arg-type]
-    ("load", lambda: rnnlens.load(5), "load got 'int'"),  # type: ignore[arg-type]
+    ("load", lambda: rnnlens.load(5), "path is 5: expected a run folder"),  # type: ignore[arg-type]
     ("load_corpus", lambda: rnnlens.load_corpus(None), "source is 'None'"),  # type: ignore[arg-type]
-    ("Probes words", lambda: rnnlens.Probes(5, 6), "positive probes are '5'"),  # type: ignore[arg-type]
+    ("Probes words", lambda: rnnlens.Probes(5, 6), "positive probes are 5"),  # type: ignore[arg-type]
     ("Vocab counts", lambda: rnnlens.Vocab(["a", "b"], [-1, 2]), "the counts hold -1"),
     ("Vocab decode", lambda: rnnlens.Vocab(["a"]).decode([0, 99]), "no word has the id 99"),
     ("Vocab encode", lambda: rnnlens.Vocab(["a"]).encode(b"a"), "of type bytes"),  # type: ignore[arg-type]

@@ -20,7 +20,8 @@ from rnnlens.analysis import __main__ as analysis
 from rnnlens.cli import app, main
 from rnnlens.cli.flags import RecipeFlags
 from rnnlens.common.errors import RnnlensError
-from rnnlens.common.ranges import RANGES, check_options
+from rnnlens.common.options import RANGES
+from rnnlens.common.ranges import check_options
 from rnnlens.corpora import PrepareConfig, toy_corpus
 from rnnlens.corpora.indexing import stratified
 from rnnlens.corpora.language import Language, preset
@@ -169,9 +170,50 @@ def test_so_do_the_modules_that_run_without_the_command_line(
     assert capsys.readouterr().err.startswith(f"error: {told}")
 
 
+@pytest.mark.parametrize(
+    ("entry", "line", "told"),
+    [
+        (module_command.main, ["toy", "--out", "o", "--epochs", "1.5"], "argument --epochs: invalid int value: '1.5'"),
+        (module_command.main, ["toy", "--out", ""], "argument --out: '' is no path"),
+        (module_command.main, ["toy", "--out", "o", "--max-words", "x"], "expected a whole number or None, not 'x'"),
+        (module_command.main, ["toy"], "the following arguments are required: --out"),
+        (module_command.main, ["toy", "--out", "o", "--arch", "cnn"], "argument --arch: invalid choice: 'cnn'"),
+        (analysis.main, ["run", "--top", "x"], "argument --top: invalid int value: 'x'"),
+        (analysis.main, [""], "argument run: '' is no path"),
+    ],
+)
+def test_their_usage_errors_are_one_line_too(
+    entry: Any, line: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        entry(line)
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.startswith("error: ") and told in said and said.count("\n") == 1
+    assert "--help`)" in said and not list(tmp_path.iterdir())
+
+
 def _numeric(hint: Any) -> bool:
     kinds = {kind for part in (hint, *get_args(hint)) for kind in (part, *get_args(part))}
     return bool(kinds & {int, float})
+
+
+STATED = [
+    ("validate", "at least 100"), ("train", "from 2 to 1000"), ("train", "Adam's beta_1, from 0 to below 1"),
+    ("train", "at most 1024"), ("train", "Decay, below 1,"), ("prepare", "`<unk>` included, at least 2"),
+    ("prepare", "Share, below 1, of all reviews"), ("sweep", "0 runs them in this process"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "limits"), STATED)
+def test_help_says_limits_that_are_not_obvious(
+    name: str, limits: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    shown = " ".join(re.sub("[│╭╮╰╯─]", " ", capsys.readouterr().out).split())
+    assert limits.replace("`", "") in shown
 
 
 COMMANDS = [name for name in app if not name.startswith("-")]
@@ -183,6 +225,8 @@ def test_every_number_of_the_command_line_has_a_range(name: str) -> None:
     hints = get_type_hints(function, include_extras=True)
     numbers = [option for option, hint in hints.items() if option != "return" and _numeric(hint)]
     assert set(numbers) <= set(RANGES.get(name, {})), f"options of {name} without a range"
+    written = {"out", "to", "table", "figure"} & set(hints)
+    assert written <= set(RANGES.get(name, {})), f"paths of {name} that are not in the table"
 
 
 def test_there_are_commands_to_check() -> None:
@@ -215,11 +259,10 @@ def test_every_number_of_a_python_function_has_a_range_that_its_default_is_in(na
 
 
 @pytest.mark.parametrize(("record", "name"), [(TrainConfig, "training"), (PrepareConfig, "prepare")])
-def test_every_number_of_a_record_has_a_range_that_its_default_is_in(record: type, name: str) -> None:
+def test_every_field_of_a_record_has_a_range_that_its_default_is_in(record: type, name: str) -> None:
     hints = get_type_hints(record)
-    numbers = [field for field in dataclasses.fields(record) if _numeric(hints[field.name])]
-    assert {field.name for field in numbers} == set(RANGES[name])
-    check_options(name, {field.name: field.default for field in numbers})
+    assert set(hints) <= set(RANGES[name])
+    check_options(name, {field.name: field.default for field in dataclasses.fields(record)})
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -310,8 +353,9 @@ def test_without_settings_what_is_not_given_is_the_default(which: str, trained: 
     assert trained.config == TrainConfig(epochs=3) and trained.shape == {}
 
 
-def test_none_can_be_given(trained: SimpleNamespace) -> None:
-    call_train("rnnlens", "--tuned", "--max-words", "None")
+@pytest.mark.parametrize("which", ["rnnlens", "module"])
+def test_none_can_be_given(which: str, trained: SimpleNamespace) -> None:
+    call_train(which, "--tuned", "--max-words", "None")
     assert trained.config.max_words is None
 
 

@@ -27,7 +27,10 @@ def network():
     [
         (lambda network: rnnlens.analyze(nn.GRU(4, 6)), "analyze got 'GRU'.*from_torch"),
         (lambda network: rnnlens.analyze("runs/none"), "no run folder 'runs/none'"),
-        (lambda network: rnnlens.analyze(network, states=torch.zeros(5, 3)), r"\(5, 3\): expected \(\.\.\., 6\)"),
+        (
+            lambda network: rnnlens.analyze(network, states=torch.zeros(5, 3)),
+            r"\(5, 3\): expected states of the network, a tensor \(\.\.\., 6\)",
+        ),
         (
             lambda network: rnnlens.analyze(network, probes=rnnlens.Probes(["good"], ["w1"])),
             "none of the probes 'good'",

@@ -248,7 +248,7 @@ def test_solvers_solve():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (lambda n: find_fixed_points(n, torch.zeros(3, 5)), "expected (K, 4)"),
+        (lambda n: find_fixed_points(n, torch.zeros(3, 5)), "expected states of the network, a tensor (..., 4)"),
         (lambda n: find_fixed_points(n, torch.full((3, 4), torch.nan)), "some states are NaN or infinite"),
         (lambda n: find_fixed_points(n, torch.zeros(0, 4)), "states has no rows"),
         (lambda n: find_fixed_points(n, torch.zeros(3, 4), tolerance=math.nan), "tolerance is nan"),

@@ -111,7 +111,7 @@ def test_same_seed_same_network_and_global_chance_untouched():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (lambda: Network(WORDS, arch="transformer"), "'transformer': expected one of gru, lstm, ugrnn, vanilla"),
+        (lambda: Network(WORDS, arch="transformer"), "arch is 'transformer': expected gru, lstm, ugrnn, vanilla"),
         (lambda: Network(WORDS, hidden=0), "hidden is 0"),
         (lambda: Network([]), "empty"),
         (lambda: Network(["a", "b", "a"]), "'a' twice"),

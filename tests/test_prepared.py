@@ -327,7 +327,7 @@ def test_the_current_folder_can_be_prepared_into(folder: Path, tmp_path: Path, m
     monkeypatch.chdir(tmp_path / "here")
     first = prepare(folder, ".")
     assert load_corpus(".").fingerprint == first.fingerprint
-    assert prepare(folder, "").fingerprint == first.fingerprint
+    assert prepare(folder, "./").fingerprint == first.fingerprint
     second = prepare(folder, ".", seed=1, overwrite=True)
     assert load_corpus(".").fingerprint == second.fingerprint != first.fingerprint
     assert Path("corpus.json").samefile(tmp_path / "here" / "corpus.json")  # this is still the folder we are in

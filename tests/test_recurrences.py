@@ -274,7 +274,7 @@ def test_an_analysis_goes_on_without_the_modes_that_a_convolution_has_not(tmp_pa
 
 
 def test_bad_shapes_are_refused_in_one_line():
-    with pytest.raises(RnnlensError, match="unknown architecture 'rwkv': expected one of gru, .*, rglru"):
+    with pytest.raises(RnnlensError, match="arch is 'rwkv': expected gru, .* or rglru"):
         Network(WORDS, "rwkv")
     with pytest.raises(RnnlensError, match="layers is 0: expected a whole number, from 1"):
         Network(WORDS, "mingru", layers=0)

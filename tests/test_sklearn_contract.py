@@ -352,5 +352,5 @@ def test_explanations_in_a_terminal_and_in_a_notebook(model):
 
 
 def test_a_first_lag_that_blocks_cannot_hold_is_refused():
-    with pytest.raises(ValueError, match="first_lag is '2'"):
+    with pytest.raises(ValueError, match="first_lag is 2"):
         ModifierConvolution(["not"], first_lag=2).fit(["not good", "bad"], [1, 0])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -161,6 +162,14 @@ def test_words_are_never_read_as_markup(draw):
     assert all(trace.hovertemplate is None for trace in figure.data), "nor as templates"
 
 
+def test_a_figure_takes_a_run_or_all_of_its_results_as_well():
+    parts = {"state_space": state_space(), "deflection": deflection(), "modes": modes(), "mode_angles": mode_angles()}
+    parts |= {"mode_removal": mode_removal(), "linear_quality": linear_quality()}
+    for draw in ALL:
+        for whole in ({"toy": parts}, SimpleNamespace(results={"toy": parts})):
+            assert draw(whole).to_json() == drawn(draw).to_json()
+
+
 def test_importing_figures_does_not_import_plotly():
     code = "import sys, rnnlens.figures; sys.exit('plotly' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -252,8 +261,15 @@ def test_mode_removal_draws_both_orders_and_the_median_of_the_controls():
 def test_mode_removal_draws_the_stored_variant_asked_for_and_names_those_there_are():
     figure = figures.mode_removal(mode_removal(), what="input", kind="biorthogonal")
     assert any(tuple(trace.y) == pytest.approx((1.0, 0.35, 0.15)) for trace in figure.data if len(trace.y) == 3)
-    with pytest.raises(RnnlensError, match="'state_sideways_single'.*state_orthogonal_single"):
+    with pytest.raises(RnnlensError, match="kind is 'sideways': expected biorthogonal or orthogonal"):
         figures.mode_removal(mode_removal(), kind="sideways")
+    fewer = {
+        word: {key: value for key, value in part.items() if "input" not in key} for word, part in mode_removal().items()
+    }
+    with pytest.raises(
+        RnnlensError, match="'input_orthogonal_single' is stored: expected one of state_orthogonal_single"
+    ):
+        figures.mode_removal(fewer, what="input")
 
 
 def test_linear_quality_has_a_row_for_every_context_and_word_and_both_numbers():

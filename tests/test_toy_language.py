@@ -90,7 +90,7 @@ def test_same_seed_same_reviews():
 def test_bad_words_and_languages_are_told():
     with pytest.raises(RnnlensError, match="'terrible' is not a word"):
         ToyLanguage().encode("not terrible")
-    with pytest.raises(RnnlensError, match="scope 0"):
+    with pytest.raises(RnnlensError, match="scope is 0"):
         ToyLanguage(modifiers={"not": Modifier(-1, 0)})
 
 

@@ -9,7 +9,7 @@ because the effect fades word by word and states saturate.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,9 +24,10 @@ from rnnlens.analysis.locate import location_of, states_of, stored_line, stored_
 from rnnlens.analysis.people import SPLITS, Judged, judged_in, packaged
 from rnnlens.analysis.scores import FEWEST, Correlation, Ranking, correlate, rank
 from rnnlens.analysis.trees import Trees, read_trees
+from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options, in_range
+from rnnlens.common.ranges import in_range
 from rnnlens.common.terminal import printable
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
@@ -156,6 +157,7 @@ class _Measured(NamedTuple):
     strengths: dict[str, float]
 
 
+@in_range("agree")
 def agreement(
     networks: Any,
     trees: Path | str | Trees | None = None,
@@ -174,13 +176,14 @@ def agreement(
     top: how many of the most frequent words of a network without analysis to measure. seed: of visited states and the
     bootstrap.
     """
-    check_options("agree", top=top, seed=seed)
     check_device(device)
     several = list(networks) if isinstance(networks, list | tuple) else [networks]
     if not several:
         raise RnnlensError("no network given: expected a run, a network or an analysis, or several")
+    if isinstance(lexicons, bytes) or not isinstance(lexicons, str | Path | Iterable):
+        raise RnnlensError(f"lexicons is {shown(lexicons)}: expected a list of files, or vader")
     lists = [read_lexicon(source) for source in ([lexicons] if isinstance(lexicons, str | Path) else lexicons)]
-    opened = read_trees(trees) if isinstance(trees, Path | str) else trees
+    opened = trees if trees is None or isinstance(trees, Trees) else read_trees(trees)
     people = packaged() if opened is None else judged_in(opened)
     scores: list[Scores] = []
     for one in several:

@@ -25,8 +25,9 @@ from rnnlens.analysis.record import Analysis
 from rnnlens.analysis.storage import check_not_packaged, kept_results
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive
+from rnnlens.common.options import CORPUS
 from rnnlens.common.progress import progress_bar
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import check_options, in_range
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.corpora import CorpusLike
@@ -43,6 +44,7 @@ PARTS = {  # attributes of `Analysis` in the order of computation, with the text
 
 
 @torch.no_grad()
+@in_range("analyze")
 def analyze(
     run: Run | AnyNetwork | Path | str,
     corpus: CorpusLike | Path | str | Sequence[Path | str] | None = None,
@@ -74,10 +76,7 @@ def analyze(
     scale is shown, and no class is chosen. direction: of a network that reads both ways, the reader to show, forwards
     (by default) or backwards; accuracies are the whole network's, and `analysis.both_ways` compares the two readers.
     """
-    check_options("analyze", top=top, rank=rank, starts=starts, seed=seed, reviews=reviews)
     check_device(device)
-    if probes is not None and not isinstance(probes, Probes):
-        raise RnnlensError(f"probes is {quoted(type(probes).__name__)}: expected rnnlens.Probes(positive, negative)")
     run, usual = _opened(run, corpus)
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
@@ -225,7 +224,8 @@ def analyze_command(
     **options: Any,
 ) -> Analysis:
     """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
-    check_options("analyze", options, reviews=reviews)
+    named = {"reviews": reviews, "overwrite": overwrite, "class_": class_, "direction": direction}
+    check_options("analyze", options, **named)
     opened = load(run)
     _, data = _opened(opened, corpus)
     class_ = shown_class(opened.network, class_, data)
@@ -264,7 +264,7 @@ def _opened(run: Any, corpus: Any) -> tuple[Run | Any, CorpusLike | None]:
         from rnnlens.corpora import load_corpus
 
         corpus = load_corpus(corpus)
-    if corpus is not None and not hasattr(corpus, "train"):
+    if corpus is not None and corpus not in CORPUS:
         raise RnnlensError(
             f"corpus is of type {type(corpus).__name__}: expected a corpus, a source or a list of sources; texts with "
             "their labels come in through rnnlens.Corpus.from_texts(texts, labels)"

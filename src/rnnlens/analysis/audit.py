@@ -17,9 +17,10 @@ from rnnlens.analysis.behaviour import final_logits
 from rnnlens.analysis.checks import check_two_sides
 from rnnlens.analysis.mechanism import mechanism
 from rnnlens.analysis.sentences import INTENSIFIERS, KINDS, NEGATORS, Sentence, adjectives, missing, sentences
+from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options, in_range
+from rnnlens.common.ranges import in_range
 from rnnlens.common.terminal import printable
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
@@ -182,6 +183,7 @@ class Audit(Shown):
 
 
 @torch.no_grad()
+@in_range("audit")
 def audit(
     run: Run | AnyNetwork | Path | str,
     trees: Path | str | Labelled | None = None,
@@ -196,7 +198,6 @@ def audit(
     Treebank, or phrases with labels (below 0 negative, above 0 positive). seed: draws the words in the two parts of a
     contrast. worst: how many wrong sentences to keep for each kind.
     """
-    check_options("audit", seed=seed, worst=worst)
     check_device(device)
     run = load(run) if isinstance(run, Path | str) else run
     if not isinstance(run, Run | Network | BothWays):
@@ -277,18 +278,24 @@ def _measured(network: AnyNetwork, run: Run | None, seed: int) -> tuple[Probes, 
         return probes, None, str(error)
 
 
-def _phrases(trees: Path | str | Labelled) -> list[tuple[str, int]]:
+def _phrases(trees: Path | str | Labelled) -> list[tuple[str, float]]:
     """Phrases with labels that are not neutral, from a file or as given; each text once, without single words."""
     if isinstance(trees, Path | str):
         from rnnlens.analysis.trees import read_trees
 
         read = read_trees(trees)
         trees = ((read.text(phrase), phrase.label) for phrase in read.phrases)
-    labels = {text: label for text, label in trees if len(text.split()) > 1}
+    try:
+        labels = {text: float(label) for text, label in trees if len(text.split()) > 1}
+    except (TypeError, ValueError, AttributeError) as error:
+        raise RnnlensError(
+            f"trees is {shown(trees)}: expected a file of trees, or pairs of a phrase and its label, such as "
+            "('not good', -1)"
+        ) from error
     return [(text, label) for text, label in labels.items() if label]
 
 
-def _people(network: AnyNetwork, phrases: Sequence[tuple[str, int]]) -> list[tuple[str, list[Reading]]]:
+def _people(network: AnyNetwork, phrases: Sequence[tuple[str, float]]) -> list[tuple[str, list[Reading]]]:
     """The network's readings of phrases that people labeled positive or negative, grouped by the words in them."""
     assert network.vocab is not None
     groups: dict[str, list[Reading]] = {name: [] for name in (*PEOPLE, REST)}

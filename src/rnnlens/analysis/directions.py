@@ -130,8 +130,6 @@ def check_direction(network: object, direction: str | None) -> str | None:
                 f"direction is {quoted(direction)}, but this network reads one way: leave it out (--direction)"
             )
         return None
-    if direction not in (None, *DIRECTIONS):
-        raise RnnlensError(f"direction is {quoted(direction)}: expected forwards or backwards")
     return direction or "forwards"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from rnnlens.analysis.snapshot import Sample, measure_snapshot, short, unpacked
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import append_line, parsing, read_lines, rewrite_lines, sync
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import check_options, in_range
 from rnnlens.context.perturbation import Reviews
 from rnnlens.context.probes import Probes
 from rnnlens.corpora.protocol import CorpusLike
@@ -146,6 +146,7 @@ def _numbers(values: np.ndarray) -> list[float]:
     return [short(value, 4) for value in values]
 
 
+@in_range("train_network")
 def train(
     network: Network,
     corpus: CorpusLike,
@@ -174,7 +175,6 @@ def train(
     them at the beginning; `run.snapshots` reads them, and the page plays them. They do not change the training.
     start: the run whose network was extended by new words (`rnnlens.extend`) to make this one; run.json names it.
     """
-    check_options("train", threads=threads, snapshots=snapshots)
     options: dict[str, Any] = {"resume": resume, "device": device, "test": test, "threads": threads}
     watch = None if snapshots is None else Film(snapshots)
     return loop.train(network, corpus, config, out, **options, progress=progress, start=start, watch=watch)

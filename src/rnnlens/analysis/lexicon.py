@@ -20,6 +20,7 @@ from pathlib import Path
 
 from rnnlens.analysis.trees import read_text
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.options import PATH
 from rnnlens.corpora.words import spelled
 
 KINDS: dict[str, float | None] = {
@@ -53,9 +54,9 @@ def read_lexicon(source: Path | str | Lexicon) -> Lexicon:
     """Read a lexicon from a file, or VADER's modifiers by the name `vader`."""
     if isinstance(source, Lexicon):
         return source
-    if str(source).lower() == "vader":
+    if isinstance(source, str | Path) and str(source).lower() == "vader":
         return _vader()
-    path = Path(source)
+    path = PATH.check("a lexicon", source)
     values: dict[str, float | None] = {}
     text = read_text(path, "a lexicon")
     first = text.lstrip().split("\n", 1)[0]

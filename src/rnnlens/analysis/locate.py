@@ -11,13 +11,14 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, percents
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import parsing
 from rnnlens.context.blank import BLANKS, BlankInput
 from rnnlens.context.impulse import rest, settle
 from rnnlens.context.probes import Probes
 from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
+from rnnlens.dynamics.inputs import given_states
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 from rnnlens.runs.missing import not_analyzed
@@ -158,16 +159,10 @@ def locate(network: Network, states: Tensor) -> Location:
 
 def _check_states(network: Network, states: Tensor) -> None:
     """Refuse what are no states of this network, and states too large to be stored."""
-    expected = f"expected a tensor of floating-point numbers, (..., {network.size})"
-    if not isinstance(states, Tensor):
-        raise RnnlensError(f"states is {quoted(type(states).__name__)}: {expected}")
-    if not states.is_floating_point():
-        raise RnnlensError(f"states are {states.dtype}: {expected}")
-    if states.shape[-1:] != (network.size,):
-        raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size})")
-    if bool((finite := states[states.isfinite()].abs()).numel()) and float(finite.max()) > LARGEST_STATE:
+    largest = float(given_states(network, states).abs().max())
+    if largest > LARGEST_STATE:
         raise RnnlensError(
-            f"the network's states reach {float(finite.max()):.3g}: expected at most {LARGEST_STATE:,}, the largest "
+            f"the network's states reach {largest:.3g}: expected at most {LARGEST_STATE:,}, the largest "
             "number of a stored state (float16); a network whose states grow without bound cannot be analyzed"
         )
 

@@ -33,6 +33,7 @@ from rnnlens.analysis.verdict import Sentence, example_readings, verdict
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
+from rnnlens.common.ranges import in_range
 from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.dose_response import Steering
@@ -312,6 +313,7 @@ class Analysis(Shown):
         vars(new).update({name: value for name, value in vars(self).items() if name in names})
         return new
 
+    @in_range("save")
     def save(self, folder: Path | str | None = None, *, overwrite: bool = False) -> Path:
         """Write results.json (merged into a run's), analysis.safetensors and states.safetensors, which name the run's
         weights, vocabulary and corpus. An analysis replaces one of more reviews only with `overwrite`. In a folder
@@ -325,7 +327,7 @@ class Analysis(Shown):
     @classmethod
     def load(cls, run: Run | Path | str) -> Analysis:
         """The stored analysis of a run, as `analyze` returned it."""
-        run = load(run) if isinstance(run, Path | str) else run
+        run = run if isinstance(run, Run) else load(run)
         arrays, states = run.analysis_arrays(), run.states()
         if "measures" not in arrays:
             raise missing.not_analyzed(run.path)

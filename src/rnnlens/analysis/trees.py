@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ordinary import read_ordinary
+from rnnlens.common.ranges import in_range
 
 NEUTRAL = 2  # the label that becomes 0
 EXAMPLE = "expected one tree a line, such as (3 (2 very) (3 good)), with labels from 0 to 4"
@@ -51,6 +52,7 @@ class Trees:
         return " ".join(self.sentences[phrase.sentence - 1][phrase.start : phrase.end])
 
 
+@in_range("folder")
 def read_trees(path: Path | str) -> Trees:
     """Read a file of trees. If a line is not a tree, the error names the file and the line."""
     path = Path(path)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
+from rnnlens.baselines.encoding import encoded
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.baselines.parameters import check_parameters, class_weights, listed, seed_of
@@ -174,10 +175,6 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return corpus.train, corpus.vocab, classes
 
     def _shape(self, vocab: Vocab, words: list[str]) -> Shape:
-        if self.first_lag not in (0, 1):
-            raise BadInput(
-                f"first_lag is {quoted(self.first_lag)}: expected 1, or 0 for modifiers that also scale themselves"
-            )
         return Shape(
             len(vocab),
             tuple(vocab.index[word] for word in words if word in vocab),
@@ -218,15 +215,14 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def _sparsity(self, model: Convolution) -> torch.Tensor:
         """The penalty on learned modifiers: `sparsity` times the norm of each one's scales."""
-        return self.sparsity * model.alpha.square().sum(1).add(1e-12).sqrt().sum()
+        return float(self.sparsity) * model.alpha.square().sum(1).add(1e-12).sqrt().sum()
 
     # --- reading ---
 
     def decision_function(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
         """Logits (n,): above 0 for the second class."""
         self._check_usable()
-        split = X if isinstance(X, Split) else X.train if isinstance(X, Corpus) else self._encode(X)
-        logits = read_logits(self.model_, split, self.max_words)
+        logits = read_logits(self.model_, encoded(X, self.vocab_), self.max_words)
         if not np.isfinite(logits).all():
             raise Diverged("the model's logits are not finite: its weights are too large; fit it again")
         return logits
@@ -236,12 +232,6 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         first class."""
         check_is_fitted(self)
         check_diverged(self.model_, "the model diverged", "fit it again, with a smaller learning_rate")
-
-    def _encode(self, X: Sequence[str]) -> Split:
-        rows = [self.vocab_.encode(text) for text in list_of_texts(X)]
-        offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-        ids = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        return Split(ids, offsets, np.zeros(len(rows), dtype=np.uint8))
 
     def predict_proba(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
         """Probabilities (n, 2) of the two classes."""
@@ -294,16 +284,18 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     # --- files ---
 
+    @in_range("folder")
     def save(self, folder: Path | str) -> Path:
         """Write to a folder, without pickle. An estimator that was saved there is replaced; a folder that holds
         anything else is an error."""
         self._check_usable()
-        return save_estimator(self, ModifierConvolution._get_param_names(), folder)
+        return save_estimator(self, ModifierConvolution._get_param_names(), Path(folder))
 
     @classmethod
+    @in_range("folder")
     def load(cls, folder: Path | str) -> Self:
         """Read a folder that `save` wrote; the model is on the CPU."""
-        model = load_estimator(cls, folder)
+        model = load_estimator(cls, Path(folder))
         model._check_usable()
         return model
 

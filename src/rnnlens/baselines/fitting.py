@@ -69,7 +69,7 @@ def train_model(
         {"params": words, "weight_decay": 2 * l2},
         {"params": others},
     ]
-    optimizer = torch.optim.Adam(groups, betas=(config.momentum, config.second_momentum), fused=True)
+    optimizer = torch.optim.Adam(groups, betas=config.betas, fused=True)
     generator = torch.Generator(device).manual_seed(config.seed)
     weights = None if class_weights is None else torch.as_tensor(class_weights, dtype=torch.float32, device=device)
     step, total = 0, config.epochs * -(-len(split) // config.batch)

@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from rnnlens.baselines.encoding import encoded
 from rnnlens.baselines.estimators import ModifierConvolution
 from rnnlens.baselines.explanation import Explanation
 from rnnlens.baselines.parameters import check_parameters, seed_of
@@ -69,7 +70,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
         """Logits (n, C), of each class against the rest."""
         check_is_fitted(self)
-        split = X if isinstance(X, Split) else X.train if isinstance(X, Corpus) else self.estimators_[0]._encode(X)
+        split = encoded(X, self.vocab_)
         return np.stack([model.decision_function(split) for model in self.estimators_], 1)
 
     def predict_proba(self, X: Sequence[str] | Corpus | Split) -> np.ndarray:
@@ -128,15 +129,17 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
 
     # --- files ---
 
+    @in_range("folder")
     def save(self, folder: Path | str) -> Path:
         """Write to a folder, without pickle, as a single model is written."""
         check_is_fitted(self)
-        return save_estimators(self.estimators_, self.classes_, ModifierConvolution._get_param_names(), folder)
+        return save_estimators(self.estimators_, self.classes_, ModifierConvolution._get_param_names(), Path(folder))
 
     @classmethod
+    @in_range("folder")
     def load(cls, folder: Path | str) -> Self:
         """Read a folder that `save` wrote; the models are on the CPU."""
-        fitted, classes = load_estimators(ModifierConvolution, folder)
+        fitted, classes = load_estimators(ModifierConvolution, Path(folder))
         model = cls(clone(fitted[0]))
         model.estimators_, model.classes_, model.vocab_ = fitted, classes, fitted[0].vocab_
         return model

@@ -14,8 +14,6 @@ from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import spelled
 
-FLAGS = ("own_weights", "factored", "edges", "own_edges")
-
 
 def check_parameters(model: Any) -> None:
     """Raise an error if a parameter is out of range or of the wrong type."""
@@ -23,9 +21,6 @@ def check_parameters(model: Any) -> None:
         check_options("estimator", {name: value for name, value in vars(model).items() if name != "random_state"})
     except RnnlensError as error:
         raise BadInput(str(error)) from error
-    for name in FLAGS:
-        if not isinstance(value := getattr(model, name, False), bool | np.bool_):
-            raise BadInput(f"{name} is {quoted(value)}: expected True or False")
     if model.device is not None:
         from rnnlens.networks.devices import check_device
 

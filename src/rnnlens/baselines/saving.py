@@ -15,6 +15,7 @@ from rnnlens.baselines.parameters import seed_of
 from rnnlens.common.errors import quoted
 from rnnlens.common.files import parsing, read_json, read_marked_tensors, write_json, write_tensors
 from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
+from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
 from rnnlens.corpora.vocab import Vocab
 
@@ -23,12 +24,12 @@ SAVED = FolderKind(
 )
 
 
-def save_estimator(model: Any, names: Iterable[str], folder: Path | str) -> Path:
+def save_estimator(model: Any, names: Iterable[str], folder: Path) -> Path:
     """Write a fitted estimator with the parameters `names` to a folder."""
     return _write(model, model.classes_, names, model.model_.state_dict(), {}, folder)
 
 
-def save_estimators(models: Sequence[Any], classes: np.ndarray, names: Iterable[str], folder: Path | str) -> Path:
+def save_estimators(models: Sequence[Any], classes: np.ndarray, names: Iterable[str], folder: Path) -> Path:
     """Write fitted estimators of the same shape, one for each class, to a folder."""
     tensors = {f"{k}.{name}": x for k, model in enumerate(models) for name, x in model.model_.state_dict().items()}
     return _write(models[0], classes, names, tensors, {"one_vs_rest": True}, folder)
@@ -40,7 +41,7 @@ def _write(
     names: Iterable[str],
     tensors: Mapping[str, torch.Tensor],
     more: Mapping[str, Any],
-    folder: Path | str,
+    folder: Path,
 ) -> Path:
     words = model.vocab_.decode(model.model_.shape.modifiers)
     options = {name: getattr(model, name) for name in names}
@@ -67,10 +68,10 @@ def _write(
                 "counts": model.vocab_.counts,
             },
         )
-    return Path(folder)
+    return folder
 
 
-def load_estimator(kind: Any, folder: Path | str) -> Any:
+def load_estimator(kind: Any, folder: Path) -> Any:
     """The estimator of class `kind` in a folder, with its parameters, words and weights, checked."""
     about, tensors = _read(folder)
     with parsing(folder, "baseline of rnnlens"):
@@ -79,7 +80,7 @@ def load_estimator(kind: Any, folder: Path | str) -> Any:
         return _restored(kind, about, tensors)
 
 
-def load_estimators(kind: Any, folder: Path | str) -> tuple[list[Any], np.ndarray]:
+def load_estimators(kind: Any, folder: Path) -> tuple[list[Any], np.ndarray]:
     """The estimators of class `kind` that `save_estimators` wrote, one for each class, and the classes."""
     about, tensors = _read(folder)
     with parsing(folder, "baseline of rnnlens"):
@@ -95,8 +96,8 @@ def load_estimators(kind: Any, folder: Path | str) -> tuple[list[Any], np.ndarra
         return models, classes
 
 
-def _read(folder: Path | str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    file, weights = Path(folder) / "baseline.json", Path(folder) / "weights.safetensors"
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    file, weights = folder / "baseline.json", folder / "weights.safetensors"
     about = read_json(file)
     tensors, _, mark = read_marked_tensors(weights)
     if is_checked(about):
@@ -111,7 +112,7 @@ def _restored(kind: Any, about: Mapping[str, Any], tensors: Mapping[str, np.ndar
     if isinstance(model.class_weight, list):
         model.class_weight = dict(model.class_weight)
     model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
-    model._config(1, seed_of(model.random_state))  # this checks the options
+    check_options("estimator", vars(model) | {"random_state": seed_of(model.random_state)})
     if model.classes_.shape != (2,):
         raise ValueError(f"its classes are {quoted(about['classes'])}, expected two")
     shape = model._shape(model.vocab_, about["modifiers"])

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from cyclopts import convert
 
+from rnnlens.common.allowed import PathLike
 from rnnlens.common.errors import quoted
-from rnnlens.common.ranges import RANGES, check_options
+from rnnlens.common.options import PATH, RANGES
+from rnnlens.common.ranges import check_options
 from rnnlens.experiments.recipe import RECIPE
 from rnnlens.runs.config import TrainConfig
 
@@ -44,7 +46,8 @@ else:
 
 def convert_strictly(hint: Any, tokens: Sequence[Any]) -> Any:
     """Convert a flag's value as cyclopts does, but raise an error for 1.5 as a whole number, which cyclopts would
-    round, and replace a `~` at the beginning of a path, which shells leave as it is in `--out=~/run`."""
+    round, and for a path that is none, such as an empty one, which would be the current folder; and replace a `~` at
+    the beginning of a path, which shells leave as it is in `--out=~/run`."""
     types = get_args(hint) or (hint,)
     if int in types and float not in types:
         for token in tokens:
@@ -52,17 +55,27 @@ def convert_strictly(hint: Any, tokens: Sequence[Any]) -> Any:
                 shown = token.value if re.fullmatch(r"[\w.+-]+", token.value) else quoted(token.value)
                 raise ValueError(f"expected a whole number, not {shown}")
     if Path in types:
+        for token in tokens:
+            if token.value not in PATH:
+                raise ValueError(f"{quoted(token.value)} is no path: expected one with names of 1 to 255 bytes")
         tokens = [token.evolve(value=os.path.expanduser(token.value)) for token in tokens]
     return convert(hint, tokens)
 
 
 def checked(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with a check of its options' ranges before it runs."""
+    """The command with a check, before it runs, of its options, and whether the folder that it writes can be made."""
+    known = RANGES.get(command.__name__, {})
+    folders = [name for name, kind in known.items() if isinstance(kind, PathLike) and kind.folder]
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
-        if command.__name__ in RANGES:
+        if known:
             check_options(command.__name__, options)
+        if given := [options[name] for name in folders if options.get(name) is not None]:
+            from rnnlens.common.replacing import check_place
+
+            for folder in given:
+                check_place(folder, folder=True)
         command(*arguments, **options)
 
     return run

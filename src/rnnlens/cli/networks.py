@@ -155,8 +155,9 @@ def train(
     refit
         Also train on the validation reviews, to the last epoch; use it after all settings are chosen.
     snapshots
-        How many small records to keep along the training, more of them at its beginning: accuracy, strengths of
-        well-known words, slow points. The report plays them as a film. Training is the same with and without them.
+        How many small records to keep along the training, from 2 to 1000, more of them at its beginning: accuracy,
+        strengths of well-known words, slow points. The report plays them as a film. Training is the same with and
+        without them.
     resume
         Continue an interrupted run.
     test
@@ -164,7 +165,7 @@ def train(
     device
         Where to compute; by default a GPU if there is one.
     threads
-        CPU threads; small networks are often fastest with 1.
+        CPU threads, at most 1024; small networks are often fastest with 1.
     """
     from rnnlens.experiments.film import film_of
     from rnnlens.experiments.hints import after_training

@@ -280,7 +280,7 @@ def validate(
     language_seed
         Seed of the language and its documents.
     documents
-        Number of training documents; by default that of the preset.
+        Number of training documents, at least 100; by default that of the preset.
     hidden
         Units of the networks.
     embedding

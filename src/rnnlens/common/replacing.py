@@ -25,6 +25,7 @@ from rnnlens.common.files import (
     sync,
     write_errors,
 )
+from rnnlens.common.options import PATH
 from rnnlens.common.ordinary import is_ordinary, open_ordinary
 
 _SEARCHED = 1 << 16  # bytes at the beginning and at the end of a file that are searched for its mark
@@ -59,6 +60,7 @@ def check_folder(folder: Path | str, kind: FolderKind | None = None) -> None:
     folder = Path(folder)
     with write_errors(folder):
         if not os.path.lexists(folder):
+            check_place(folder, folder=True)
             return
         if not folder.is_dir():
             raise RnnlensError(f"{quoted(str(folder), 200)} is not a folder: choose another name")
@@ -168,19 +170,21 @@ def check_file(path: Path | str, mark: bytes, what: str) -> None:
 def check_output(path: Path | str, what: str, *suffixes: str) -> Path:
     """Refuse to save `what` (a page, a figure, a table) under a name without one of the suffixes, or over a file of
     another kind; returns the path."""
-    path = Path(path)
+    path = Path(PATH.check("path", path))
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in suffixes:
         listed = " or ".join([", ".join(suffixes[:-1]), suffixes[-1]] if len(suffixes) > 1 else suffixes)
         raise RnnlensError(f"cannot save {what} as {quoted(str(path))}: expected a name ending in {listed}")
     check_file(path, _MARKS[suffix], f"{what} that rnnlens wrote")
-    _check_place(path)
+    check_place(path)
     return path
 
 
-def _check_place(path: Path) -> None:
-    """Refuse to write a file where no folder is or can be made: what is written there can take an hour to compute."""
-    above = next(folder for folder in Path(os.path.abspath(path)).parents if os.path.lexists(folder))
+def check_place(path: Path, folder: bool = False) -> None:
+    """Refuse to write a file, or with `folder` a folder, where no folder is or can be made: what is written there can
+    take an hour to compute."""
+    here = Path(os.path.abspath(path))
+    above = next(place for place in ([here] if folder else []) + [*here.parents] if os.path.lexists(place))
     if not above.is_dir():
         raise UnwrittenError(path, f"{quoted(str(above))} is not a folder", errno.ENOTDIR)
     if not os.access(above, os.W_OK | os.X_OK):

@@ -25,6 +25,7 @@ from rnnlens.common.ranges import in_range
 from rnnlens.common.terminal import printable
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.probes import Probes
+from rnnlens.dynamics.inputs import given_states
 from rnnlens.networks import Network
 from rnnlens.networks.architectures import parts_of
 
@@ -126,7 +127,7 @@ def attribute(
     network.check_one_logit("an attribution")
     if not words:
         raise RnnlensError("words is empty: expected the modifiers whose strengths are attributed")
-    states = checked_states(network, states)
+    states = given_states(network, states)
     places = checked_parts(network, parts)
     probes = probes.known_to(network)
     e, indices = probes.inputs(network), list(places.values())
@@ -180,6 +181,8 @@ def shared_out(
 def checked_parts(network: Network, parts: Mapping[str, Place] | None) -> dict[str, Tensor]:
     """The places (n,) of each part in the flat state; those that no step reads are left out."""
     every = torch.arange(network.size)
+    if parts is not None and not isinstance(parts, Mapping):
+        raise RnnlensError(f"parts is {quoted(type(parts).__name__)}: expected names and places of parts of the state")
     given = parts_of(network.cell) if parts is None else parts
     places = {}
     for name, place in given.items():
@@ -248,12 +251,3 @@ def _bootstrap(changes: Tensor, usual: Tensor, probes: Probes, draws: int, seed:
     drawn = share(weights(K, draws).to(usual), both(weights(n, draws), weights(m, draws)))
     low, high = drawn.quantile(torch.tensor([0.025, 0.975]).to(usual), dim=0)
     return mean, low, high
-
-
-def checked_states(network: Network, states: Any) -> Tensor:
-    if not isinstance(states, Tensor) or states.shape[-1:] != (network.size,) or not states.numel():
-        given = tuple(states.shape) if isinstance(states, Tensor) else type(states).__name__
-        raise RnnlensError(f"states are {quoted(given)}: expected a tensor (K, {network.size}), states of the network")
-    if not bool(states.isfinite().all()):
-        raise RnnlensError("some states are NaN or infinite: expected finite numbers")
-    return states.detach().reshape(-1, network.size).to(network.h0)

@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, sticks_svg
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import linear_effects, word_inputs
 from rnnlens.context.probes import Probes
 from rnnlens.context.strength import kind_of
 from rnnlens.dynamics import LineAttractor
+from rnnlens.dynamics.inputs import check_states
 from rnnlens.networks import Network
 
 
@@ -72,6 +75,7 @@ class Barcode(Shown):
         return f"Barcode({self.name!r}: {self.kind}, {means})"
 
 
+@in_range()
 def barcode(network: Network, line: LineAttractor, word: str, probes: Probes | None = None) -> Barcode:
     """A word's barcode: the change from h* to h_mod = F(h*, word)."""
     h_mod = network.step(line.h_star, word_inputs(network, [word])[0])
@@ -79,24 +83,30 @@ def barcode(network: Network, line: LineAttractor, word: str, probes: Probes | N
 
 
 @torch.no_grad()
+@in_range()
 def state_barcode(
     network: Network, line: LineAttractor, h: Tensor, name: str = "state", probes: Probes | None = None
 ) -> Barcode:
     """The barcode of a state (N,), such as the initial state or one on the way back to the line."""
     line.check_blank()
-    probes = probes or Probes.from_network(network, line)
+    probes = Probes.from_network(network, line) if probes is None else probes
     e = probes.inputs(network)
     base = linear_effects(network, line.h_star, e)
     change = linear_effects(network, h, e) - base
     return Barcode(name, probes, *probes.split(change), *probes.split(base))
 
 
+@in_range()
 def component_barcodes(
     network: Network, line: LineAttractor, components: Tensor, sizes: Tensor, probes: Probes | None = None
 ) -> list[Barcode]:
     """Barcodes of directions (P, N) of state space: half the difference between the barcodes at h* plus and minus size
     (P,) times the direction, which cancels the change that is even in the direction (Fig. 8)."""
-    probes = probes or Probes.from_network(network, line)
+    probes = Probes.from_network(network, line) if probes is None else probes
+    check_states(network, components=components)
+    if not isinstance(sizes, Tensor) or sizes.shape != components.shape[:1]:
+        given = tuple(sizes.shape) if isinstance(sizes, Tensor) else type(sizes).__name__
+        raise RnnlensError(f"sizes are {quoted(given)}: expected a tensor ({len(components)},), one for each component")
     barcodes = []
     for p, (direction, size) in enumerate(zip(components, sizes.tolist(), strict=True), start=1):
         forth, back = (

@@ -63,6 +63,7 @@ class Bilinear(Shown):
             ("at most possible", percents(self.bound.tolist()[:5])),
         ]
 
+    @in_range("terms")
     def terms(self, share: float) -> int | None:
         """The smallest number of terms that explain this share of the change; None if none of those fitted do."""
         enough = torch.nonzero(self.explained >= share).flatten().tolist()
@@ -86,7 +87,7 @@ def fit_bilinear(
 ) -> Bilinear:
     """Fit the model to the 400 words of largest norm (or the given rows of the table), with 1 … `most` terms."""
     line.check_blank()
-    rows = modifiers.norm.argsort(descending=True)[:MOST] if rows is None else rows
+    rows = modifiers.chosen(rows, modifiers.norm.argsort(descending=True)[:MOST])
     if len(rows) < 5:
         raise RnnlensError(f"got {len(rows)} modifiers: expected at least 5 to fit the bilinear model to")
     h_mod = modifiers.after(rows)

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.context.impulse import rest
+from rnnlens.dynamics.inputs import given_states
 from rnnlens.networks import Network
 
 BLANKS = 50  # the number that the paper appends to reviews (§6.2)
@@ -95,9 +96,7 @@ class BlankInput(Shown):
 
 
 @torch.no_grad()
+@in_range()
 def blank_input(network: Network, states: Tensor) -> BlankInput:
     """Read 100 blank inputs from visited states (..., N): how far the first 50 and the next 50 move the logit."""
-    h = states.reshape(-1, states.shape[-1])
-    if not len(h) or h.shape[1] != network.size:
-        raise RnnlensError(f"states have shape {tuple(states.shape)}: expected (..., {network.size}), at least one")
-    return BlankInput.of(rest(network, h.to(network.h0), (0, BLANKS, 2 * BLANKS))[0])
+    return BlankInput.of(rest(network, given_states(network, states), (0, BLANKS, 2 * BLANKS))[0])

@@ -10,8 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.options import WORDS
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.probes import common_words, logistic_weights, words_that_occur
@@ -33,13 +35,8 @@ class ClassProbes(Shown):
             raise RnnlensError(f"probes are {quoted(self.words)}: expected words by class, as in {{'joy': ['happy']}}")
         checked: dict[str, tuple[str, ...]] = {}
         for name, words in self.words.items():
-            if isinstance(words, str) or not isinstance(words, Sequence) or not words:
-                raise RnnlensError(f"the probes of {quoted(name)} are {quoted(words)}: expected at least one word")
-            if wrong := [word for word in words if not isinstance(word, str)]:
-                raise RnnlensError(
-                    f"the probes of {quoted(name)} hold {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected "
-                    "words, as texts"
-                )
+            if words not in WORDS or not list(words):
+                raise RnnlensError(f"the probes of {quoted(name)} are {shown(words)}: expected at least one word")
             checked[name] = tuple(words)
         every = [word for words in checked.values() for word in words]
         twice = next((word for word in every if every.count(word) > 1), None)
@@ -55,6 +52,7 @@ class ClassProbes(Shown):
     def from_dict(cls, stored: Mapping[str, Any]) -> ClassProbes:
         return cls({name: tuple(words) for name, words in stored["words"].items()}, stored["source"])
 
+    @in_range("probes")
     def some(self, n: int) -> ClassProbes:
         """At most n of each class, evenly spaced from the strongest to the weakest."""
         kept = {
@@ -68,10 +66,12 @@ class ClassProbes(Shown):
         """The number of words of each class."""
         return [len(words) for words in self.words.values()]
 
+    @in_range()
     def inputs(self, network: Network) -> Tensor:
         """The embeddings (V, D) of all words, class by class."""
         return word_inputs(network, [word for words in self.words.values() for word in words])
 
+    @in_range()
     def known_to(self, network: Network) -> ClassProbes:
         """The probes that are in a network's vocabulary, in the order of its classes."""
         vocab = network.vocab

@@ -67,7 +67,7 @@ class ClassStrengths(Shown):
     @in_range("strongest")
     def strongest(self, n: int = 20, kind: str | Sequence[str] | None = None) -> list[str]:
         """The n most certain words; kind: one kind or several, by default all modifiers."""
-        kinds = kinds_of(kind or MODIFIERS)
+        kinds = kinds_of(MODIFIERS if kind is None else kind)
         return [self.words[i] for i in self.order.tolist() if self.kinds[i] in kinds][:n]
 
     @cached_property
@@ -75,7 +75,7 @@ class ClassStrengths(Shown):
         return {word: i for i, word in enumerate(self.words)}
 
     def row(self, word: str) -> int:
-        if word not in self._rows:
+        if not isinstance(word, str) or word not in self._rows:
             raise UnknownWord(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
         return self._rows[word]
 
@@ -92,6 +92,7 @@ class ClassStrengths(Shown):
         }
 
     @torch.no_grad()
+    @in_range()
     def spread(self, word: str | None = None) -> Tensor:
         """Where the evidence of probe words goes after a word, (J, C); None: without a word before them.
 
@@ -122,6 +123,7 @@ class ClassStrengths(Shown):
             columns |= {f"strength {name}": self.by_class[:, k].tolist(), f"error {name}": self.errors[:, k].tolist()}
         return polars.DataFrame(columns)[self.order.cpu().numpy()]
 
+    @in_range("to_dict")
     def to_dict(self, most: int = LISTED, also: Sequence[str] = ()) -> list[dict[str, Any]]:
         """For results.json, under `classes.modifiers`: the strongest words, then the words in `also`."""
         first = [self.words[i] for i in self.order[:most].tolist() if self.kinds[i] in MODIFIERS]

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
+from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,7 @@ class ExponentialFit(Shown):
 
 
 @torch.no_grad()
+@in_range("decay")
 def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = None, steps: int = 200) -> ExponentialFit:
     """Fit y(t) ≈ a·exp(−t/τ) + c to series (..., T) at t = 0 … T−1.
 
@@ -41,6 +44,9 @@ def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = No
     NaN if it is the shortest or longest of the grid, if the fit explains less than half of the variance, or if less
     than half of the series decays (|a| ≤ |c|).
     """
+    if not isinstance(y, Tensor) or not y.is_floating_point() or y.ndim < 1 or y.shape[-1] < 2:
+        given = f"{y.dtype} of shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
+        raise RnnlensError(f"y is {quoted(given)}: expected real numbers (..., T), at least 2 in a series")
     T = y.shape[-1]
     grid = torch.logspace(
         torch.log10(torch.tensor(shortest)), torch.log10(torch.tensor(longest or float(T))), steps, dtype=torch.float64

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects
 from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.context.perturbation import Difference, Reviews, compare_logits, final_logits
@@ -116,6 +117,7 @@ def _times(dose: Dose) -> str:
     return "–" if dose.modification is None else f"×{dose.modification:.2f}".replace("-", "−")
 
 
+@in_range("perturb")
 def dose_response(
     network: Network,
     subspace: Subspace,

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.networks import Network
 from rnnlens.networks.blocks import LinearStack
@@ -63,6 +64,7 @@ class EffectiveAttention(Shown):
 
 
 @torch.no_grad()
+@in_range("effective_attention")
 def effective_attention(network: Network, text: str, layer: int | None = None) -> EffectiveAttention:
     """What each word of a text still adds to a layer's output after each later word.
 

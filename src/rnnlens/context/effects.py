@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.dynamics.inputs import check_states, check_tensor
 from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.devices import in_parallel
@@ -22,13 +24,13 @@ CACHED = 2**19  # floats that stay in a core's cache
 STATES = 2**21  # floats in a block of states after words
 
 
+@in_range("words")
 def word_inputs(network: Network, words: Sequence[str]) -> Tensor:
     """Embeddings (V, D) of words; `<pad>` is the blank input. A word that is not in the vocabulary is an error."""
     if network.vocab is None:
         raise RnnlensError("this network has no words: expected a network with a vocabulary")
-    unknown = next((word for word in words if word not in network.vocab and word != PAD_WORD), None)
-    if unknown is not None:
-        raise RnnlensError(f"the network does not know the word {quoted(unknown)}: expected words of its vocabulary")
+    if unknown := [word for word in words if word not in network.vocab and word != PAD_WORD]:
+        raise RnnlensError(f"the network does not know the word {quoted(unknown[0])}: expected words of its vocabulary")
     return network.embed(torch.as_tensor(network.vocab.encode(list(words)), device=network.h0.device)).detach()
 
 
@@ -40,6 +42,14 @@ def states_after(network: Network, h: Tensor, e: Tensor) -> Iterator[Tensor]:
         yield network.step(h, words)
 
 
+def check_expansion(network: Network, h: Tensor, e: Tensor) -> None:
+    """Refuse what are not states h (..., N) and embedded words e (V, D)."""
+    check_states(network, h=h)
+    check_tensor("e", e, "embedded words (V, D)", network.inputs, network.h0)
+    if e.ndim != 2:
+        raise RnnlensError(f"e has shape {tuple(e.shape)}: expected embedded words (V, {network.inputs})")
+
+
 @torch.no_grad()
 def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) -> Tensor:
     """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V); through a head that is not
@@ -49,6 +59,7 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
 
     For a cell, the words' drives and the states' recurrent inputs are computed once, and only φ for every pair.
     """
+    check_expansion(network, h, e)
     flat, cell = h.reshape(-1, network.size), network.cell
     few = max(1, BLOCK // network.size)
     if len(e) > few:
@@ -80,6 +91,7 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
 @torch.no_grad()
 def linear_effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
     """wᵀ J_inp(h) v, the effects to first order, for states h (..., N) and embedded words e (V, D) → (..., V)."""
+    check_expansion(network, h, e)
     flat = h.reshape(-1, network.size)
     slopes = [
         linearise(network, states).inp_T(readout_after(network, states))
@@ -89,8 +101,10 @@ def linear_effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
 
 
 @torch.no_grad()
+@in_range("words")
 def after(network: Network, h: Tensor, words: Sequence[str]) -> Tensor:
     """States (T+1, N): h (N,) itself, then the state after each of the words in turn."""
+    check_states(network, one=True, h=h)
     states = [h]
     for e in word_inputs(network, words):
         states.append(network.step(states[-1], e))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.options import OBJECTS
 from rnnlens.common.ranges import in_range
 from rnnlens.context.decay import fit_exponential
 from rnnlens.context.effects import linear_effects, states_after
@@ -35,14 +37,16 @@ def find_modifiers(
     probes: by default the words with the largest effects in the network itself. For several networks with the same
     words, each with its line, the table is a consensus: mean measures, and an error from how much the networks differ.
     """
-    if not isinstance(network, Network):
+    if isinstance(network, list | tuple):
         lines = [line] if isinstance(line, LineAttractor) else list(line)
         if not network or len(lines) != len(network):
             raise RnnlensError(f"got {len(network)} networks and {len(lines)} lines: expected a line for each")
         return _consensus([find_modifiers(*pair, top, probes) for pair in zip(network, lines, strict=True)])
-    assert isinstance(line, LineAttractor)
+    for name, given in (("network", network), ("line", line)):
+        OBJECTS[name].check(name, given)
+    network, line = cast(Network, network), cast(LineAttractor, line)
     line.check_blank()
-    probes = probes or Probes.from_network(network, line)
+    probes = Probes.from_network(network, line) if probes is None else probes
     ids = common_words(network, top)
     assert network.vocab is not None and network.E is not None
     h_star = line.h_star

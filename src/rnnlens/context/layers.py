@@ -17,6 +17,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, signed, table_html
 from rnnlens.common.errors import UnknownWord, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.context.attribution import Attribution, attribute, checked_parts, shapley
 from rnnlens.context.effective_attention import EffectiveAttention, effective_attention
 from rnnlens.context.probes import Probes
@@ -115,6 +116,7 @@ def several_parts(network: Network) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
+@in_range("words")
 def study_layers(
     network: Network, line: LineAttractor, subspace: Subspace, words: Sequence[str], probes: Probes
 ) -> Layers | None:

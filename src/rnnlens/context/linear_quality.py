@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects, linear_effects
 from rnnlens.networks import Network
 
@@ -53,6 +54,7 @@ class LinearQuality(Shown):
 
 
 @torch.no_grad()
+@in_range()
 def linear_quality(network: Network, h: Tensor, e: Tensor) -> LinearQuality:
     """Compare the expansions at states h (K, N) with full updates for embedded words e (V, D)."""
     return LinearQuality(linear_effects(network, h, e).double(), effects(network, h, e).double())

@@ -17,7 +17,8 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown, lines_svg, percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
-from rnnlens.context.effects import effects
+from rnnlens.context.effects import check_expansion, effects
+from rnnlens.dynamics.inputs import check_states
 from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.dynamics.modes import Modes, Spectrum, linear_modes
 from rnnlens.networks import Network
@@ -56,6 +57,7 @@ class ModeRemoval(Shown):
     rotated: Tensor
     size: Tensor
 
+    @in_range("to_dict")
     def destroyed(self, most: int) -> float:
         """The largest share of the effect that removing at most this many units destroys."""
         return float(1 - self.remaining[: most + 1].min())
@@ -115,8 +117,10 @@ def mode_removal(
     units  the units to remove, in this order; by default they are chosen, `most` at most.
     draws  number of draws of random units; a quarter as many of rotated modes.
     """
-    modes = modes or linear_modes(network, h_star)
-    _check(order, what, modes)
+    check_states(network, one=True, h_mod=h_mod, h_star=h_star)
+    check_expansion(network, h_star, e)
+    modes = linear_modes(network, h_star) if modes is None else modes
+    _check(modes, units)
     most = min(most, len(modes.units))
     deflection, measure, reference = _measurement(network, h_mod, h_star, e, what)
     whole = measure(deflection)
@@ -181,11 +185,10 @@ def _ordered(
     return chosen
 
 
-def _check(order: str, what: str, modes: Spectrum) -> None:
-    if order not in ("single", "greedy"):
-        raise RnnlensError(f"order is {quoted(order)}: expected single or greedy")
-    if what not in ("state", "input"):
-        raise RnnlensError(f"what is {quoted(what)}: expected state or input")
+def _check(modes: Spectrum, units: Sequence[int] | None) -> None:
+    known = range(len(modes.units))
+    if units is not None and (not isinstance(units, Sequence) or not all(unit in known for unit in units)):
+        raise RnnlensError(f"units is {quoted(units)}: expected numbers of units, from 0 to {len(known) - 1}")
     if modes.inputs is not None and bool(modes.inputs.any()):
         raise RnnlensError(
             "the modes were taken at an input that is not blank: expected modes at the blank input, where the effects "
@@ -203,8 +206,6 @@ def _without(deflection: Tensor, modes: Spectrum, sets: Sequence[Sequence[int]],
         amplitudes = modes.amplitudes(deflection)
         mask = mask.reshape(len(sets), *[1] * (amplitudes.ndim - 1), len(modes))
         return deflection - ((mask * amplitudes) @ modes.right.t()).real
-    if kind != "orthogonal":
-        raise RnnlensError(f"kind is {quoted(kind)}: expected biorthogonal or orthogonal")
     # L has the directions ℓ of each set as rows, padded with zeros: Δh − Lᵀ (L Lᵀ)⁺ L Δh.
     L = torch.zeros(len(sets), max(map(len, rows)), len(modes), dtype=modes.J.dtype, device=modes.J.device)
     for k, units in enumerate(sets):

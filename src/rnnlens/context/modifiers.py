@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.allowed import shown, whole
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, UnknownWord, quoted
 from rnnlens.common.files import atomic_file
@@ -113,6 +114,15 @@ class Modifiers(Shown):
             words = self.network.E.detach()[self.ids[rows]]
             return torch.cat([*states_after(self.network, self.line.h_star, words)])
 
+    def chosen(self, rows: Tensor | Sequence[int] | None, usual: Tensor) -> Tensor:
+        """Rows of the table that a caller chose, checked; `usual` for None."""
+        if rows is None:
+            return usual
+        numbers = rows.tolist() if isinstance(rows, Tensor) and not rows.is_meta else rows
+        if not isinstance(numbers, list | tuple) or any(i not in whole(0, len(self) - 1) for i in numbers):
+            raise RnnlensError(f"rows is {shown(rows)}: expected numbers of rows, from 0 to {len(self) - 1}")
+        return torch.tensor(numbers, dtype=torch.long, device=usual.device)
+
     def places(self, project: Callable[[Tensor], Tensor]) -> Tensor:
         """A function of h_mod, of all words, block by block."""
         rows = torch.arange(len(self), device=self.ids.device)
@@ -161,14 +171,13 @@ class Modifiers(Shown):
         kind: one kind or several, such as "negator" or "negators"; by default all modifiers, or all words if by="norm".
         by: `strength` orders by |strength| − 2 errors, `norm` is the paper's ranking.
         threshold: the smallest norm or |strength|."""
-        if by not in ("strength", "norm"):
-            raise RnnlensError(f"by is {quoted(by)}: expected strength or norm")
         order = self.order if by == "strength" else self.norm.argsort(descending=True)
         size = self.strength.abs() if by == "strength" else self.norm
-        kinds = kinds_of(kind or (MODIFIERS if by == "strength" else KINDS))
+        kinds = kinds_of((MODIFIERS if by == "strength" else KINDS) if kind is None else kind)
         rows = [i for i in order.tolist() if self.kinds[i] in kinds]
         return [self.words[i] for i in rows if threshold is None or float(size[i]) >= threshold][:n]
 
+    @in_range("rank")
     def rank(self, word: str, by: str = "strength") -> int:
         """The rank of a word, from 1."""
         order = self.order if by == "strength" else self.norm.argsort(descending=True)
@@ -179,7 +188,7 @@ class Modifiers(Shown):
         return {word: i for i, word in enumerate(self.words)}
 
     def row(self, word: str) -> int:
-        if word not in self._rows:
+        if not isinstance(word, str) or word not in self._rows:
             raise UnknownWord(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
         return self._rows[word]
 
@@ -245,6 +254,7 @@ class Modifiers(Shown):
         first = ", ".join(f"{word} {self[word]['strength']:+.2f}" for word in self.strongest(8))
         return printable(f"Modifiers({len(self.selected)} of {len(self)} words: {first} …)")
 
+    @in_range("to_dict")
     def to_dict(self, most: int = 300, also: Sequence[str] = ()) -> dict[str, Any]:
         """For results.json, under `modifiers`: the strongest words, and the words in `also`."""
         columns = self.columns()

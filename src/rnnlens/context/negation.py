@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.dynamics import LineAttractor
@@ -13,6 +14,7 @@ from rnnlens.networks import Network
 
 
 @torch.no_grad()
+@in_range("negation_form")
 def negation_form(network: Network, line: LineAttractor, modifiers: Modifiers, most: int = 50) -> dict[str, Any]:
     """Predict the probes' effects y after each of the strongest negators and diminishers from their effects x at h*, in
     three forms: a shift y = x − s·sign(x), a factor y = m·x, and a reversal y = −x. The result is the share of the

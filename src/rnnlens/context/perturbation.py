@@ -17,6 +17,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.context.subspace import Subspace, project_out_each, random_subspace
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
@@ -37,6 +38,7 @@ class Reviews:
     batches: Iterable[Batch]
 
     @classmethod
+    @in_range("read_reviews")
     def to_read(cls, split: SplitLike, network: Network, max_words: int | None = None) -> Reviews:
         """The reviews in batches that fit in the memory of the network's device."""
         width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
@@ -90,6 +92,7 @@ class _LazyBatches:
 
 
 @torch.no_grad()
+@in_range("perturb")
 def final_logits(
     network: Network | Versions, reviews: Reviews, *, shuffle: int | None = None, pads: int = 0
 ) -> np.ndarray:
@@ -188,6 +191,10 @@ def compare(before: np.ndarray, after: np.ndarray, draws: int = 10_000, seed: in
 def compare_logits(before: np.ndarray, after: np.ndarray, labels: np.ndarray) -> Difference:
     """Compare final logits, (n,) or (n, C), of the same reviews, with labels (n,), before and after a perturbation. Of
     several classes, the most probable one is compared, and there is no recentred comparison."""
+    before, after, labels = (np.asarray(part) for part in (before, after, labels))
+    if before.shape != after.shape or labels.shape != before.shape[:1] or before.ndim not in (1, 2):
+        shapes = f"{before.shape}, {after.shape} and {labels.shape}"
+        raise RnnlensError(f"logits and labels have shapes {shapes}: expected (n,) or (n, C) twice, and (n,)")
     if before.ndim == 2:
         return compare(before.argmax(1) == labels, after.argmax(1) == labels)
     # The threshold at which the predicted number of positive reviews is the true one.
@@ -250,6 +257,7 @@ class Perturbations(Shown):
         return facts
 
 
+@in_range("perturbations")
 def perturb(
     network: Network,
     subspace: Subspace,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.networks import Network
 
 # The paper's three sentences; blank inputs align the plain one with the others.
@@ -17,11 +18,13 @@ REVIEWS = {
 PHRASES = ("extremely awesome", "awesome", "not awesome", "extremely awful", "awful", "not awful")
 
 
+@in_range()
 def probe_reviews(network: Network, reviews: Mapping[str, str] = REVIEWS) -> dict[str, list[tuple[str, float]]]:
     """Each review's words with the logit after each."""
     return {name: network.read_words(_words(network, text)) for name, text in reviews.items()}
 
 
+@in_range("words")
 def probe_phrases(network: Network, phrases: tuple[str, ...] = PHRASES) -> dict[str, float]:
     """The final logit of each phrase, minus that of the empty review (Fig. 10b)."""
     empty = float(network.logit(network.h0.detach()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.options import WORDS
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import word_inputs
 from rnnlens.corpora.classes import find_class
@@ -33,8 +35,9 @@ class Probes(Shown):
     def __post_init__(self) -> None:
         for name in ("positive", "negative"):
             words = getattr(self, name)
-            if isinstance(words, str | bytes) or not isinstance(words, Iterable) or not words:
-                raise RnnlensError(f"{name} probes are {quoted(words)}: expected a list of at least one word")
+            words = tuple(words) if isinstance(words, Iterator) else words
+            if words not in WORDS or not list(words):
+                raise RnnlensError(f"{name} probes are {shown(words)}: expected a list of at least one word")
             object.__setattr__(self, name, tuple(words))
             if wrong := [word for word in getattr(self, name) if not isinstance(word, str)]:
                 raise RnnlensError(
@@ -65,14 +68,17 @@ class Probes(Shown):
             for side, words in (("positive", self.positive), ("negative", self.negative))
         ] + [("source", self.source)]
 
+    @in_range()
     def inputs(self, network: Network) -> Tensor:
         """The embeddings of `words`, (n⁺ + n⁻, D)."""
         return word_inputs(network, self.words)
 
+    @in_range("probes")
     def first(self, n: int) -> Probes:
         """The n strongest of each side."""
         return Probes(self.positive[:n], self.negative[:n], self.source)
 
+    @in_range("probes")
     def some(self, n: int) -> Probes:
         """At most n of each side, evenly spaced from the strongest to the weakest."""
         positive, negative = (
@@ -139,6 +145,7 @@ class Probes(Shown):
             "the network's own linear effects at h*",
         )
 
+    @in_range()
     def known_to(self, network: Network) -> Probes:
         """The probes that are in a network's vocabulary."""
         vocab = network.vocab
@@ -199,6 +206,11 @@ def logistic_weights(occurs: Any, positive: np.ndarray, seed: int, C: float = 0.
     """Weights (W,) of a logistic regression of labels (n,) on the words that occur, (n, W)."""
     from sklearn.linear_model import LogisticRegression
 
+    if len(np.unique(positive)) < 2:
+        raise RnnlensError(
+            f"the {len(positive)} training reviews that are read have one label: expected both, to choose probe words "
+            "by; read more of them (most=), or pass probes"
+        )
     model = LogisticRegression(C=C, solver="liblinear", random_state=seed)
     return model.fit(occurs, positive).coef_[0]
 

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
-from rnnlens.context.attribution import Attribution, Measure, checked_states, shared_out
+from rnnlens.context.attribution import Attribution, Measure, shared_out
 from rnnlens.context.effects import word_inputs
 from rnnlens.context.probes import Probes
+from rnnlens.dynamics.inputs import given_states
 from rnnlens.networks import Network
 from rnnlens.networks.residual import ResidualStack
 
@@ -39,7 +40,7 @@ def attribute_step(
             "minlstm, mamba or rglru"
         )
     network.check_one_logit("an attribution")
-    states, probes = checked_states(network, states), probes.known_to(network)
+    states, probes = given_states(network, states), probes.known_to(network)
     layer, e = cell.layers[-1], probes.inputs(network)
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
 

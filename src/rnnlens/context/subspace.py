@@ -14,6 +14,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.dynamics import LineAttractor
+from rnnlens.dynamics.inputs import check_tensor
 from rnnlens.networks import Network
 from rnnlens.networks.projected import Projected, projected
 from rnnlens.networks.steered import Steered, steered
@@ -51,14 +52,17 @@ class Subspace(Shown):
 
     def project(self, h: Tensor) -> Tensor:
         """Coordinates of states relative to h*, (..., N) → (..., R)."""
+        check_tensor("h", h, "states", self.components.shape[1], self.h_star)
         return (h - self.h_star) @ self.components.t()
 
+    @in_range("take")
     def take(self, rank: int) -> Subspace:
         """The subspace of the first `rank` components."""
         if not 1 <= rank <= self.rank:
             raise RnnlensError(f"rank is {rank}: expected 1 … {self.rank}")
         return replace(self, components=self.components[:rank], coordinates=self.coordinates[:, :rank])
 
+    @in_range("take")
     def one_component(self, times: float = 5.0, most: int = 10) -> list[list[str]]:
         """For each of the first two components, the words whose coordinate is at least `times` as large as on the
         other, largest first. The paper's examples are `zero` and `five`, before `stars`."""
@@ -119,7 +123,10 @@ def fit_subspace(
     are removed too, and from which random controls are to keep away (`Subspace.line`): with several classes
     `ClassGeometry.span`, so that the subspace holds no evidence of any class."""
     line.check_blank()
-    rows = modifiers.strong if rows is None else rows
+    rows = modifiers.chosen(rows, modifiers.strong)
+    for name, directions in (("without", without), ("attractor", attractor)):
+        if directions is not None:
+            check_tensor(name, directions, "directions", len(line.h_star))
     if len(rows) < 2:
         raise RnnlensError(
             f"got {len(rows)} words: expected at least 2 to fit a subspace to; raise `top` of find_modifiers"
@@ -166,6 +173,7 @@ def _joined(line: Tensor, attractor: Tensor | None) -> Tensor:
     return axes[size > 1e-6 * size[0]].to(line)
 
 
+@in_range("project_out")
 def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None = None) -> Network:
     """A new network whose state has no deflection along the subspace, at the start and after every step.
 
@@ -175,6 +183,7 @@ def project_out(network: Network, subspace: Subspace | Tensor, at: Tensor | None
     V = rows_of(subspace)
     if at is None:
         at = subspace.h_star if isinstance(subspace, Subspace) else torch.zeros_like(network.h0)
+    check_tensor("at", at, "one state", network.size, one=True)
     if V.ndim != 2 or V.shape[1] != at.shape[-1]:
         raise RnnlensError(f"subspace has shape {tuple(V.shape)}: expected (R, {network.size}) with R of at least 1")
     return projected(network, V, at.to(V) @ V.t())
@@ -192,6 +201,7 @@ def steer_each(network: Network, doses: Sequence[tuple[Tensor, float]]) -> Versi
     return Versions.changed(network, [Steered(network.cell, V.to(network.h0), gain) for V, gain in doses])
 
 
+@in_range("steer")
 def steer(network: Network, subspace: Subspace | Tensor, gain: float) -> Network:
     """A new network in which words write `gain` times as much into the subspace:
     h' = F(h, e) + (gain − 1) Vᵀ V [F(h, e) − F(h, 0)].
@@ -211,6 +221,8 @@ def rows_of(subspace: Subspace | Tensor) -> Tensor:
             f"the subspace is {quoted(type(V).__name__)}: expected a Subspace, such as analysis.subspace, or a tensor "
             "of orthonormal rows (R, N)"
         )
+    if not V.is_floating_point() or V.is_meta:
+        raise RnnlensError(f"the subspace is {V.dtype} on {V.device}: expected real numbers, as torch.float32")
     return V
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, UsageError, quoted
-from rnnlens.common.ranges import SOURCE_WEIGHT, shown
+from rnnlens.common.options import SOURCE_WEIGHT
 
 Sources = str | Path | Sequence[str | Path]
 

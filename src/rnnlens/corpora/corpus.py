@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import BadInput, RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.common.terminal import printable
 from rnnlens.corpora.classes import check_ordered, checked_names, named_labels
 from rnnlens.corpora.recoded import recoded
@@ -34,6 +36,7 @@ class Corpus:
     fingerprint: str = ""
 
     @classmethod
+    @in_range("from_texts")
     def from_texts(
         cls,
         texts: Sequence[str],
@@ -73,6 +76,10 @@ class Corpus:
         len(vocab), a label is 0 (negative) or 1 (positive), or the number or name of one of three or more `classes`."""
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         given = {"train": train, "validation": validation, "test": test}
+        for part, pair in given.items():
+            given_pair = isinstance(pair, tuple | list) and len(pair) == 2
+            if not given_pair and (pair is not None or part == "train"):
+                raise RnnlensError(f"{part} is {shown(pair)}: expected a pair (documents, labels)")
         names = () if classes is None else checked_names(classes)
         splits = {
             part: split_of(pair[0], named_labels(pair[1], names)[0] if names else pair[1], len(vocab), len(names) or 2)
@@ -99,6 +106,7 @@ class Corpus:
             self.vocab, train, None, self.test, about, None, content_fingerprint(self.vocab, splits, self.classes)
         )
 
+    @in_range("with_vocab")
     def with_vocab(self, vocab: Vocab) -> Corpus:
         """The same reviews in the ids of another vocabulary, for a network that has other words (`rnnlens.extend`).
         Words that `vocab` lacks become its `<unk>`. Ids are looked up when they are read, so a mapped corpus stays on
@@ -131,6 +139,7 @@ class Corpus:
         """The names of its sources, if it has several; `Split.sources` are indices into them."""
         return tuple(part["name"] for part in self.about.get("sources", ()))
 
+    @in_range("only")
     def only(self, names: str | Sequence[str]) -> Corpus:
         """The corpus with the training documents of some of its sources; words, validation and test stay."""
         names = [names] if isinstance(names, str) else list(names)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split, blocks_of
 
 
+@in_range("statistics")
 def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
     """For each split: reviews, share of positive ones or of each class, words, quantiles of words per review, share of
     `<unk>`."""
@@ -20,6 +22,7 @@ def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
     }
 
 
+@in_range("statistics")
 def source_statistics(corpus: Corpus) -> dict[str, dict[str, dict[str, Any]]]:
     """The same for each of several sources: source → split → statistics. A split without documents of a source is left
     out; empty for a corpus of one source."""

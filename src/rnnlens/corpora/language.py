@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from rnnlens.common.allowed import shown, whole
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options
+from rnnlens.common.options import ABOVE_ZERO
+from rnnlens.common.ranges import check_fields
 from rnnlens.corpora.truth import MODIFIERS
 
 SHORT = 10.0  # words of a short document on average
@@ -63,20 +66,32 @@ class Language:
     short: float = 0.0
 
     def __post_init__(self) -> None:
-        check_options("synthetic", train=self.train, validation=self.validation, test=self.test)
+        check_fields("synthetic", self)
         unknown = next((kind for kind in self.modifiers if kind not in MODIFIERS), None)
         if unknown is not None:
             raise RnnlensError(f"{quoted(unknown)} is not a kind of modifier: expected one of {', '.join(MODIFIERS)}")
+        for kind, drawn in self.modifiers.items():
+            if not isinstance(drawn, tuple | list) or len(drawn) != 3:
+                raise RnnlensError(
+                    f"modifiers of kind {quoted(kind)} are {shown(drawn)}: expected (how many, lowest, highest)"
+                )
+        for name in ("ranks", "scope"):
+            if not isinstance(pair := getattr(self, name), tuple | list) or len(pair) != 2:
+                raise RnnlensError(f"{name} is {shown(pair)}: expected a pair of numbers, the lower one first")
+            for number in pair:
+                (whole(1) if name == "ranks" else ABOVE_ZERO).check(name, number)
         first, last = self.ranks
         if not 1 <= first < last <= self.words or last - first < sum(n for n, _, _ in self.modifiers.values()):
             raise RnnlensError(f"ranks are {first} … {last} of {self.words} words: too few for the modifiers")
-        if not 1 <= self.scope[0] <= self.scope[1] or not 0.5 < self.bayes < 1:
+        wanted = round(self.valence_share * self.words) + round(self.names * self.words)
+        free = self.words - (self.valence_from - 1) - sum(n for n, _, _ in self.modifiers.values())
+        if wanted > free:
             raise RnnlensError(
-                f"scope {self.scope}, bayes {self.bayes}: expected scopes of at least 1 and bayes between 0.5 and 1"
+                f"valence_share, names and valence_from need {wanted:,} of {self.words:,} words, of which {free:,} are "
+                "free: expected lower ones, or more words"
             )
-        if self.topics < 1 or not all(0 <= share <= 1 for share in (self.topical, self.names, self.short)):
-            given = f"topics {self.topics}, topical {self.topical}, names {self.names}, short {self.short}"
-            raise RnnlensError(f"{given}: expected at least one topic, and shares between 0 and 1")
+        if not 1 <= self.scope[0] <= self.scope[1] < math.inf:
+            raise RnnlensError(f"scope is {self.scope}: expected two numbers, at least 1, the lower one first")
 
     @property
     def mean_length(self) -> float:

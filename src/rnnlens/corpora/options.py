@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options, shown
+from rnnlens.common.ranges import check_fields
 
 FLAGS = ("classes", "ordered", "reverse")
 Progress = Callable[[int, int], None]  # called with the rows read so far and the total
@@ -18,15 +18,16 @@ class PrepareConfig:
     """How texts become a corpus."""
 
     vocab_size: int = 50_000
-    """Largest size of the vocabulary, `<unk>` included; the rarest words are left out and read as `<unk>`."""
+    """Largest size of the vocabulary, `<unk>` included, at least 2; the rarest words are left out and read as
+    `<unk>`."""
     min_count: int = 2
     """How often a word must occur in the training reviews to be in the vocabulary."""
     max_words: int | None = None
     """Keep only this many words of longer reviews, the last ones; None for all."""
     validation: float = 0.1
-    """Share of the training reviews held out for validation, if the source has no validation split."""
+    """Share, below 1, of the training reviews held out for validation, if the source has no validation split."""
     test: float = 0.2
-    """Share of all reviews held out for testing, if the source has no test split."""
+    """Share, below 1, of all reviews held out for testing, if the source has no test split."""
     seed: int = 0
     """Seed of the random choice of held-out reviews."""
     neighbours: int = 1
@@ -37,7 +38,7 @@ class PrepareConfig:
     label: str | None = None
     """Column with the labels, if it is not recognized."""
     limit: int | None = None
-    """Use only about this many reviews of each split, with the same share of each class."""
+    """Use only about this many reviews of each split, at least 2, with the same share of each class."""
 
     classes: bool = False
     """Take every label as a class of its own, ratings and stars too. Three or more names, such as anger, fear and joy,
@@ -52,14 +53,7 @@ class PrepareConfig:
 
     def check(self) -> None:
         """Refuse values that are out of range."""
-        check_options("prepare", vars(self))
-        for name in FLAGS:
-            if not isinstance(getattr(self, name), bool):
-                raise RnnlensError(f"{name} is {shown(getattr(self, name))}: expected True or False")
-        for name in ("text", "label"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise RnnlensError(f"{name} is {shown(value)}: expected the name of a column")
+        check_fields("prepare", self)
 
 
 def recorded(config: PrepareConfig) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 from rnnlens.common import files
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.locks import take_lock
+from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.asked import Request, Sources
 from rnnlens.corpora.classes import check_ordered
@@ -63,6 +64,7 @@ def prepare(
     progress    called as progress(rows read, total rows)
     options     the fields of `PrepareConfig`
     """
+    out = check_options("prepare", out=out, overwrite=overwrite, progress=progress)["out"]
     config, request = prepare_config(options), Request.of(source, weights)
     out, key = Path(os.path.realpath(out)), _key(request, config)
     return _prepared(request, out, config, key, progress, partial(_existing, out, key, overwrite))
@@ -81,6 +83,7 @@ def load_corpus(
     `options` are the fields of `PrepareConfig`. The cache is `$RNNLENS_CACHE`, or rnnlens in the user's cache folder;
     files with other content, other options, weights or word rules make a new entry.
     """
+    check_options("prepare", progress=progress)
     if isinstance(source, str | Path) and is_prepared(folder := Path(source).expanduser()):
         if options or weights:
             given = ", ".join([*options, *(["weights"] if weights else [])])

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import check_options, in_range
 from rnnlens.corpora.classes import label_dtype
 from rnnlens.corpora.vocab import PAD, Vocab
 
@@ -56,6 +58,7 @@ class Split:
 
         Longer ones are cut to their last or first (`keep`) `max_words` words. T is the longest length, at least 1.
         """
+        check_options("split", max_words=max_words, keep=keep)
         starts, lengths = self._spans(np.asarray(indices, dtype=np.int64))
         if max_words is not None:
             kept = np.minimum(lengths, max_words)
@@ -72,6 +75,7 @@ class Split:
         sources = None if self.sources is None else np.asarray(self.sources[indices])
         return Split(self._gather(starts, lengths), offsets, np.asarray(self.labels[indices]), sources)
 
+    @in_range("split")
     def join(self, other: Split) -> Split:
         """These documents, then the other's, in memory."""
         if (self.sources is None) != (other.sources is None):
@@ -110,7 +114,9 @@ class Split:
 
 def split_of(documents: Sequence[Any], labels: Any, n_words: int, n_classes: int = 2) -> Split:
     """Lists of ids and their labels, numbers of classes, as a split, checked."""
-    rows = [np.asarray(document, dtype=np.int64).reshape(-1) for document in documents]
+    if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
+        raise RnnlensError(f"documents are {shown(documents)}: expected lists of ids")
+    rows = [_ids(document) for document in documents]
     classes = np.asarray(labels).reshape(-1)
     if len(rows) != len(classes):
         raise RnnlensError(f"got {len(rows)} documents and {len(classes)} labels: expected one label per document")
@@ -127,6 +133,17 @@ def split_of(documents: Sequence[Any], labels: Any, n_words: int, n_classes: int
     return Split(
         ids.astype(np.uint16 if n_words <= 1 << 16 else np.uint32), offsets, classes.astype(label_dtype(n_classes))
     )
+
+
+def _ids(document: Any) -> np.ndarray:
+    """The ids (T,) of one document."""
+    try:
+        ids = np.asarray(document)
+    except (ValueError, TypeError, RuntimeError) as error:  # lists of several lengths, a tensor without numbers
+        raise RnnlensError(f"a document is {shown(document)}: expected a list of ids") from error
+    if ids.size and ids.dtype.kind not in "iu":  # other numbers would be cut to whole ones
+        raise RnnlensError(f"a document is {shown(document)}: expected a list of ids, whole numbers")
+    return ids.astype(np.int64).reshape(-1)
 
 
 def _positions(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

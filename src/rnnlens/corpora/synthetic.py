@@ -22,7 +22,7 @@ import numpy as np
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import fingerprint, read_json
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import atomic_folder
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.language import SHORT, Language, preset
@@ -35,10 +35,10 @@ from rnnlens.corpora.vocab import Vocab
 FAR = 60  # words: a modifier with a mean reach of 6 words reaches further in fewer than 1 of 40,000 cases
 
 
+@in_range("synthetic_corpus")
 def synthetic_corpus(language: Language | str = "hard", seed: int = 0) -> tuple[Corpus, Truth]:
     """Make a language and its documents; the same seed gives the same ones. The corpus has words, counts and labels;
     the truth has the quantities that they were drawn from."""
-    check_options("synthetic", seed=seed)
     language = preset(language) if isinstance(language, str) else language
     draw, *parts = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4))
     truth, codes = _words(language, draw)
@@ -75,6 +75,7 @@ def synthetic_corpus(language: Language | str = "hard", seed: int = 0) -> tuple[
     return corpus, replace(truth, scale=scale, bayes=bayes, reader=reader, sums=sums)
 
 
+@in_range("synthetic_corpus")
 def prepared_synthetic(language: Language | str, seed: int, folder: Path | str) -> tuple[Corpus, Truth]:
     """The same from a folder that `load_corpus` reads, which also has the truth; made there if it does not exist."""
     folder = Path(folder)

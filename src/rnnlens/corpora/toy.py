@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options
+from rnnlens.common.options import SEED, TEXT, VALENCE
+from rnnlens.common.ranges import check_fields, in_range
 from rnnlens.corpora.vocab import PAD, PAD_WORD, Vocab
 
 
@@ -25,6 +27,9 @@ class Modifier:
 
     factor: float
     scope: int
+
+    def __post_init__(self) -> None:
+        check_fields("Modifier", self)
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,14 @@ class ToyLanguage:
     pads: int = 1
 
     def __post_init__(self) -> None:
+        check_fields("ToyLanguage", self)
         if not self.valences or set(self.valences) & set(self.modifiers):
             raise RnnlensError("a toy language needs valence words, and modifiers that are not among them")
+        for word, valence in self.valences.items():
+            VALENCE.check(f"the valence of {quoted(word)}", valence)
         for word, modifier in self.modifiers.items():
-            if modifier.scope < 1:
-                raise RnnlensError(f"modifier {quoted(word)} has scope {modifier.scope}: expected at least 1")
-        check_options("ToyLanguage", length=self.length, pads=self.pads)
+            if not isinstance(modifier, Modifier):
+                raise RnnlensError(f"modifier {quoted(word)} is {shown(modifier)}: expected Modifier(factor, scope)")
 
     @property
     def vocab(self) -> Vocab:
@@ -68,8 +75,11 @@ class ToyLanguage:
             value[in_scope] *= modifier.factor
         return value.cumsum(1)
 
+    @in_range("sample")
     def sample(self, n: int, seed: int | np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """n random reviews: ids (n, T), of the smallest integer type, and targets (n, T) float32."""
+        if not isinstance(seed, np.random.Generator):
+            SEED.check("seed", seed)
         generator = np.random.default_rng(seed)
         tokens = np.array([*range(len(self.vocab)), *[PAD] * self.pads], dtype=np.min_scalar_type(-len(self.vocab)))
         ids = generator.choice(tokens, size=(self.length, n))  # time first: each step is one block of memory
@@ -94,7 +104,7 @@ class ToyLanguage:
 
     def encode(self, text: str) -> np.ndarray:
         """Ids (T,) of a phrase of toy words; `<pad>` is a blank input."""
-        words = text.split()
+        words = TEXT.check("text", text).split()
         known = [*self.vocab.words, PAD_WORD]
         unknown = next((word for word in words if word not in known), None)
         if unknown is not None:
@@ -156,12 +166,12 @@ class ToyCorpus:
         return fingerprint(self.about)
 
 
+@in_range("toy_corpus")
 def toy_corpus(
     language: ToyLanguage | None = None, train: int = 200_000, validation: int = 2_000, seed: int = 0
 ) -> ToyCorpus:
     """Sample a corpus of the toy language; the same seed gives the same reviews."""
-    check_options("toy_corpus", train=train, validation=validation, seed=seed)
-    language = language or ToyLanguage()
+    language = ToyLanguage() if language is None else language
     seeds = np.random.SeedSequence(seed).spawn(2)
     parts = [
         ToySplit(*language.sample(n, np.random.default_rng(s))) for n, s in zip((train, validation), seeds, strict=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from rnnlens.common.files import parsing, read_json, read_marked_tensors, write_json, write_tensors
 from rnnlens.common.provenance import check_named
+from rnnlens.common.ranges import in_range
 
 MODIFIERS = ("negator", "intensifier", "diminisher", "shifter")
 KINDS = ("neutral", "valence", "name", *MODIFIERS)
@@ -84,6 +85,7 @@ class Truth:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.scope > 0, -1 / np.log1p(-1 / self.scope), np.nan)
 
+    @in_range("folder")
     def save(self, folder: Path | str) -> None:
         """Write truth.json (words, numbers) and truth.safetensors (documents) into a folder."""
         folder = Path(folder)
@@ -93,6 +95,7 @@ class Truth:
         write_json(folder / "truth.json", {**fields, "documents": mark})
 
     @classmethod
+    @in_range("folder")
     def load(cls, folder: Path | str) -> Truth:
         """Read and verify what `save` wrote."""
         fields: dict[str, Any] = read_json(Path(folder) / "truth.json")

@@ -10,7 +10,10 @@ from typing import overload
 
 import numpy as np
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, UnknownId, UnknownWord, quoted
+from rnnlens.common.options import WORDS
+from rnnlens.common.ranges import in_range
 from rnnlens.common.terminal import printable
 from rnnlens.corpora.words import split_words, well_formed
 
@@ -96,6 +99,7 @@ class Vocab:
             return word
         return word.lower()
 
+    @in_range("words")
     def unknown(self, words: Iterable[str]) -> list[str]:
         """Those of the words that the vocabulary does not have; `<pad>` is known."""
         return [word for word in words if word not in self and word != PAD_WORD]
@@ -103,16 +107,20 @@ class Vocab:
     def encode(self, text: str | Sequence[str]) -> np.ndarray:
         """Ids (T,) of a text, split as corpora are, or of a list of words, taken as they are. `<pad>` is a blank input,
         unless the vocabulary has it as a word."""
-        if isinstance(text, bytes) or not isinstance(text, Iterable):
-            raise RnnlensError(f"the text is of type {type(text).__name__}: expected a text, or a list of words")
+        if not isinstance(text, str) and text not in WORDS:
+            raise RnnlensError(
+                f"the text is {shown(text)} of type {type(text).__name__}: expected a text, or a list of words"
+            )
         words = self.split(text) if isinstance(text, str) else text
         return np.array([self.index.get(word, PAD if word == PAD_WORD else self.unk) for word in words], dtype=np.int64)
 
+    @in_range("with_vocab")
     def ids_of(self, other: Vocab) -> np.ndarray:
         """The id here of each word of another vocabulary, (W_other,) int64. Words that are unknown here have the id of
         `<unk>`, or PAD if there is none."""
         return self.encode([self.spelled(word) for word in other.words])
 
+    @in_range("with_vocab")
     def extended(self, other: Vocab) -> Vocab:
         """These words, with their ids, followed by the new words of another vocabulary in its order.
 
@@ -132,14 +140,17 @@ class Vocab:
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Words of ids; PAD reads as `<pad>`."""
+        if not isinstance(ids, Iterable):
+            raise RnnlensError(f"the ids are {quoted(ids)}: expected a list of whole numbers")
         ids = list(ids)
         try:
             return [self.words[i] if i >= 0 else PAD_WORD for i in ids]
         except IndexError as error:
             raise UnknownId(f"no word has the id {max(ids)}: expected 0 … {len(self) - 1}, or {PAD}") from error
-        except TypeError as error:
+        except (TypeError, ValueError, RuntimeError) as error:  # NumPy's and torch's, of arrays
             raise RnnlensError(f"the ids are {quoted(ids)}: expected whole numbers") from error
 
+    @in_range("near")
     def near(self, word: str, most: int = 3) -> list[str]:
         """Words of the vocabulary with a spelling similar to `word`, nearest first: same first letter, at most two
         letters longer or shorter."""

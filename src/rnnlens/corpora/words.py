@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from rnnlens.common.options import TEXT
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -68,7 +70,7 @@ def split_words(text: str, cased: bool = False) -> list[str]:
     >>> split_words("It isn't <br /> GOOD... it 's   well-made!")
     ['it', "isn't", 'good', '...', "it's", 'well', '-', 'made', '!']
     """
-    text = well_formed(text) + " "
+    text = well_formed(TEXT.check("text", text)) + " "
     text = _LOWERED.sub(lambda match: match[0].lower(), text) if cased else text.lower()
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)

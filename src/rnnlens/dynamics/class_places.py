@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rnnlens.common.errors import RnnlensError
+from rnnlens.dynamics.inputs import given_states
 from rnnlens.networks import Network
 
 SETTLE = (20, 10, 0)  # numbers of blank inputs tried before the search for slow points; more would leave visited states
@@ -25,10 +25,7 @@ def settled_states(network: Network, states: Tensor) -> tuple[Tensor, int]:
 
     If the attractor leaks or drifts to its ends, blank inputs remove it too. Their number is the largest of `SETTLE`
     that keeps, for every class, half of the spread of its evidence and half of the states in the middle of it."""
-    if not isinstance(states, Tensor) or states.shape[-1:] != (network.size,):
-        given = tuple(states.shape) if isinstance(states, Tensor) else type(states).__name__
-        raise RnnlensError(f"states are {given}: expected visited states of the network, (..., {network.size})")
-    states = states.reshape(-1, network.size).to(network.h0)
+    states = given_states(network, states)
     read = evidence(network, states)
     middle, spread = read.median(0).values, read.std(0)
 

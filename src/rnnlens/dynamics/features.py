@@ -16,6 +16,8 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from rnnlens.common.ranges import in_range
+from rnnlens.dynamics.inputs import check_states
 from rnnlens.dynamics.jacobians import CellLinearisation, embedding_of, linearise
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.devices import in_parallel
@@ -94,12 +96,14 @@ def _normal(*shape: int) -> Tensor:
 
 
 @torch.no_grad()
+@in_range()
 def input_change(network: Network, h: Tensor, reference: Tensor) -> Tensor:
     """‖(J_inp(h) − J_inp(reference)) E‖_F, (...): how far the input Jacobian at a state differs from that at
     `reference` (eq. 4).
 
     reference (..., N) broadcasts against h. No array of size W (or D, for a cell) is formed: see `input_features`.
     """
+    check_states(network, h=h, reference=reference)
     shape, features = torch.broadcast_shapes(h.shape[:-1], reference.shape[:-1]), feature_map(network)
     one = features(reference) if reference.ndim == 1 else None
 

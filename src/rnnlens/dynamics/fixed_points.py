@@ -16,10 +16,9 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
-from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import in_range
-from rnnlens.dynamics.inputs import Inputs, held_input
+from rnnlens.dynamics.inputs import Inputs, given_states, held_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.minima import certified, minimize
 from rnnlens.dynamics.solvers import (
@@ -182,10 +181,9 @@ def find_fixed_points(
     For a start that does not converge, the state with the smallest q is returned and `converged` is False. The result
     depends on the arguments alone; the caller's tensors are not changed.
     """
-    if mode not in ("fixed", "slow"):
-        raise RnnlensError(f"mode is {quoted(mode)}: expected fixed or slow")
     network.check_rests()
-    starts = _starts(network, states)
+    check_precision(network.h0)
+    starts = given_states(network, states)
     e = held_input(network, inputs, len(starts))
     double = doubled(network)
     chunks = torch.arange(len(starts), device=starts.device).split(chunk or _chunk(starts))
@@ -296,22 +294,6 @@ def exact_problem(network: Network) -> Problem:
     """h = F(h) at the blank input, in float64."""
     double = doubled(network)
     return _problem(double, double.h0.new_zeros(double.inputs))
-
-
-def _starts(network: Network, states: Tensor) -> Tensor:
-    check_precision(network.h0)
-    if not isinstance(states, Tensor):
-        raise RnnlensError(f"states is {quoted(type(states).__name__)}: expected a tensor (K, {network.size})")
-    if states.ndim < 1 or states.shape[-1] != network.size:
-        raise RnnlensError(
-            f"states have shape {tuple(states.shape)}: expected (K, {network.size}), states of the network"
-        )
-    starts = states.detach().reshape(-1, network.size).to(network.h0, copy=True)
-    if not len(starts):
-        raise RnnlensError("states has no rows: expected at least one state to start from")
-    if not torch.isfinite(starts).all():
-        raise RnnlensError("some states are NaN or infinite: expected finite numbers")
-    return starts
 
 
 def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:

@@ -14,6 +14,47 @@ from rnnlens.networks import Network
 Inputs = Tensor | str | None
 
 
+def check_tensor(name: str, value: object, what: str, size: int, like: Tensor | None = None, one: bool = False) -> None:
+    """Refuse what is not a tensor (..., size), or with `one` (size,), of the dtype and on the device of `like`. what:
+    what it should be, for messages."""
+    expected = f"{what}, a tensor ({size},)" if one else f"{what}, a tensor (..., {size})"
+    if not isinstance(value, Tensor):
+        raise RnnlensError(f"{name} is {quoted(type(value).__name__)}: expected {expected}")
+    if value.shape[-1:] != (size,) or (one and value.ndim > 1):
+        raise RnnlensError(f"{name} has shape {tuple(value.shape)}: expected {expected}")
+    if like is not None and (value.dtype != like.dtype or value.device != like.device):
+        raise RnnlensError(
+            f"{name} is {value.dtype} on {value.device}: expected {like.dtype} on {like.device}, as the network; pass "
+            f"{name}.to(network.h0)"
+        )
+
+
+def check_states(network: Network, one: bool = False, **states: Tensor) -> None:
+    """Refuse arguments that are not states (..., N) of a network, or with `one` not one state (N,)."""
+    for name, value in states.items():
+        check_tensor(name, value, "one state" if one else "states", network.size, network.h0, one)
+
+
+def check_inputs(network: Network, **inputs: Tensor | None) -> None:
+    """Refuse arguments that are neither embedded inputs (..., D) of a network nor None."""
+    for name, value in inputs.items():
+        if value is not None:
+            check_tensor(name, value, "inputs", network.inputs, network.h0)
+
+
+def given_states(network: Network, states: Tensor) -> Tensor:
+    """States (K, N) from (..., N), of any real dtype, in the dtype and on the device of the network."""
+    check_tensor("states", states, "states of the network", network.size)
+    if not states.is_floating_point() or states.is_meta:
+        raise RnnlensError(f"states are {states.dtype} on {states.device}: expected real numbers, as torch.float32")
+    rows = states.detach().reshape(-1, network.size).to(network.h0, copy=True)
+    if not len(rows):
+        raise RnnlensError("states has no rows: expected at least one state")
+    if not bool(rows.isfinite().all()):
+        raise RnnlensError("some states are NaN or infinite: expected finite numbers")
+    return rows
+
+
 def held_input(network: Network, inputs: Inputs, count: int | None = None) -> Tensor:
     """The input (D,) from an embedded input (D,), a word, or None for zero; with `count`, also (count, D)."""
     if inputs is None:
@@ -23,7 +64,7 @@ def held_input(network: Network, inputs: Inputs, count: int | None = None) -> Te
             raise RnnlensError(f"{quoted(inputs)} is not in the vocabulary of this network: expected one of its words")
         inputs = network.embed(torch.tensor(network.vocab.index[inputs], device=network.h0.device))
     expected = f"({network.inputs},)" + ("" if count is None else f" or ({count}, {network.inputs})")
-    if not isinstance(inputs, Tensor):
+    if not isinstance(inputs, Tensor) or inputs.is_meta:
         raise RnnlensError(f"inputs is {quoted(type(inputs).__name__)}: expected a tensor {expected}, a word or None")
     e = inputs.detach().to(network.h0)
     if e.shape not in ((network.inputs,), (count, network.inputs)):

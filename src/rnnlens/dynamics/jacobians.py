@@ -21,11 +21,14 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
+from rnnlens.dynamics.inputs import check_inputs, check_states
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.given import said
 
 
+@in_range()
 def jacobians(network: Network, h: Tensor, e: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """J_rec (..., N, N) and J_inp (..., N, D) at states h (..., N) and embedded inputs e (..., D), zero if None."""
     here = linearise(network, h, e)
@@ -56,16 +59,17 @@ class Linearisation(Protocol):
 
 def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisation:
     """The linearization of a network's step at h (..., N) and e (..., D)."""
-    for name, value, kind, size in (("h", h, "states", network.size), ("e", e, "inputs", network.inputs)):
-        if value is not None and (not isinstance(value, Tensor) or value.shape[-1:] != (size,)):
-            got = (
-                f"has shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"is {quoted(type(value).__name__)}"
-            )
-            raise RnnlensError(f"{name} {got}: expected {kind}, a tensor (..., {size})")
+    check_states(network, h=h)
+    check_inputs(network, e=e)
     with torch.no_grad():
         if e is None:
             e = h.new_zeros(network.inputs)
-        lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
+        try:
+            lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
+        except RuntimeError as error:
+            raise RnnlensError(
+                f"h has shape {tuple(h.shape)} and e {tuple(e.shape)}: expected one input, or one for each state"
+            ) from error
         h = h.expand(*lead, network.size)
         if isinstance(network.cell, Cell):
             cell = network.cell
@@ -253,6 +257,7 @@ def _differentiated() -> Iterator[None]:
 
 
 @torch.no_grad()
+@in_range()
 def word_effects(network: Network, h: Tensor, e: Tensor | None = None) -> Tensor:
     """wᵀ J_inp E, (..., W): the effect of each word as the next input on the logit, to first order."""
     embedding = embedding_of(network)

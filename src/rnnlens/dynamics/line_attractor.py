@@ -17,7 +17,7 @@ from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.fixed_points import FixedPoints
-from rnnlens.dynamics.inputs import Inputs, held_input, same_input
+from rnnlens.dynamics.inputs import Inputs, check_tensor, held_input, same_input
 from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes
 from rnnlens.networks import Network
 
@@ -72,14 +72,17 @@ class LineAttractor(Shown):
 
     def nearest(self, h: Tensor) -> Tensor:
         """The point of the curve nearest to each state, (..., N) → (..., N)."""
+        check_tensor("h", h, "states", self.knots.shape[1], self.knots)
         return _nearest(self.knots, h)[0]
 
     def distance(self, h: Tensor) -> Tensor:
         """Distance of states from the curve, (..., N) → (...)."""
-        return (h - self.nearest(h)).norm(dim=-1)
+        near = self.nearest(h)
+        return (h - near).norm(dim=-1)
 
     def tangent(self, h: Tensor) -> Tensor:
         """The unit direction of the curve at the point nearest to each state, (..., N) → (..., N)."""
+        check_tensor("h", h, "states", self.knots.shape[1], self.knots)
         _, left, along = _nearest(self.knots, h)
         mixed = torch.lerp(self.tangents[left], self.tangents[left + 1], along.unsqueeze(-1))
         return mixed / mixed.norm(dim=-1, keepdim=True)

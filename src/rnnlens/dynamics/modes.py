@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.fixed_points import FixedPoints, doubled
-from rnnlens.dynamics.inputs import Inputs, held_input, same_input
+from rnnlens.dynamics.inputs import Inputs, check_states, check_tensor, held_input, same_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.triangular import DEFECTIVE, eigenvector, is_triangular, slope
 from rnnlens.networks import Network
@@ -178,6 +179,7 @@ class TriangularModes(Spectrum):
 
 
 @torch.no_grad()
+@in_range()
 def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = None) -> Modes | TriangularModes:
     """The modes of J_rec at a state h (N,), decomposed in float64. For the recurrences of today eigenvalues and
     timescales are read from its diagonal, without the matrix.
@@ -191,10 +193,7 @@ def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = Non
         e, h = same_input(network, h.inputs, inputs), h.states[0]
     else:
         e = held_input(network, inputs)
-    if not isinstance(h, Tensor):
-        raise RnnlensError(f"h is {quoted(type(h).__name__)}: expected one state, a tensor ({network.size},)")
-    if h.shape != (network.size,):
-        raise RnnlensError(f"h has shape {tuple(h.shape)}: expected one state, ({network.size},)")
+    check_states(network, one=True, h=h)
     if is_triangular(network):
         double = doubled(network)
         h, e = h.detach().to(double.h0), e.to(double.h0)
@@ -262,6 +261,7 @@ def decompose(J: Tensor) -> Modes:
     return Modes(values, right, left, J, units)
 
 
+@in_range("remove_modes")
 def remove_modes(
     h: Tensor,
     modes: Spectrum,
@@ -274,7 +274,9 @@ def remove_modes(
     biorthogonal: Δh − Σ_a r_a (ℓ_a · Δh), which sets these amplitudes to 0 and keeps all others.
     orthogonal: Δh minus its projection on the span of the ℓ_a, the smallest change that sets these amplitudes to 0.
     """
-    chosen = set(which)
+    check_tensor("h", h, "states", len(modes))
+    check_tensor("h_star", h_star, "a state", len(modes), h)
+    chosen = set(which) if isinstance(which, Iterable) else {which}
     unknown = chosen - set(range(len(modes)))
     if unknown:
         raise RnnlensError(f"mode {min(unknown)} does not exist: expected numbers from 0 to {len(modes) - 1}")
@@ -282,9 +284,7 @@ def remove_modes(
     deflection = (h - h_star).to(modes.J.dtype)
     if kind == "biorthogonal":
         part = (modes.amplitudes(deflection)[..., rows] @ modes.right[:, rows].t()).real
-    elif kind == "orthogonal":
+    else:
         span = modes._span(rows) if rows else modes.J.new_zeros(len(modes), 0)
         part = (deflection @ span) @ span.t()
-    else:
-        raise RnnlensError(f"kind is {quoted(kind)}: expected biorthogonal or orthogonal")
     return h - part.to(h.dtype)

@@ -12,7 +12,7 @@ from rnnlens.baselines import BASELINES, ModifierConvolution, OneVsRest
 from rnnlens.baselines.saving import SAVED
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import write_json
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_folder, check_json
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split
@@ -21,6 +21,7 @@ from rnnlens.networks.devices import check_device
 from rnnlens.training.settings import PACKAGED, read_choice
 
 
+@in_range("baselines")
 def fit_baselines(
     corpus: Corpus,
     modifiers: list[str],
@@ -41,7 +42,6 @@ def fit_baselines(
     refit: fit on training and validation reviews together. Baselines saved in `out` before are replaced; if there are
     other files in their place, an error is raised before the first fit.
     """
-    check_options("baselines", seed=seed)
     check_device(device)
     name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
     if refit and not test:
@@ -53,9 +53,9 @@ def fit_baselines(
         check_folder(Path(out) / model, SAVED)
     check_json(Path(out) / "results.json", "baselines", "a result of `rnnlens baselines`")
     fitted_on = corpus.refit() if refit else corpus
+    chosen = {model: read_choice(settings or PACKAGED, model, corpus)["parameters"] for model in BASELINES}
     rows = []
-    for model in BASELINES:
-        options = read_choice(settings or PACKAGED, model, corpus)["parameters"]
+    for model, options in chosen.items():
         fitted, parameters, accuracy, loss = _fitted(
             baseline(model, options, seed, modifiers, device), fitted_on, split
         )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options
+from rnnlens.common.options import PATH
+from rnnlens.common.ranges import in_range
 
 LISTS = (".json", ".txt")
 
 
+@in_range("baselines")
 def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) -> list[str]:
     """The words of a file (.json: a list; .txt: separated by spaces or lines), or the `most` strongest modifiers of
     analyzed runs, for several runs by their mean strengths."""
-    check_options("baselines", most=most)
-    sources = [sources] if isinstance(sources, (str, Path)) else list(sources)
+    sources = [sources] if isinstance(sources, str | Path) or not isinstance(sources, Iterable) else list(sources)
+    sources = [PATH.check("modifiers", source) for source in sources]
     if not sources:
         raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analyzed runs")
     if len(sources) == 1 and Path(sources[0]).is_file():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rnnlens.common.errors import UsageError
+from rnnlens.common.ranges import check_fields
 from rnnlens.runs.config import TrainConfig
 
 RECIPE = TrainConfig(
@@ -31,6 +32,9 @@ class Settings:
     scale: float = 0.03
     memory: float = 100.0
     config: TrainConfig = RECIPE
+
+    def __post_init__(self) -> None:
+        check_fields("network", self)
 
 
 def recipe(given: Mapping[str, Any]) -> TrainConfig:

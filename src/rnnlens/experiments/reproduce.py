@@ -23,15 +23,15 @@ from rnnlens.baselines.saving import SAVED
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import fingerprint, parsing, read_json, read_tensors, write_json, write_tensors
 from rnnlens.common.provenance import KEY
-from rnnlens.common.ranges import check_options
-from rnnlens.common.replacing import check_folder, check_json
+from rnnlens.common.ranges import in_range
+from rnnlens.common.replacing import check_folder, check_json, check_place
 from rnnlens.context.perturbation import Reviews, compare_logits, final_logits
 from rnnlens.context.probe_reviews import PHRASES, probe_phrases
 from rnnlens.corpora import load_corpus
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.space import models_of
+from rnnlens.experiments.space import check_models, models_of
 from rnnlens.experiments.trials import baseline, judge, network, opened
 from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
 from rnnlens.networks.devices import check_device
@@ -42,6 +42,7 @@ ARCHITECTURES = ("bow", "vanilla", "ugrnn", "gru", "lstm")
 OUTCOME = "outcome.safetensors"
 
 
+@in_range("reproduce")
 def reproduce(
     corpus: str,
     out: Path | str,
@@ -65,12 +66,13 @@ def reproduce(
     trials     number of trials per model of a search for settings; 0 for no search
     balance    whether to weight the classes equally, however many reviews each has; by default as in the settings
     """
-    check_options("reproduce", seeds=seeds, most=most, trials=trials, jobs=jobs)
     if engine == "local":  # the machines of a cluster have their own
         check_device(device)
     if trials and settings is not None:
         raise RnnlensError(f"trials is {trials}, and {quoted(str(settings))} names other settings: give one of the two")
-    models, out, corpus = list(models or models_of("all")), Path(out).absolute(), everywhere(corpus)
+    models = models_of("all") if models is None else check_models(models)
+    out, corpus = Path(out).absolute(), everywhere(corpus)
+    check_place(out, folder=True)
     check_json(out / "results.json", "table", "a result of `rnnlens reproduce`")
     data = load_corpus(corpus)
     data.check_two_classes("a reproduction")
@@ -85,6 +87,10 @@ def reproduce(
             choices = {model: read_choice(settings or PACKAGED, model, data) for model in names}
         return {model: _weighted(choice, model, balance) for model, choice in choices.items()}
 
+    if not trials:  # raise an error before the first training
+        consensus = ["gru"] if modifiers is None and any("comw" in model for model in models) else []
+        for model in [*models, *consensus]:
+            read_choice(settings or PACKAGED, model, data)
     with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all jobs
         networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
         chosen = choose(networks)

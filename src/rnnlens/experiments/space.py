@@ -7,12 +7,15 @@ any trial, and a search that was killed continues where it stopped.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.options import NAMES
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,13 @@ def check_model(model: str) -> str:
     if model not in SPACES:
         raise RnnlensError(f"unknown model {quoted(model)}: expected one of {', '.join(SPACES)}")
     return model
+
+
+def check_models(models: Sequence[str]) -> list[str]:
+    """Names of models as a list, each of them known."""
+    if models not in NAMES or not list(models):
+        raise RnnlensError(f"models is {shown(models)}: expected a list of some of {', '.join(SPACES)}")
+    return [check_model(model) for model in models]
 
 
 def models_of(names: str) -> list[str]:

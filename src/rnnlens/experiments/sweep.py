@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive, read_lines
-from rnnlens.common.ranges import check_options
-from rnnlens.common.replacing import check_file
+from rnnlens.common.ranges import in_range
+from rnnlens.common.replacing import check_file, check_place
 from rnnlens.experiments.choosing import earlier_models, write_settings
 from rnnlens.experiments.ledger import Ledger, open_storage, watched
-from rnnlens.experiments.space import check_model
+from rnnlens.experiments.space import check_models
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
 from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
 from rnnlens.networks.devices import check_device
@@ -24,6 +24,7 @@ Engine = Literal["local", "ray"]
 Report = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
 
 
+@in_range("sweep")
 def sweep(
     corpus: str,
     models: list[str],
@@ -50,11 +51,12 @@ def sweep(
     """
     from rnnlens.corpora import load_corpus
 
-    check_options("sweep", trials=trials, jobs=jobs, seed=seed)
     if engine == "local":  # the machines of a cluster have their own
         check_device(device)
-    need_modifiers([check_model(model) for model in models], modifiers)
+    models = check_models(models)
+    need_modifiers(models, modifiers)
     out, corpus = Path(out).absolute(), everywhere(corpus)
+    check_place(out, folder=True)
     data = load_corpus(corpus)
     data.check_two_classes("a search for settings")
     about = mark(data, modifiers)

@@ -17,7 +17,8 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive, write_tensors
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.provenance import KEY
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
+from rnnlens.common.replacing import check_place
 from rnnlens.context import blank_input
 from rnnlens.corpora.toy import Modifier, ToyLanguage, toy_corpus
 from rnnlens.dynamics import find_fixed_points, fit_line_attractor, visited_states
@@ -44,6 +45,7 @@ def toy_config(seed: int) -> TrainConfig:
     )
 
 
+@in_range("toy")
 def train_toy(
     out: Path | str,
     arch: str = "gru",
@@ -56,8 +58,8 @@ def train_toy(
     config: TrainConfig | None = None,
 ) -> Run:
     """Train a network on the toy language."""
-    check_options("toy", hidden=hidden, embedding=embedding, seed=seed, reviews=reviews)
     check_device(device)
+    check_place(Path(out), folder=True)
     corpus = toy_corpus(train=reviews, seed=seed)
     network = Network(corpus.vocab, arch=arch, hidden=hidden, embedding=embedding, seed=seed)
     return train(network, corpus, config or toy_config(seed), out, resume=resume, device=device)
@@ -78,12 +80,12 @@ def read_phrases(network: Network, language: ToyLanguage, phrases: tuple[str, ..
 
 
 @torch.no_grad()
+@in_range("toy")
 def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
     """Run all analyses of the toy study on a trained run, in the order of the paper, check its claims and store all.
 
     starts: number of visited states from which the search for slow points starts.
     """
-    check_options("toy", starts=starts)
     language, network = _language(run), copy.deepcopy(run.network).cpu().double()
     toy: dict[str, Any] = {"phrases": read_phrases(network, language)}
     with threads_for(network, None), progress_bar("analyzing", 9, shown=progress) as advance:

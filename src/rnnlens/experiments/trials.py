@@ -17,12 +17,12 @@ import numpy as np
 from rnnlens.baselines import BASELINES, ModifierConvolution
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.files import append_line, fingerprint, read_lines
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_file
 from rnnlens.common.terminal import say
 from rnnlens.corpora import load_corpus
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.experiments.space import check_model, parameters
+from rnnlens.experiments.space import check_models, parameters
 from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
 from rnnlens.networks.devices import check_device
@@ -148,6 +148,7 @@ def mark(corpus: Corpus, modifiers: list[str] | None) -> str:
     return fingerprint({"corpus": corpus.fingerprint, "modifiers": modifiers or []})[:12]
 
 
+@in_range("sweep")
 def run_trials(
     corpus: str,
     models: list[str],
@@ -160,9 +161,9 @@ def run_trials(
     trial: Callable[..., dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
     """Run the trials that are not in `out` yet, several at a time; each is appended when it finishes."""
-    check_options("sweep", seed=seed, jobs=jobs)
     check_device(device)
-    need_modifiers([check_model(model) for model in models], modifiers)
+    models = check_models(models)
+    need_modifiers(models, modifiers)
     check_file(out, rb'"trial": ', "a file of trials")
     about = mark(load_corpus(corpus), modifiers)
     before = [row for row in read_lines(out) if row.get("about") == about and row["seed"] == seed and current(row)]

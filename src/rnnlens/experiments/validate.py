@@ -21,8 +21,8 @@ import torch
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import write_json
-from rnnlens.common.ranges import check_options
-from rnnlens.common.replacing import check_json
+from rnnlens.common.ranges import check_options, in_range
+from rnnlens.common.replacing import check_json, check_place
 from rnnlens.common.terminal import say
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
@@ -35,12 +35,14 @@ from rnnlens.experiments.recipe import Settings
 from rnnlens.experiments.scoring import score_modifiers
 from rnnlens.experiments.subjects import Subject, train_subject
 from rnnlens.experiments.workers import run_jobs
+from rnnlens.networks.devices import check_device
 from rnnlens.runs import load
 
 TOP = 10_000
 Report = Callable[[str], None]
 
 
+@in_range("validate")
 def validate(
     language: Language | str,
     out: Path | str,
@@ -54,8 +56,9 @@ def validate(
     name: str | None = None,
 ) -> dict[str, Any]:
     """Train, analyze and score networks; returns the content of validation.json."""
-    check_options("validate", seeds=seeds, language_seed=language_seed, jobs=jobs)
-    settings, out, began = settings or Settings(), Path(out), time.monotonic()
+    check_device(device)
+    settings, out, began = Settings() if settings is None else settings, Path(out), time.monotonic()
+    check_place(out, folder=True)
     check_json(out / "validation.json", "preset", "a result of `rnnlens validate`")
     name = name or (language if isinstance(language, str) else "own")
     language = preset(language) if isinstance(language, str) else language
@@ -178,10 +181,7 @@ def validate_command(
     device: str | None,
 ) -> list[list[str]]:
     """What `rnnlens validate` does; returns the table."""
-    from rnnlens.networks.devices import check_device
-
-    check_options("validate", vars(settings), documents=documents, seeds=seeds, language_seed=language_seed, jobs=jobs)
-    check_device(device)
+    check_options("validate", documents=documents)
     language = preset(name)
     results = validate(
         name if documents is None else dataclasses.replace(language, train=documents),

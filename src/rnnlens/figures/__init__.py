@@ -1,7 +1,7 @@
 """Figures: each function takes a result and returns a Plotly figure. No function computes a result or opens a window.
 
-Figures of the toy study take one part of a run's `toy` results. All others take the content of results.json or an
-`Analysis`, and raise an error if a part is missing. `catalogue` lists all figures of a run's results by name.
+They take a run, an `Analysis` or the content of results.json, and raise an error if a part is missing. `catalogue`
+lists all figures of a run's results by name.
 """
 
 from rnnlens.figures.agreement import agreement

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.figures.stored import among, part, side_names
 from rnnlens.figures.style import GREY, INK, Look, guide, look_of_component, look_of_kind, panels, shown, styled
 
@@ -72,6 +73,7 @@ def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
     )
 
 
+@in_range("component_barcodes")
 def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> Figure:
     """Fig. 8 and Supp. D, from `component_barcodes`: the barcode of each component of the modifier subspace. h* is
     moved along the component by one standard deviation of the modifiers.
@@ -79,8 +81,6 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
     most: the largest number of components to show. one_scale: all panels share one scale; otherwise each has its own.
     """
     stored, probes = part(results, "component_barcodes"), probe_words(results)
-    if not isinstance(most, int) or most < 1:
-        raise RnnlensError(f"most is {quoted(most)}: expected a number of components, 1 or more")
     if not stored:
         raise RnnlensError("these results have no component in 'component_barcodes': the modifier subspace is empty")
     stored = stored[:most]

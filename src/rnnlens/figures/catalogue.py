@@ -8,7 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
@@ -94,8 +96,12 @@ class Figures:
         return iter(self._drawn)
 
 
-def catalogue(results: Mapping[str, Any]) -> dict[str, Callable[[], Figure]]:
-    """Functions by name that draw the figures. A function raises an error if its part of the results is missing."""
+def catalogue(results: Any) -> dict[str, Callable[[], Figure]]:
+    """Functions by name that draw the figures of a run, an analysis or its results. A function raises an error if its
+    part of the results is missing."""
+    results = getattr(results, "results", results)
+    if not isinstance(results, Mapping):
+        raise RnnlensError(f"results is {shown(results)}: expected a run, an analysis, or the content of results.json")
     figures: dict[str, Callable[[], Figure]] = {}
     if "subspace" in results:
         figures |= {name: partial(draw, results) for name, draw in ANALYSIS.items()}
@@ -112,8 +118,9 @@ def catalogue(results: Mapping[str, Any]) -> dict[str, Callable[[], Figure]]:
     return figures
 
 
+@in_range("write_figures")
 def write_figures(
-    results: Mapping[str, Any],
+    results: Any,
     out: Path | str,
     format: Literal["svg", "pdf", "png", "html"] = "svg",
     report: Callable[[str], None] = lambda name: None,

@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.figures.stored import toy_part
 from rnnlens.figures.style import FAINT, GREY, PLAIN, Look, guide, look_of, panels, shown, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def deflections(result: Mapping[str, Any]) -> Figure:
+def deflections(result: Any) -> Figure:
     """The second insight of §4, from a run's `toy.deflection`: effect (left) and distance (right) at every step after
     each modifier, over blank inputs (solid) and over neutral words (dashed); gray is the distance without a modifier.
 
     Bars at the top are the scopes that the language defines for its modifiers.
     """
+    result = toy_part(result, "deflection")
     figure = panels(["effect on the next valence word", "distance of the state from the line"])
     steps = max((len(record["effect"]) for fills in result.values() for record in fills.values()), default=1)
     guide(figure, (-0.6, steps - 0.4), (1, 1), 1, {"color": GREY, "width": 1, "dash": "dot"})

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
+from rnnlens.figures.stored import toy_part
 from rnnlens.figures.style import INK, PLAIN, Look, look_of, shown, styled
 
 if TYPE_CHECKING:
@@ -15,9 +16,10 @@ GAP = 0.7  # between contexts, in rows
 APART = 0.17  # half the distance between the two lines of a row
 
 
-def linear_quality(result: Mapping[str, Any]) -> Figure:
+def linear_quality(result: Any) -> Figure:
     """The figure of Supp. A.3, from a run's `toy.linear_quality`: a row for every context and valence word, the full
     effect on the reading as a solid line with a filled mark, the linear one below it, dashed and hollow."""
+    result = toy_part(result, "linear_quality")
     import plotly.graph_objects as go
 
     figure = go.Figure()

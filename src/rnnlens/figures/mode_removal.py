@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.figures.modes import room, unit_name, value_text
+from rnnlens.figures.stored import toy_part
 from rnnlens.figures.style import FAINT, GREY, INK, guide, look_of, panels, shown, styled
 
 if TYPE_CHECKING:
@@ -17,13 +19,15 @@ if TYPE_CHECKING:
 FEW = 0.2  # of an effect: a guide is drawn where only this share remains
 
 
-def mode_removal(result: Mapping[str, Any], what: str = "state", kind: str = "orthogonal") -> Figure:
+@in_range("toy_figures")
+def mode_removal(result: Any, what: str = "state", kind: str = "orthogonal") -> Figure:
     """How much of a modifier's effect remains as modes are removed (Supp. A.4, §4), from a run's `toy.mode_removal`.
 
     what: where modes are removed, `state` or `input` (of the valence word). kind: `orthogonal` or `biorthogonal`.
     Colored: the paper's order (solid) and the greedy order (dashed). Controls: random units (gray, with the middle half
     of the draws) and modes of rotated copies of the network in greedy order (black, dotted).
     """
+    result = toy_part(result, "mode_removal")
     figure = panels([_phrase(word, removals) for word, removals in result.items()])
     top = 1.12
     for column, (word, removals) in enumerate(result.items(), start=1):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.figures.axes import TimescaleAxis
 from rnnlens.figures.labels import Pixel, along, box, clearest
+from rnnlens.figures.stored import toy_part
 from rnnlens.figures.style import FAINT, GREY, INK, look_of, panels, shown, styled
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ _UNITS = {"a real mode": "circle", "a conjugate pair (oscillates)": "diamond"}
 # --- the spectrum -----------------------------------------------------------------------------------------------------
 
 
-def spectra(result: Mapping[str, Any]) -> Figure:
+def spectra(result: Any) -> Figure:
     """The eigenvalues of J_rec at the slow point nearest to each h_mod (Supp. A.2), from a run's `toy.modes`.
 
     Colored: the mode, or conjugate pair, whose left eigenvector is most aligned with the deflection.
     """
+    result = toy_part(result, "modes")
     figure = panels([f"at the slow point nearest to h<sup>{shown(word)}</sup>" for word in result])
     corner, scale = _view([value for modes in result.values() for value in modes["eigenvalues"]])
     for column, (word, modes) in enumerate(result.items(), start=1):
@@ -154,9 +156,10 @@ def _circles(figure: Figure, height: float, column: int) -> None:
 # --- angles -----------------------------------------------------------------------------------------------------------
 
 
-def mode_angles(result: Mapping[str, Any]) -> Figure:
+def mode_angles(result: Any) -> Figure:
     """The angle between h_mod − h* and every left eigenvector, against the mode's timescale (Supp. A.4), from a run's
     `toy.mode_angles`. Conjugate pairs are diamonds, real modes circles; the smallest angles are named."""
+    result = toy_part(result, "mode_angles")
     figure = panels([f"the deflection by “{shown(word)}”" for word in result])
     times = TimescaleAxis.of([tau for modes in result.values() for tau in modes["timescales"]])
     smallest = min(angle for modes in result.values() for angle in modes["angles"])

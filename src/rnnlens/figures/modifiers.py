@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.figures.stored import part
 from rnnlens.figures.style import FAINT, GREY, INK, KINDS, legend_below, look_of_kind, shown, styled
 
@@ -34,6 +35,7 @@ _NOTES = {
 }
 
 
+@in_range("rank")
 def modifiers(results: Any, measure: str = "norm") -> Figure:
     """Fig. 3, from `modifiers`: a histogram of how much words change the input Jacobian, with well-known and the
     strongest words named.

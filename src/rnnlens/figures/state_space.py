@@ -10,6 +10,7 @@ from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.figures.axes import padded
 from rnnlens.figures.curve import curve
 from rnnlens.figures.labels import Pixel, along, box, clearest, covered, pixel
+from rnnlens.figures.stored import toy_part
 from rnnlens.figures.style import INK, PLAIN, Look, look_of, panels, shown, styled
 
 if TYPE_CHECKING:
@@ -19,12 +20,13 @@ PANEL = (740.0, 305.0)  # approximate size in pixels, for placing the names
 REACH = 3  # larger readings get the same color
 
 
-def state_space(result: Mapping[str, Any]) -> Figure:
+def state_space(result: Any) -> Figure:
     """Fig. 2, from a run's `toy.state_space`: PC2 and, below it, PC3 against PC1, zoomed to the phrases.
 
     The color of a trajectory shows the modifier, its triangle the valence word; dotted lines continue it under blank
     inputs.
     """
+    result = toy_part(result, "state_space")
     names = [f"PC{i + 1} ({100 * share:.0f} % of the variance)" for i, share in enumerate(result["variance"])]
     figure = panels(["", ""], stacked=True)
     for component in (1, 2):  # which is also the panel's row

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.options import WORDS
 from rnnlens.common.sides import Sides, sides_of
 
 
@@ -18,6 +20,15 @@ def part(results: Any, *names: str, needs: str = "`rnnlens analyze` stores it") 
             raise RnnlensError(f"these results have no {quoted('.'.join(names[:depth]))}: {needs}")
         record = record[name]
     return record
+
+
+def toy_part(result: Any, name: str) -> Any:
+    """A part of the toy study, from a run, its results, or as it is."""
+    record = getattr(result, "results", result)
+    if not isinstance(record, Mapping):
+        raise RnnlensError(f"got {shown(result)}: expected a run of `rnnlens toy`, its results, or toy.{name} of these")
+    whole = record is not result or "toy" in record or "provenance" in record
+    return part(record, "toy", name, needs="`rnnlens toy` stores it") if whole else record
 
 
 def perhaps(results: Any, name: str) -> Mapping[str, Any]:
@@ -34,7 +45,7 @@ def side_names(results: Any) -> Sides:
 def among(stored: Mapping[str, Any], words: str | Sequence[str], usual: Sequence[str], what: str) -> list[str]:
     """The words to show. Words that the caller chose must be stored. Of the default words (`usual`) those that are
     stored are shown or, if none is (the network may not know English), the first stored ones."""
-    chosen = [words] if isinstance(words, str) else list(words)
+    chosen = [words] if isinstance(words, str) else list(WORDS.check("words", words))
     missing = [word for word in chosen if word not in stored]
     if missing and (tuple(chosen) != tuple(usual) or not stored):
         raise RnnlensError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import atomic_file
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
 from rnnlens.figures.pictures import picture
 
@@ -172,6 +173,7 @@ def legend_below(
 PICTURES = ("html", "svg", "pdf", "png")  # file formats of a figure
 
 
+@in_range("write_figure")
 def write_figure(figure: Figure, path: Path | str) -> Path:
     """Save a figure in the format of the suffix: .html is self-contained; .svg, .pdf and .png need the extra
     `rnnlens[images]`. A file of another kind is never replaced."""

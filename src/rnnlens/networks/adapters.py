@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.both_ways import BothWays
 from rnnlens.networks.cells import Vanilla
@@ -27,6 +28,7 @@ from rnnlens.networks.scan import step_by_step
 from rnnlens.networks.stack import Stack
 
 
+@in_range("from_torch")
 def from_torch(
     rnn: nn.Module,
     embedding: Embedding,
@@ -149,6 +151,7 @@ def _starts(rnn: nn.Module, initial_state: Any) -> list[tuple[Any, Any]]:
     return list(zip(each[::2], each[1::2], strict=True))
 
 
+@in_range("adapt")
 def adapt(
     step: Callable[[Tensor, Tensor], Tensor],
     embedding: Embedding,
@@ -172,10 +175,12 @@ def adapt(
     network then has all C logits, and `network.of_class(name)` reads one.
     """
     h0 = as_tensor(initial_state, "initial_state").clone()
-    if h0.ndim != 1 or not h0.is_floating_point():
+    if h0.ndim != 1 or not len(h0) or not h0.is_floating_point():
         raise RnnlensError(f"initial_state has shape {tuple(h0.shape)} and {h0.dtype}: expected one flat state (N,)")
     check_real(h0, "initial_state")
     E = None if embedding is None else matrix_of(embedding)
+    if E is not None and inputs not in (None, E.shape[1]):
+        raise RnnlensError(f"inputs is {inputs}, but the embedding has {E.shape[1]} columns: leave inputs out")
     inputs = inputs if E is None else E.shape[1]
     if inputs is None:
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")

@@ -21,8 +21,6 @@ def make_cell(
 ) -> Any:
     """An untrained cell. convolution: number of words that the layers of a recurrence of today see at once; 1 for none,
     None for the number in its paper."""
-    if arch not in ARCHITECTURES:
-        raise RnnlensError(f"unknown architecture {quoted(arch)}: expected one of {', '.join(ARCHITECTURES)}")
     if arch in RECURRENCES:
         kind = RECURRENCES[arch]
         kernel = kind.default_kernel if convolution is None else convolution

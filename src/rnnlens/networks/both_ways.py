@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import check_options, in_range
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.network import Network
 from rnnlens.networks.reading import ReadsTexts, is_text
@@ -76,6 +76,7 @@ class BothWays(ReadsTexts, nn.Module):
         forwards.direction, backwards.direction = "forwards", "backwards"
 
     @classmethod
+    @in_range("network")
     def untrained(
         cls,
         vocab: Vocab | Iterable[str],
@@ -90,11 +91,10 @@ class BothWays(ReadsTexts, nn.Module):
     ) -> BothWays:
         """A network to train, with one embedding for both readers. hidden: units of both together, half of them each,
         so that it has as many as a `Network` of the same `hidden`. The other options are those of `Network`."""
-        check_options("network", hidden=hidden, seed=seed)
         if hidden % 2:
             raise RnnlensError(f"hidden is {hidden}: expected an even number of units, half of them for each direction")
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
-        names = classes if classes is None else tuple(classes)
+        names = tuple(classes) if isinstance(classes, Iterator) else classes  # each reader takes them
         left, right = (
             Network(vocab, arch, hidden // 2, embedding, first, scale, memory, names, ordered)
             for first in (seed, int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]))  # different weights
@@ -288,8 +288,7 @@ def reverse(ids: Tensor, lengths: Tensor | None = None) -> Tensor:
 
 def new_network(vocab: Vocab | Iterable[str], *, both_ways: bool = False, **shape: Any) -> AnyNetwork:
     """An untrained network that reads one way or both ways; the other options are those of `Network`."""
-    if not isinstance(both_ways, bool):
-        raise RnnlensError(f"both_ways is {quoted(both_ways)}: expected True or False")
+    check_options("network", shape, both_ways=both_ways)
     if both_ways and (shape.pop("layers", 1), shape.pop("convolution", None)) != (1, None):
         raise RnnlensError("a network that reads both ways has one layer here: leave --layers and --convolution out")
     return BothWays.untrained(vocab, **shape) if both_ways else Network(vocab, **shape)

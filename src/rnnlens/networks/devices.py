@@ -10,7 +10,8 @@ from typing import TypeVar
 
 import torch
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import check_options
 from rnnlens.networks.both_ways import AnyNetwork, BothWays
 from rnnlens.networks.cells import Cell
 from rnnlens.networks.network import Network
@@ -22,8 +23,7 @@ _cores: ContextVar[int | None] = ContextVar("cores", default=None)  # for `in_pa
 
 def check_device(device: str | None) -> None:
     """Refuse a device that is unknown or missing."""
-    if device not in (None, "cpu", "cuda"):
-        raise RnnlensError(f"device is {quoted(device)}: expected cpu or cuda (CUDA_VISIBLE_DEVICES picks which one)")
+    check_options("device", device=device)
     if device == "cuda" and not torch.cuda.is_available():
         raise RnnlensError("device is 'cuda', but torch sees no GPU here: use cpu")
 

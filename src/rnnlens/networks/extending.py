@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from rnnlens.common.errors import RnnlensError
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
+from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.both_ways import AnyNetwork, BothWays
 from rnnlens.networks.network import Network
@@ -21,6 +22,7 @@ SMALL = 0.1  # norm of a new word, as a share of the median norm of the known on
 
 
 @torch.no_grad()
+@in_range("extend")
 def extend(network: N, vocab: Vocab, seed: int = 0) -> N:
     """A copy of a network whose vocabulary is its own words, in their order, followed by the new words of `vocab`.
 
@@ -28,7 +30,6 @@ def extend(network: N, vocab: Vocab, seed: int = 0) -> N:
     words get random directions and a tenth of the median norm of the known ones. Train the copy on the corpus in its
     words: `train(network, corpus.with_vocab(network.vocab), …)`.
     """
-    check_options("network", seed=seed)
     if network.vocab is None or network.E is None:
         raise RnnlensError("this network has no words: `extend` needs a network with a vocabulary")
     words, E = network.vocab.extended(vocab), network.E
@@ -43,9 +44,11 @@ def extend(network: N, vocab: Vocab, seed: int = 0) -> N:
 
 
 @torch.no_grad()
+@in_range("with_classes")
 def with_classes(network: Network, classes: Sequence[str], ordered: bool = False, seed: int = 0) -> Network:
     """A copy of a network with a new, untrained readout of other classes; none for one logit. Its cell and its words
     stay as they are."""
+    classes = checked_names(classes) if len(classes) else ()
     made, units = copy.deepcopy(network), network.readout_w.shape[-1]
     rows = (len(classes),) if len(classes) > 2 and not ordered else ()
     w = torch.empty(*rows, units).uniform_(-(units**-0.5), units**-0.5, generator=torch.Generator().manual_seed(seed))

@@ -77,7 +77,7 @@ def _one_logit(w: Tensor, b: Tensor, target: Target, output: int | None, words: 
             "the readout has 2 outputs, read as two classes: output 1 minus output 0. Pass target=1 to confirm this, "
             "or output=0 or output=1 to read one output as it is",
             RnnlensWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         target = 1
     if target is None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.adapters import from_torch
 from rnnlens.networks.given import said, unchanged
@@ -22,6 +23,7 @@ ROWS, WORDS = 16, 9  # of the random sentences on which network and module are c
 CLOSE = 1e-4
 
 
+@in_range("from_module")
 def from_module(
     module: nn.Module,
     vocab: Vocab | Iterable[str] | None,
@@ -64,7 +66,7 @@ def from_module(
         warnings.warn(
             f"the network was not checked against {name}: {why}; compare their logits yourself, or pass check=False",
             RnnlensWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     elif not off <= CLOSE:
         fits = instead is not None and instead <= CLOSE

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.architectures import ARCHITECTURES, make_cell, shape_of
@@ -47,6 +47,7 @@ class Network(ReadsTexts, nn.Module):
     memory: float = 0.0
     reads: str = ""  # of a readout with several outputs: which ones the logit is computed from
 
+    @in_range("network")
     def __init__(
         self,
         vocab: Vocab | Iterable[str],
@@ -62,8 +63,6 @@ class Network(ReadsTexts, nn.Module):
         convolution: int | None = None,
     ):
         super().__init__()
-        check_options("network", hidden=hidden, embedding=embedding, scale=scale, memory=memory, seed=seed)
-        check_options("network", layers=layers, convolution=convolution)
         vocab = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
         generator = torch.Generator().manual_seed(seed)
         cell = make_cell(arch, hidden, embedding, layers, convolution, generator)
@@ -73,7 +72,7 @@ class Network(ReadsTexts, nn.Module):
         n = len(self.classes)
         if ordered and n < 3:
             raise RnnlensError(f"ordered is given with {n} classes: expected at least 3, as in classes=['1', '2', '3']")
-        self.ordered = bool(ordered)
+        self.ordered = ordered
         rows = (n,) if n > 2 and not ordered else ()
         w = torch.empty(*rows, hidden).uniform_(-(hidden**-0.5), hidden**-0.5, generator=generator)
         b = first_thresholds(n) if ordered else torch.zeros(rows)

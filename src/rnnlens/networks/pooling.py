@@ -8,10 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import in_range
 from rnnlens.networks.network import Network
-
-POOLINGS = ("mean",)
 
 
 class MeanPooled(nn.Module):
@@ -64,12 +63,11 @@ def pooled(cell: Any, h0: Tensor, pooling: str | None) -> tuple[Any, Tensor]:
     """A cell and its initial state (N,), with the pooling of its outputs."""
     if pooling is None:
         return cell, h0
-    if pooling not in POOLINGS:
-        raise RnnlensError(f"pooling is {quoted(pooling)}: expected 'mean', or None to read the last state")
     cell = MeanPooled(cell)
     return cell, cell.start(h0)
 
 
+@in_range()
 def unpooled(network: Network) -> Network:
     """The same network read at its last word, without the mean over words: what analyses take.
 

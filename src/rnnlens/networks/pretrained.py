@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.networks.adapters import assembled
 from rnnlens.networks.families import FAMILIES
@@ -27,6 +28,7 @@ CLOSE = 1e-3  # relative to the size of the hidden states
 HALVES = (torch.float16, torch.bfloat16)
 
 
+@in_range("from_transformers")
 def from_transformers(
     model: nn.Module,
     head: Readout | None,
@@ -78,7 +80,7 @@ def _blank(blank: Any, E: Tensor) -> Tensor:
     """The embedded token (D,) of the blank input."""
     if isinstance(blank, Tensor) and blank.shape == E.shape[1:]:
         return blank.detach().to(E)
-    if isinstance(blank, Tensor) or blank not in ("mean", "zero"):
+    if not isinstance(blank, str) or blank not in ("mean", "zero"):
         given = tuple(blank.shape) if isinstance(blank, Tensor) else blank
         raise RnnlensError(f"blank is {quoted(given)}: expected 'mean', 'zero' or a vector ({E.shape[1]},)")
     return E.double().mean(0).to(E) if blank == "mean" else torch.zeros_like(E[0])

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
 from rnnlens.networks.network import Network
 from rnnlens.networks.wrapped import Wrapped, add_product, check_rows, stacked, with_cell
 
@@ -58,10 +58,10 @@ class Steered(Wrapped):
         return f"gain={self.gain:g}"
 
 
+@in_range("steer")
 def steered(network: Network, V: Tensor, gain: float) -> Network:
     """A new network with the same weights in which words write `gain` times as much along the orthonormal rows of V
     (R, N)."""
-    check_options("steer", gain=gain)
     check_rows(V, network.size)
     V = V.to(network.h0)
-    return with_cell(network, lambda cell: Steered(cell, V, float(gain)), f"gain {float(gain):g}")
+    return with_cell(network, lambda cell: Steered(cell, V, gain), f"gain {gain:g}")

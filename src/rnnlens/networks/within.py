@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.networks.both_ways import BothWays, reverse
 from rnnlens.networks.network import Network
 
@@ -65,20 +65,21 @@ class Within(nn.Module):
         return new
 
 
+@in_range("reader")
 def within(both: BothWays, direction: str) -> Any:  # Any: it takes the place of a Network in perturbations
     """The whole network, in which perturbations change the reader of one direction."""
     other = both.backwards if direction == "forwards" else both.forwards
     return Within(reader_of(both, direction), other, both)
 
 
+@in_range("reader")
 def reader_of(both: BothWays, direction: str) -> Network:
     """The reader of one direction."""
-    if direction not in DIRECTIONS:
-        raise RnnlensError(f"direction is {quoted(direction)}: expected forwards or backwards")
     return both.forwards if direction == "forwards" else both.backwards
 
 
 @torch.no_grad()
+@in_range("reader")
 def replaced(both: BothWays, direction: str, reader: Network) -> BothWays:
     """The whole network with another reader in one direction."""
     halves = (reader, both.backwards) if direction == "forwards" else (both.forwards, reader)

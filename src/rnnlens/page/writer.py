@@ -13,8 +13,9 @@ from rnnlens.analysis.locate import view_of
 from rnnlens.analysis.storage import kept_results
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import atomic_file, parsing
+from rnnlens.common.options import RUN
 from rnnlens.common.provenance import KEY
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
 from rnnlens.networks import BothWays
 from rnnlens.page.analysis import analysis_sections, analysis_story
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 COMPARISON = "comparison.html"  # the default file of several networks, in the current folder
 
 
+@in_range("report")
 def report(
     run: Run | Analysis | Path | str | Sequence[Run | Analysis | Path | str],
     out: Path | str | None = None,
@@ -51,7 +53,6 @@ def report(
     and for several networks in 13 MB together.
     progress: show a bar while packaged networks are analyzed.
     """
-    check_options("report", words=words)
     if isinstance(run, list | tuple) and len(run) != 1:
         path = check_output(COMPARISON if out is None else out, "a page", "html", "htm")
         return _written(path, comparison(run, words, progress))
@@ -61,9 +62,10 @@ def report(
 def _report_one(run: Run | Analysis | Path | str, out: Path | str | None, words: int | None) -> Path:
     folder, more = None, {}
     if isinstance(run, Path | str):
-        folder = None if zoo.find(run) else Path(run)
+        run = Path(RUN.check("run", run))
+        folder = None if zoo.find(run) else run
         more = {} if folder is None else reproduction(folder)
-        shown = network_of(Path(run)) if more else run
+        shown = network_of(run) if more else run
         opened = None if shown is None else load(shown)
     elif not isinstance(run, Run) and not hasattr(run, "results"):
         raise RnnlensError(

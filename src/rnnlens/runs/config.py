@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import check_options
+from rnnlens.common.errors import RnnlensError
+from rnnlens.common.ranges import check_fields
 
 Schedule = Literal["cosine", "linear", "exponential", "constant"]
 Precision = Literal["fp32", "bf16"]
@@ -32,9 +32,9 @@ class TrainConfig:
     final_rate: float = 0.01
     """Learning rate at the last step, as a share of the highest."""
     momentum: float = 0.9
-    """Adam's beta_1."""
+    """Adam's beta_1, from 0 to below 1."""
     second_momentum: float = 0.999
-    """Adam's beta_2."""
+    """Adam's beta_2, from 0 to below 1."""
     word_epsilon: float = 1e-8
     """Adam's epsilon for embeddings. With a large one, such as 1e-3, a word's steps scale with its gradient."""
     sparsity: float = 0.0
@@ -46,18 +46,19 @@ class TrainConfig:
     clip: float = 1.0
     """Largest norm of the gradient; 0 for no limit."""
     word_dropout: float = 0.3
-    """Chance that a word becomes a blank input (x = 0). It also trains the network on blank inputs, which analyses
-    need."""
+    """Chance, below 1, that a word becomes a blank input (x = 0). It also trains the network on blank inputs, which
+    analyses need."""
     dropout_run: float = 1.0
-    """Mean length of the runs of words that are dropped or kept together. With 1 each word is dropped independently,
-    which separates most modifiers from the words that they modify; with about 10, phrases stay together."""
+    """Mean length, at least 1, of the runs of words that are dropped or kept together. With 1 each word is dropped
+    independently, which separates most modifiers from the words that they modify; with about 10, phrases stay
+    together."""
     blanks: int = 0
     """Number of blank inputs inserted, together and at a random place, into the reviews of every fifth step, so that
     the network learns to keep its reading over them; 0 for none. Not used if every word has a target."""
     embedding_dropout: float = 0.5
-    """Chance that a component of an embedded word is zeroed."""
+    """Chance, below 1, that a component of an embedded word is zeroed."""
     average: float = 0.0
-    """Decay of a running average of the weights, which replaces them at the end; 0 for none."""
+    """Decay, below 1, of a running average of the weights, which replaces them at the end; 0 for none."""
     max_words: int | None = 800
     """Read only this many words of a review, the last ones; None for all."""
     balance: bool = False
@@ -74,22 +75,14 @@ class TrainConfig:
     """Seed of the order of reviews and of dropout."""
 
     def __post_init__(self) -> None:
-        check_options("training", vars(self))
+        check_fields("training", self)
+        if self.schedule == "exponential" and not self.final_rate:
+            raise RnnlensError("final_rate is 0: expected above 0 for an exponential fall")
 
-        def need(ok: bool, name: str, expected: str) -> None:
-            if not ok:
-                raise RnnlensError(f"{name} is {quoted(getattr(self, name))}: expected {expected}")
-
-        need(
-            self.schedule in ("cosine", "linear", "exponential", "constant"),
-            "schedule",
-            "cosine, linear, exponential or constant",
-        )
-        for name in ("decoupled", "balance"):
-            need(isinstance(getattr(self, name), bool), name, "True or False")
-        need(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
-        need(self.keep in ("best", "last"), "keep", "best or last")
-        need(self.schedule != "exponential" or self.final_rate > 0, "final_rate", "above 0 for an exponential fall")
+    @property
+    def betas(self) -> tuple[float, float]:
+        """Adam's two momenta, as floats: torch refuses a whole number beside one."""
+        return float(self.momentum), float(self.second_momentum)
 
     def rate(self, step: int, total: int) -> float:
         """The learning rate of step 0 ≤ step < total: a pure function, so there is no scheduler to save."""

@@ -17,6 +17,7 @@ from rnnlens.common.display import percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing, read_json, write_json
 from rnnlens.common.ordinary import copy_ordinary
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import FolderKind, atomic_folder, check_folder
 from rnnlens.common.sides import sides_of
 from rnnlens.corpora.sources import HUB
@@ -38,6 +39,7 @@ TAGS = ("rnnlens", "recurrent-neural-network", "interpretability")
 PAPER = "https://arxiv.org/abs/2004.08013"
 
 
+@in_range("export")
 def export(
     run: Run | Path | str,
     to: Path | str,
@@ -53,14 +55,17 @@ def export(
     owner/name of the corpus on the hub. overwrite: replace an earlier export; any other folder is never replaced.
     Links in the run folder are refused, since they may point to private files.
     """
-    checked = load_checked(run.path if isinstance(run, Run) else run)  # the files that are copied, as they are now
-    run = run if isinstance(run, Run) else checked
-    name, to = name or run.path.resolve().name, Path(to)
     if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", license):
         raise RnnlensError(
             f"license is {quoted(license)}: expected an identifier of the hub, such as apache-2.0 or mit"
         )
+    if dataset is not None and not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", dataset):
+        raise RnnlensError(f"dataset is {quoted(dataset)}: expected the owner/name of a data set on the hub")
+    to = Path(to)
     _check_free(to, overwrite)
+    checked = load_checked(run.path if isinstance(run, Run) else run)  # the files that are copied, as they are now
+    run = run if isinstance(run, Run) else checked
+    name = name or run.path.resolve().name
     about = {"model_type": KIND, **run.about, "corpus": _without_paths(run.about["corpus"])}
     kind = EXPORT if overwrite else None
     with atomic_folder(to, kind) as folder, parsing(run.path / "run.json", "run of rnnlens"):

@@ -26,6 +26,7 @@ from rnnlens.common.files import (
 )
 from rnnlens.common.mending import mending
 from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
+from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import atomic_folder
 from rnnlens.common.version import __version__
 from rnnlens.corpora.corpus import Corpus
@@ -281,13 +282,12 @@ def merge_results(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     return {**known, **new, **{name: {**known[name], **new[name]} for name in both}}
 
 
+@in_range("load")
 def load(path: Path | str) -> Run:
     """Open a run folder, or one that `export` wrote: `.network`, `.vocab`, `.config`, `.results`, `.history`.
 
     The name of a packaged network, `zoo:reviews-gru` or `reviews-gru`, opens that; a folder of the same name takes
     precedence over the short form."""
-    if not isinstance(path, Path | str):
-        raise RnnlensError(f"load got {quoted(type(path).__name__)}: expected a run folder, or zoo:reviews-gru")
     path = zoo.find(path) or Path(path)
     about = read_about(path)
     run = Run(path, about)
@@ -297,6 +297,7 @@ def load(path: Path | str) -> Run:
     return run
 
 
+@in_range("folder")
 def unpack(name: str, out: Path | str) -> Run:
     """A writable copy of a packaged run in the folder `out`; an existing copy is opened."""
     source, out = zoo.packaged(name), Path(out)

@@ -14,6 +14,7 @@ import numpy as np
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import read_lines
 from rnnlens.common.ranges import check_options
+from rnnlens.common.replacing import check_place
 from rnnlens.common.terminal import say
 from rnnlens.runs.config import TrainConfig
 
@@ -77,6 +78,7 @@ def train_command(
 
     check_options("train", given, threads=threads)
     _, config = resolve(given)
+    check_place(out, folder=True)
     if settings is not None and tuned:
         raise RnnlensError(f"got both --tuned and --settings {quoted(str(settings))}: expected one of the two")
     if sources is not None and corpus == "toy":

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import shown
 from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:

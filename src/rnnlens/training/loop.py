@@ -23,7 +23,7 @@ from rnnlens.common.errors import Diverged, RnnlensError
 from rnnlens.common.files import append_line, exclusive, read_lines, rewrite_lines, write_json
 from rnnlens.common.progress import Advance, progress_bar
 from rnnlens.common.provenance import KEY
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import in_range
 from rnnlens.common.version import __version__
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import AnyNetwork, BothWays, check_words
@@ -45,6 +45,7 @@ from rnnlens.training.weighting import check_labels, document_weights, sources_o
 BLANKS_EVERY = 5  # steps: often enough to learn to keep a reading; the other steps see reviews without added blanks
 
 
+@in_range("train_network")
 def train(
     network: AnyNetwork,
     corpus: CorpusLike,
@@ -66,8 +67,7 @@ def train(
     watch: looks at the network at a few moments, such as `rnnlens.analysis.film.Film(40)`, and changes nothing.
     report: called after each epoch, when its line of history is written.
     """
-    check_options("train", threads=threads)
-    config, out = config or TrainConfig(), Path(out).absolute()
+    config, out = TrainConfig() if config is None else config, Path(out).absolute()
     check_device(device)
     check_given(corpus, config)
     check_words(network, corpus)

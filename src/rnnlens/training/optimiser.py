@@ -26,7 +26,7 @@ def make_optimiser(network: AnyNetwork, config: TrainConfig) -> torch.optim.Opti
     return kind(
         groups,
         lr=config.learning_rate,
-        betas=(config.momentum, config.second_momentum),
+        betas=config.betas,
         weight_decay=config.weight_decay,
         fused=True,
     )

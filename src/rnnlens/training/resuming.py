@@ -8,6 +8,7 @@ from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import fingerprint, parsing
+from rnnlens.common.options import CORPUS
 from rnnlens.common.provenance import KEY, RUN_SCHEMA
 from rnnlens.common.replacing import FINGERPRINTED, check_file
 from rnnlens.common.version import __version__
@@ -22,7 +23,7 @@ def check_given(corpus: Any, config: Any) -> None:
     """Refuse what is no corpus or no TrainConfig."""
     if isinstance(corpus, Path | str):
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
-    if not hasattr(corpus, "train"):
+    if corpus not in CORPUS:
         raise RnnlensError(
             f"corpus is {quoted(type(corpus).__name__)}: expected a corpus; texts with their labels come in through "
             "rnnlens.Corpus.from_texts(texts, labels)"

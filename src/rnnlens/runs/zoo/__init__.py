@@ -16,7 +16,7 @@ def names() -> list[str]:
 
 def packaged(name: str) -> Path:
     """The folder of a packaged run."""
-    name = name.removeprefix("zoo:")
+    name = name.removeprefix("zoo:") if isinstance(name, str) else name
     if name not in names():
         raise RnnlensError(f"there is no packaged network {quoted(name)}: expected one of {', '.join(names())}")
     return HERE / name

@@ -1,0 +1,495 @@
+"""Arguments of Python functions that are no path, no choice, no flag or no network: refused in one line, before
+anything is computed or written; what has the right meaning in another type is taken."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+from tests.handmade import handmade
+from tests.support.world import write_choice, write_reviews
+
+import rnnlens
+from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig
+from rnnlens.analysis.lexicon import read_lexicon
+from rnnlens.analysis.trees import read_trees
+from rnnlens.baselines import BagOfWords, ModifierConvolution, OneVsRest
+from rnnlens.cli import main, printing
+from rnnlens.common import options
+from rnnlens.common.allowed import Choice, PathLike, Range
+from rnnlens.common.options import RANGES
+from rnnlens.common.ranges import check_options
+from rnnlens.context import Reviews
+from rnnlens.corpora import Modifier, ToyLanguage, Truth, Vocab, prepare, synthetic_corpus
+from rnnlens.corpora.language import Language
+from rnnlens.corpora.synthetic import prepared_synthetic
+from rnnlens.experiments.bags import fit_baselines
+from rnnlens.experiments.modifier_words import read_modifiers
+from rnnlens.experiments.recipe import Settings
+from rnnlens.experiments.reproduce import reproduce
+from rnnlens.experiments.sweep import sweep
+from rnnlens.experiments.toy import train_toy
+from rnnlens.experiments.trials import run_trials
+from rnnlens.experiments.validate import validate
+from rnnlens.networks import ARCHITECTURES
+from rnnlens.runs import unpack
+
+GRU, STEP = torch.nn.GRU(2, 3), lambda h, e: h
+TEXTS, LABELS = ["a good film", "a bad plot", "not good", "it was great"] * 10, [1, 0, 0, 1] * 10
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A corpus, a run, and what is measured of a network by hand."""
+    folder = tmp_path_factory.mktemp("made")
+    corpus = Corpus.from_texts(TEXTS, LABELS)
+    network = Network(corpus.vocab, hidden=4, embedding=3)
+    run = rnnlens.train(network, corpus, TrainConfig(epochs=1), folder / "run", progress=False)
+    known, _ = handmade()
+    states = rnnlens.visited_states(known, n=300)
+    line = rnnlens.fit_line_attractor(known, rnnlens.find_fixed_points(known, states, mode="slow"))
+    words = rnnlens.find_modifiers(known, line, probes=Probes(("good", "great"), ("bad", "awful")))
+
+    class Made:
+        pass
+
+    Made.folder, Made.corpus, Made.run, Made.network = folder, corpus, run, run.network
+    Made.known, Made.line, Made.modifiers, Made.states = known, line, words, states
+    Made.bag = BagOfWords(min_count=1, epochs=1).fit(TEXTS, LABELS)
+    return Made
+
+
+@pytest.fixture(autouse=True)
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder, and another home folder."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def refused(call: Callable[[], object], *parts: str) -> None:
+    """One line with these parts, and nothing in the current folder."""
+    with pytest.raises(RnnlensError) as error:
+        call()
+    message = str(error.value)
+    assert "\n" not in message and all(part in message for part in parts), message
+    assert not list(Path().iterdir())
+
+
+# --- paths ------------------------------------------------------------------------------------------------------------
+
+PATHS: dict[str, Callable[[Any, Any], object]] = {
+    "load": lambda m, p: rnnlens.load(p),
+    "load_checked": lambda m, p: rnnlens.runs.load_checked(p),
+    "unpack": lambda m, p: unpack("reviews-gru", p),
+    "export run": lambda m, p: rnnlens.export(p, "o"),
+    "export": lambda m, p: rnnlens.export(m.run, p),
+    "report run": lambda m, p: rnnlens.report(p, "r.html"),
+    "report": lambda m, p: rnnlens.report(m.run, p),
+    "report several": lambda m, p: rnnlens.report([m.run, m.run], p),
+    "train": lambda m, p: rnnlens.train(Network(m.corpus.vocab, hidden=2, embedding=2), m.corpus, TrainConfig(), p),
+    "load_corpus": lambda m, p: rnnlens.load_corpus(p),
+    "prepare source": lambda m, p: prepare(p, "o"),
+    "prepare": lambda m, p: prepare("nowhere", p),
+    "synthetic": lambda m, p: prepared_synthetic("tiny", 0, p),
+    "Truth.load": lambda m, p: Truth.load(p),
+    "analyze": lambda m, p: rnnlens.analyze(p),
+    "analyze corpus": lambda m, p: rnnlens.analyze(m.run, p),
+    "Analysis.load": lambda m, p: rnnlens.Analysis.load(p),
+    "audit": lambda m, p: rnnlens.audit(p),
+    "audit trees": lambda m, p: rnnlens.audit(m.run, p),
+    "agreement": lambda m, p: rnnlens.agreement(p),
+    "agreement trees": lambda m, p: rnnlens.agreement(m.run, p),
+    "agreement lexicons": lambda m, p: rnnlens.agreement(m.run, lexicons=[p]),
+    "read_trees": lambda m, p: read_trees(p),
+    "read_lexicon": lambda m, p: read_lexicon(p),
+    "Modifiers.write": lambda m, p: m.modifiers.write(p),
+    "write_figure": lambda m, p: rnnlens.figures.write_figure(rnnlens.figures.reading({"a": [("a", 1.0)]}), p),
+    "write_figures": lambda m, p: rnnlens.figures.write_figures({"subspace": {}}, p, "html"),
+    "save": lambda m, p: m.bag.save(p),
+    "BagOfWords.load": lambda m, p: BagOfWords.load(p),
+    "OneVsRest.load": lambda m, p: OneVsRest.load(p),
+    "sweep": lambda m, p: sweep("nowhere", ["bow"], 1, p),
+    "sweep corpus": lambda m, p: sweep(p, ["bow"], 1, "o"),
+    "sweep earlier": lambda m, p: sweep("nowhere", ["bow"], 1, "o", earlier=p if p is not None else 5),
+    "reproduce": lambda m, p: reproduce("nowhere", p),
+    "reproduce settings": lambda m, p: reproduce("nowhere", "o", settings=p if p is not None else 5),
+    "validate": lambda m, p: validate("tiny", p),
+    "train_toy": lambda m, p: train_toy(p),
+    "fit_baselines": lambda m, p: next(fit_baselines(m.corpus, ["not"], p)),
+    "run_trials": lambda m, p: run_trials("nowhere", ["bow"], range(1), out=p),
+    "read_modifiers": lambda m, p: read_modifiers([p]),
+}
+SOURCES = ("load_corpus", "prepare source", "analyze corpus")  # says what a name of the hub looks like
+NONE = ("report", "report run", "report several", "analyze corpus", "audit trees", "agreement trees")  # takes None
+NO_PATHS = {"a number": 5, "bytes": b"x", "empty": "", "NUL": "a\0b", "a surrogate": "\ud800", "too long": "x" * 300}
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("given", [*NO_PATHS, "None"])
+def test_what_is_no_path_is_told_before_anything_is_written(name: str, given: str, made: Any) -> None:
+    if given == "None" and name in NONE:
+        pytest.skip("None is a value of its own here")
+    refused(lambda: PATHS[name](made, NO_PATHS.get(given)), "" if name in SOURCES else "expected")
+
+
+def test_every_function_that_takes_a_path_is_among_these() -> None:
+    called = " ".join(inspect.getsource(PATHS[name]) for name in PATHS)
+    for name in rnnlens.__all__:
+        function = getattr(rnnlens, name)
+        if inspect.isfunction(function) and "Path" in str(inspect.signature(function)):
+            assert f".{name}(" in called, name
+
+
+@pytest.mark.parametrize("name", ["prepare", "save", "write_figure", "train", "Modifiers.write", "export"])
+def test_a_tilde_is_the_home_folder_in_python_too(name: str, made: Any, empty: Path) -> None:
+    write_reviews(empty / "reviews.csv")
+    calls = {**PATHS, "prepare": lambda m, p: prepare(empty / "reviews.csv", p)}
+    ending = {"write_figure": ".html", "Modifiers.write": ".csv"}.get(name, "")
+    calls[name](made, f"~/new{ending}")
+    assert (empty / "home" / f"new{ending}").exists() and not list((empty / "here").iterdir())
+
+
+FOLDERS = {
+    "train": "train nowhere --out {}",
+    "prepare": "prepare nowhere --out {}",
+    "toy": "toy --out {}",
+    "demo": "demo --out {}",
+    "export": "export nowhere --to {}",
+    "figures": "figures nowhere --out {}",
+    "baselines": "baselines nowhere --modifiers nowhere --out {}",
+    "sweep": "sweep nowhere --model bow --out {}",
+    "reproduce": "reproduce nowhere --out {}",
+    "validate": "validate --out {}",
+}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_read(name: str, empty: Path, capsys: Any) -> None:
+    (empty / "file").write_text("mine")
+    with pytest.raises(SystemExit) as ended:
+        main(FOLDERS[name].format(empty / "file" / "new").split())
+    told = capsys.readouterr()
+    assert ended.value.code == 1 and told.out == "" and told.err.count("\n") == 1
+    assert told.err.startswith("error: cannot write ") and "is not a folder" in told.err
+
+
+def test_every_folder_that_a_command_writes_is_among_these() -> None:
+    for name, known in RANGES.items():
+        if any(isinstance(kind, PathLike) and kind.folder for kind in known.values()) and f"def {name}(" in _commands():
+            assert name in FOLDERS, name
+
+
+def _commands() -> str:
+    return "".join(path.read_text() for path in Path(printing.__file__).parent.glob("*.py"))
+
+
+@pytest.mark.parametrize("line", ["train toy --out=", "baselines c --modifiers= --out o", "info ", "report r --out="])
+def test_an_empty_path_is_not_the_current_folder(line: str, capsys: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(line.split(" "))
+    told = capsys.readouterr().err
+    assert ended.value.code == 2 and told.count("\n") == 1 and "'' is no path" in told
+    assert not list(Path().iterdir())
+
+
+# --- choices and flags ------------------------------------------------------------------------------------------------
+
+CHOICES: dict[str, tuple[Callable[[Any], object], str]] = {
+    "arch": (lambda m: Network(["a", "b"], arch="GRU"), "arch is 'GRU': expected gru, lstm, ugrnn, vanilla, mingru"),
+    "mode": (lambda m: rnnlens.find_fixed_points(m.known, m.states, mode="x"), "mode is 'x': expected fixed or slow"),
+    "by": (lambda m: m.modifiers.rank("not", by="Strength"), "by is 'Strength': expected strength or norm"),
+    "kind": (lambda m: m.modifiers.strongest(kind="nouns"), "kind is 'nouns': expected one or several of"),
+    "removal": (
+        lambda m: rnnlens.remove_modes(m.states, rnnlens.linear_modes(m.known, m.line.h_star), m.line.h_star, [0], "x"),
+        "kind is 'x': expected biorthogonal or orthogonal",
+    ),
+    "engine": (lambda m: sweep("nowhere", ["bow"], 1, "o", engine="Ray"), "engine is 'Ray': expected local or ray"),
+    "engine of reproduce": (lambda m: reproduce("nowhere", "o", engine="x"), "engine is 'x': expected local or ray"),
+    "models": (lambda m: reproduce("nowhere", "o", models=["rnn"]), "unknown model 'rnn': expected one of bow"),
+    "models as text": (lambda m: sweep("nowhere", "gru", 1, "o"), "models is 'gru': expected a list of some of bow"),
+    "device": (lambda m: validate("tiny", "o", device="tpu"), "device is 'tpu': expected cpu or cuda"),
+    "format": (lambda m: rnnlens.figures.write_figures({}, "o", "gif"), "'gif': expected svg, pdf, png or html"),
+    "keep": (lambda m: m.corpus.train.batch([0], 2, keep="middle"), "keep is 'middle': expected last or first"),
+    "pooling": (
+        lambda m: rnnlens.from_torch(GRU, torch.zeros(2, 2), torch.nn.Linear(3, 1), ["a", "b"], pooling="max"),
+        "pooling is 'max': expected 'mean', or None",
+    ),
+    "schedule": (lambda m: TrainConfig(schedule="step"), "schedule is 'step': expected cosine, linear, exponential or"),
+    "an array": (lambda m: TrainConfig(keep=np.zeros(2)), "keep is 'ndarray': expected best or last"),
+    "direction": (lambda m: rnnlens.analyze(m.run, direction="up"), "'up': expected forwards or backwards"),
+    "license": (lambda m: rnnlens.export("nowhere", "o", license=5), "license is 5: expected a text"),
+    "dataset": (lambda m: rnnlens.export("nowhere", "o", dataset="a b"), "dataset is 'a b': expected the owner/name"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_is_refused_with_those_there_are(name: str, made: Any) -> None:
+    call, told = CHOICES[name]
+    refused(lambda: call(made), told)
+
+
+FLAGS: dict[str, Callable[[Any, Any], object]] = {
+    "overwrite": lambda m, no: rnnlens.export("nowhere", "o", overwrite=no),
+    "overwrite a corpus": lambda m, no: prepare("nowhere", "o", overwrite=no),
+    "resume": lambda m, no: rnnlens.train(m.network, m.corpus, TrainConfig(), "o", resume=no),
+    "test": lambda m, no: rnnlens.train(m.network, m.corpus, TrainConfig(), "o", test=no),
+    "accuracy": lambda m, no: rnnlens.analyze(m.run, accuracy=no),
+    "progress": lambda m, no: rnnlens.fit_readout(m.network, m.corpus, progress=no),
+    "ordered": lambda m, no: Network(["a", "b"], classes=["1", "2", "3"], ordered=no),
+    "check": lambda m, no: rnnlens.from_module(
+        torch.nn.Linear(1, 1), ["a"], rnn="r", embedding="e", readout="l", check=no
+    ),
+    "batch_first": lambda m, no: rnnlens.from_torch(
+        GRU, torch.zeros(2, 2), torch.nn.Linear(3, 1), ["a", "b"], batch_first=no
+    ),
+    "balance": lambda m, no: reproduce("nowhere", "o", balance=no),
+    "edges": lambda m, no: ModifierConvolution(edges=no).fit(TEXTS, LABELS),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+@pytest.mark.parametrize("no", ["no", 0, None])
+def test_a_text_or_a_number_is_no_flag(name: str, no: object, made: Any) -> None:
+    if no is None and name in ("batch_first", "balance"):
+        pytest.skip("None is a value of its own here")
+    refused(lambda: FLAGS[name](made, no), f"{name.split()[0]} is ", "expected True")
+
+
+def test_flags_of_numpy_are_flags() -> None:
+    assert check_options("export", overwrite=np.bool_(True)) == {"overwrite": True}
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_of_numpy_are_taken_by_functions(made: Any) -> None:
+    two = np.int64(2)
+    network = Network(made.corpus.vocab, hidden=two, embedding=two, seed=two, scale=np.float32(0.5))
+    assert network.config["hidden"] == 2 and type(network.config["hidden"]) is int
+    rnnlens.extend(network, Vocab(["new"]), seed=two)
+    rnnlens.networks.with_classes(network, ["a", "b", "c"], seed=two)
+    rnnlens.find_fixed_points(made.known, made.states[:4], mode="slow", chunk=two)
+    rnnlens.fit_bilinear(made.known, made.line, made.modifiers, rank=two, seed=two)
+    assert rnnlens.analyze(made.run, starts=np.int64(100), rank=two, seed=two, top=np.int64(30)).seed == 2
+
+
+@pytest.mark.parametrize("momentum", [0, np.float32(0.5)])
+def test_any_momentum_in_its_range_can_be_trained_with(momentum: Any, made: Any) -> None:
+    ModifierConvolution(["not"], min_count=1, epochs=1, momentum=momentum).fit(TEXTS, LABELS)
+    network = Network(made.corpus.vocab, hidden=2, embedding=2)
+    rnnlens.train(network, made.corpus, TrainConfig(epochs=1, momentum=momentum), "o", progress=False)
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), float("inf")])
+def test_a_number_that_no_float_holds_is_refused(number: Any) -> None:
+    refused(lambda: TrainConfig(learning_rate=number), "learning_rate is ", "expected a number above 0")
+
+
+def test_a_whole_number_stays_one_so_that_old_fingerprints_hold() -> None:
+    assert type(Language(length=230).length) is int and type(TrainConfig(clip=1).clip) is int
+
+
+# --- objects ----------------------------------------------------------------------------------------------------------
+
+OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
+    "jacobians": (lambda m: rnnlens.jacobians(m.run, m.states), "network is 'Run': expected a network, such as"),
+    "find_fixed_points": (lambda m: rnnlens.find_fixed_points(m.run, m.states), "network is 'Run'"),
+    "visited_states": (lambda m: rnnlens.visited_states(m.run), "network is 'Run'"),
+    "train": (lambda m: rnnlens.train(m.run, m.corpus), "network is 'Run'"),
+    "train on a network": (lambda m: rnnlens.train(m.network, m.network), "corpus is 'Network': expected a corpus"),
+    "train start": (lambda m: rnnlens.train(m.network, m.corpus, start="runs/a"), "start is 'runs/a': expected a run"),
+    "evaluate": (lambda m: rnnlens.evaluate(m.network, m.corpus), "split is 'Corpus': expected a split of a corpus"),
+    "evaluate a run": (lambda m: rnnlens.evaluate(m.run, m.corpus.train), "network is 'Run'"),
+    "line": (lambda m: rnnlens.find_modifiers(m.known, m.states), "line is 'Tensor': expected a line"),
+    "text as networks": (lambda m: rnnlens.find_modifiers("not", m.line), "network is 'not': expected a network"),
+    "modifiers": (lambda m: rnnlens.fit_subspace(m.known, m.line, ["not"]), "['not']\": expected a table of words"),
+    "network of a subspace": (lambda m: rnnlens.fit_subspace(m.run, m.line, m.modifiers), "network is 'Run'"),
+    "rows": (lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, rows=[0, 10**6]), "rows is '[0, 1000000]'"),
+    "probes": (lambda m: rnnlens.barcode(m.known, m.line, "not", {"good": 1}), "{'good': 1}\": expected probe words"),
+    "no probes": (lambda m: rnnlens.barcode(m.known, m.line, "not", []), "probes is '[]': expected probe words"),
+    "a word": (lambda m: rnnlens.barcode(m.known, m.line, ["not"]), "word is \"['not']\": expected a text"),
+    "no word": (lambda m: rnnlens.barcode(m.known, m.line, None), "word is 'None': expected a text"),
+    "words": (
+        lambda m: rnnlens.attribute(m.known, m.states, "not", m.modifiers.probes),
+        "words is 'not': expected a list of words",
+    ),
+    "numbers as words": (lambda m: Probes([1, 2], ["bad"]), "positive probes are '[1, 2]': expected a list"),
+    "numbers to encode": (lambda m: m.corpus.vocab.encode([1, 2]), "'[1, 2]' of type list: expected a text"),
+    "split_words": (lambda m: rnnlens.corpora.split_words(None), "text is 'None': expected a text"),
+    "extend": (lambda m: rnnlens.extend(m.network, ["new"]), "vocab is \"['new']\": expected a Vocab"),
+    "with_vocab": (lambda m: m.corpus.with_vocab(["new"]), "vocab is \"['new']\": expected a Vocab"),
+    "with_classes": (lambda m: rnnlens.networks.with_classes(m.network, "abc"), "classes is 'abc': expected a list"),
+    "from_ids": (lambda m: Corpus.from_ids(["a", "b"], [[0, 1]]), "train is '[[0, 1]]': expected a pair"),
+    "broken ids": (lambda m: Corpus.from_ids(["a", "b"], ([[0.7, 1]], [1])), "a document is '[0.7, 1]'"),
+    "reviews": (lambda m: Reviews.to_read(m.corpus, m.network), "split is 'Corpus': expected a split"),
+    "progress": (lambda m: prepare("nowhere", "o", progress=True), "progress is 'True': expected a function"),
+    "figure": (lambda m: rnnlens.figures.write_figure(m.run, "f.html"), "figure is 'Run': expected a Plotly figure"),
+    "readings": (lambda m: rnnlens.figures.reading([("a", 1.0)]), "[('a', 1.0)]\": expected readings by sentence"),
+    "results": (lambda m: rnnlens.figures.catalogue(5), "results is 5: expected a run, an analysis"),
+    "toy figure": (lambda m: rnnlens.figures.spectra(m.run), "these results have no 'toy': `rnnlens toy` stores it"),
+    "trees": (lambda m: rnnlens.audit(m.run, [("not good",)]), "[('not good',)]\": expected a file of trees"),
+    "parts": (
+        lambda m: rnnlens.attribute(m.known, m.states, ["not"], m.modifiers.probes, parts=[1]),
+        "parts is 'list': expected names and places",
+    ),
+    "toy modifier": (lambda m: ToyLanguage(modifiers={"not": -1}), "modifier 'not' is -1: expected Modifier("),
+    "toy scope": (lambda m: Modifier(1.0, 0), "scope is 0: expected a whole number"),
+    "language": (lambda m: synthetic_corpus(5), "language is 5: expected a Language, or the name of a preset"),
+    "too many valence words": (lambda m: Language(valence_share=1), "valence_share, names and valence_from need"),
+    "drawn modifiers": (lambda m: Language(modifiers={"negator": 5}), "of kind 'negator' are 5: expected"),
+    "words of a sweep": (lambda m: sweep("nowhere", ["bow"], 1, "o", modifiers="not"), "'not': expected a list"),
+    "settings": (lambda m: Settings(hidden=0), "hidden is 0: expected a whole number"),
+    "one label": (lambda m: Probes.from_corpus(Corpus.from_ids(["a", "b"], ([[0], [1]], [1, 1]))), "have one label"),
+    "inputs beside an embedding": (
+        lambda m: rnnlens.adapt(STEP, torch.zeros(2, 3), (torch.ones(4), 0.0), ["a", "b"], torch.zeros(4), inputs=5),
+        "inputs is 5, but the embedding has 3 columns",
+    ),
+    "no state": (
+        lambda m: rnnlens.adapt(STEP, torch.zeros(2, 3), (torch.ones(4), 0.0), ["a", "b"], []),
+        "initial_state has shape (0,)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_argument_of_another_kind_is_told(name: str, made: Any) -> None:
+    call, told = OBJECTS[name]
+    refused(lambda: call(made), told)
+
+
+STATES: dict[str, Callable[[Any, Any], object]] = {
+    "jacobians": lambda m, h: rnnlens.jacobians(m.known, h),
+    "linear_modes": lambda m, h: rnnlens.linear_modes(m.known, h),
+    "linear_quality": lambda m, h: rnnlens.linear_quality(m.known, h, rnnlens.context.word_inputs(m.known, ["good"])),
+    "mode_removal": lambda m, h: rnnlens.mode_removal(
+        m.known, h, m.line.h_star, rnnlens.context.word_inputs(m.known, ["good"])
+    ),
+    "nearest": lambda m, h: m.line.nearest(h),
+    "distance": lambda m, h: m.line.distance(h),
+    "tangent": lambda m, h: m.line.tangent(h),
+    "state_barcode": lambda m, h: rnnlens.context.state_barcode(m.known, m.line, h),
+    "input_change": lambda m, h: rnnlens.dynamics.input_change(m.known, h, m.line.h_star),
+    "after": lambda m, h: rnnlens.context.after(m.known, h, ["good"]),
+}
+WRONG_STATES = {
+    "float32": (torch.zeros(8), "h.to(network.h0)"),
+    "whole numbers": (torch.zeros(8, dtype=torch.long), "torch.int64 on cpu: expected torch.float64"),
+    "of another size": (torch.zeros(7, dtype=torch.float64), "has shape (7,): expected"),
+    "no tensor": ([0.0] * 8, "is 'list': expected"),
+    "none": (None, "is 'NoneType': expected"),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("wrong", WRONG_STATES)
+def test_states_of_another_shape_or_precision_are_told(name: str, wrong: str, made: Any) -> None:
+    given, told = WRONG_STATES[wrong]
+    refused(lambda: STATES[name](made, given), told.replace("h.to", "h_mod.to" if name == "mode_removal" else "h.to"))
+
+
+def test_complex_states_do_not_lose_half_of_themselves(made: Any) -> None:
+    for call in (rnnlens.find_fixed_points, rnnlens.context.blank_input):
+        refused(lambda call=call: call(made.known, made.states.to(torch.complex128)), "complex128", "expected real")
+
+
+# --- what was taken for something else --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [BagOfWords, OneVsRest])
+def test_a_corpus_with_other_words_is_read_by_its_words(kind: Any) -> None:
+    other = Corpus.from_texts(["great film", "bad plot", "good film it was"] * 4, [1, 0, 1] * 4, validation=0)
+    texts = [" ".join(other.vocab.decode(other.train.document(i))) for i in range(len(other.train))]
+    if kind is BagOfWords:
+        model: Any = BagOfWords(min_count=1, epochs=20).fit(TEXTS, LABELS)
+    else:
+        model = OneVsRest(BagOfWords(min_count=1, epochs=20)).fit([*TEXTS, *["a dull one"] * 5], [*LABELS, *[2] * 5])
+    assert model.vocab_ != other.vocab
+    assert np.allclose(model.decision_function(other), model.decision_function(texts))
+    many = Corpus.from_ids([f"w{i}" for i in range(99)], ([[98]], [1]))
+    refused(lambda: model.predict(many.train), "the split has the id 98, and the model knows", "with_vocab")
+
+
+def test_settings_that_lack_a_model_are_told_before_the_first_fit(made: Any, empty: Path) -> None:
+    from rnnlens.common.files import read_json, write_json
+
+    write_choice(empty / "settings.json")
+    content = read_json(empty / "settings.json")
+    del content["models"]["comw+beta_mod"]
+    write_json(empty / "settings.json", content)
+    corpus = Corpus.from_texts(TEXTS, LABELS, test=(TEXTS, LABELS), validation=0.2)
+    called = lambda: next(fit_baselines(corpus, ["not"], "o", settings=empty / "settings.json"))  # noqa: E731
+    refused(called, "has no settings for 'comw+beta_mod'")
+    write_reviews(empty / "reviews.csv")
+    prepare(empty / "reviews.csv", empty / "corpus", min_count=1)
+    notes: list[str] = []
+    models = ["bow", "comw+beta_mod"]
+    called = lambda: reproduce(  # noqa: E731
+        str(empty / "corpus"), "o", models=models, settings=empty / "settings.json", jobs=0, report=notes.append
+    )
+    refused(called, "has no settings for 'comw+beta_mod'")
+    assert notes == []
+
+
+# --- one declaration --------------------------------------------------------------------------------------------------
+
+
+def test_names_in_the_table_are_those_of_the_code() -> None:
+    assert options.ARCH.names == tuple(ARCHITECTURES) == get_args(printing.Trained)
+    assert options.DEVICE.names == get_args(printing.Device)
+    for field, kind in RANGES["training"].items():
+        if isinstance(kind, Choice):
+            literal = importlib.import_module("typing").get_type_hints(TrainConfig)[field]
+            assert kind.names == get_args(literal), field
+
+
+PACKAGES = ("", ".corpora", ".networks", ".training", ".dynamics", ".context", ".figures", ".runs")
+OWN = {  # checked by the function itself, or by one that it calls
+    "fit_baselines", "load_checked", "load_weights", "read_about", "write_vocab", "write_weights", "split_words",
+    "prepare", "load_corpus", "new_network", "linearise", "effects", "linear_effects", "check_words",
+    "weights_fingerprint",
+}  # fmt: skip
+BY_NETWORK = {"output", "layer"}  # which numbers there are depends on the network
+OPENED = {"run", "corpus", "trees", "lexicons"}  # given as a path, `load`, `load_corpus` and others open them
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_number_flag_choice_and_path_of_a_public_function_is_in_the_table(package: str) -> None:
+    module = importlib.import_module(f"rnnlens{package}")
+    for name in module.__all__:
+        function = getattr(module, name)
+        if not inspect.isfunction(function) or name in OWN:
+            continue
+        kinds = _kinds(function)
+        for option, parameter in inspect.signature(function).parameters.items():
+            hint = str(parameter.annotation)
+            simple = re.fullmatch(r"(int|float|bool|Mode|Kind|Order|What)( \| None)?", hint) or "Literal" in hint
+            path = "Path" in hint and option not in OPENED
+            network = option == "network" and "Network" in hint
+            if (simple or path or network) and option not in BY_NETWORK:
+                assert option in kinds, f"{name}({option}: {hint})"
+                if parameter.default not in (inspect.Parameter.empty, None):
+                    assert parameter.default in kinds[option], f"{name}({option}={parameter.default!r})"
+
+
+def _kinds(function: Any) -> dict[str, Any]:
+    while not hasattr(function, "allowed") and hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return getattr(function, "allowed", {})
+
+
+def test_every_range_says_its_limits() -> None:
+    for of, known in RANGES.items():
+        for name, kind in known.items():
+            assert kind.what and "\n" not in kind.what, (of, name)
+            if isinstance(kind, Range) and kind.high not in (float("inf"), 2**31 - 1):
+                assert any(char.isdigit() for char in kind.what), (of, name)
