@@ -428,7 +428,7 @@ def test_settings_that_lack_a_model_are_told_before_the_first_fit(made: Any, emp
     write_json(empty / "settings.json", content)
     corpus = Corpus.from_texts(TEXTS, LABELS, test=(TEXTS, LABELS), validation=0.2)
     called = lambda: next(fit_baselines(corpus, ["not"], "o", settings=empty / "settings.json"))  # noqa: E731
-    refused(called, "has no settings for 'comw+beta_mod'")
+    refused(called, "there are no settings for 'comw+beta_mod'")
     write_reviews(empty / "reviews.csv")
     prepare(empty / "reviews.csv", empty / "corpus", min_count=1)
     notes: list[str] = []
@@ -436,7 +436,7 @@ def test_settings_that_lack_a_model_are_told_before_the_first_fit(made: Any, emp
     called = lambda: reproduce(  # noqa: E731
         str(empty / "corpus"), "o", models=models, settings=empty / "settings.json", jobs=0, report=notes.append
     )
-    refused(called, "has no settings for 'comw+beta_mod'")
+    refused(called, "there are no settings for 'comw+beta_mod'")
     assert notes == []
 
 

@@ -434,6 +434,8 @@ def test_half_precision_is_refused_wherever_it_would_fail(tmp_path):
 
 
 def test_a_full_disk_is_not_a_missing_chrome(tmp_path, monkeypatch):
+    from plotly.graph_objects import Figure
+
     from rnnlens.figures import style
 
     def full(*_):
@@ -442,7 +444,7 @@ def test_a_full_disk_is_not_a_missing_chrome(tmp_path, monkeypatch):
     monkeypatch.setattr(style, "picture", lambda *_: b"<svg")
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(RnnlensError, match="No space left on device.*make room"):
-        style.write_figure(None, tmp_path / "x.svg")
+        style.write_figure(Figure(), tmp_path / "x.svg")
 
 
 def test_a_packaged_network_has_one_name_in_every_command(tmp_path):

@@ -39,10 +39,6 @@ class Probes(Shown):
             if words not in WORDS or not list(words):
                 raise RnnlensError(f"{name} probes are {shown(words)}: expected a list of at least one word")
             object.__setattr__(self, name, tuple(words))
-            if wrong := [word for word in getattr(self, name) if not isinstance(word, str)]:
-                raise RnnlensError(
-                    f"{name} probes hold {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected words, as texts"
-                )
         both = set(self.positive) & set(self.negative)
         if both:
             raise RnnlensError(
