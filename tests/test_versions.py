@@ -1,12 +1,16 @@
 """Versions of a network that read together give the logits of each version alone."""
 
+import numpy as np
 import pytest
 import torch
 from test_steering import ARCHS, WORDS, made
 
 import rnnlens
 from rnnlens import project_out, steer
+from rnnlens.context import Reviews, final_logits
+from rnnlens.context.perturbation import _joined
 from rnnlens.context.subspace import project_out_each, random_subspace, steer_each
+from rnnlens.networks import CELLS
 from rnnlens.networks import versions as module
 from rnnlens.networks.devices import threads_for
 from rnnlens.networks.versions import Versions
@@ -64,6 +68,41 @@ def test_each_version_starts_from_its_state(kind):
     alone = [network.logit(network.states(ids, h0)).gather(1, lengths.unsqueeze(1)).squeeze(1) for h0 in starts]
     torch.testing.assert_close(found, torch.stack(alone), rtol=0, atol=1e-12)
     torch.testing.assert_close(Versions.starting(network, starts).one(1)(ids, lengths), alone[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("cores", [1, 3])
+def test_a_changed_network_alone_reads_reviews_of_any_lengths_together(kind, cores, monkeypatch):
+    network, (ids, lengths) = made(kind), texts(40)
+    monkeypatch.setattr(module, "STEPS", 5)
+    monkeypatch.setattr(module, "FEWEST", 100)  # all reviews in one part, or in one for each core
+    [(V, at), *_] = subspaces(network)
+    reviews = Reviews(np.zeros(40), [(np.arange(40)[k::4], ids[k::4], lengths[k::4]) for k in range(4)])
+    for other in (project_out(network, V, at), steer(network, V, 0.5)):
+        with threads_for(network, cores):
+            found = final_logits(other, reviews)
+        expected = other(ids, lengths)
+        torch.testing.assert_close(torch.from_numpy(found), expected.float(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm", "ugrnn", "vanilla", "relu"])
+def test_a_quick_step_is_a_step(kind):
+    torch.manual_seed(0)
+    cell = CELLS["vanilla"](6, 4, nonlinearity="relu") if kind == "relu" else CELLS[kind](6, 4)
+    h, e = torch.randn(7, cell.size).double(), torch.randn(7, 4).double()
+    cell = cell.double()
+    torch.testing.assert_close(cell.quick_step(h, e), cell.step(h, e), rtol=0, atol=1e-14)
+
+
+def test_batches_are_joined_up_to_a_number_of_words():
+    ids, lengths = texts(9)
+    batches = [(np.arange(9)[rows], ids[rows, :n], lengths[rows].clip(max=n)) for rows, n in
+               ((slice(0, 4), 6), (slice(4, 6), 12), (slice(6, 9), 12))]  # fmt: skip
+    joined = list(_joined(batches, most=80))
+    assert [tuple(part.shape) for _, part, _ in joined] == [(6, 12), (3, 12)]  # 72 words, and 108 would be too many
+    rows, both, _ = joined[0]
+    assert rows.tolist() == list(range(6)) and (both[:4, 6:] == -1).all() and torch.equal(both[4:], ids[4:6])
+    assert [len(rows) for rows, _, _ in _joined(batches, most=1)] == [4, 2, 3]
 
 
 def test_all_classes_are_read():

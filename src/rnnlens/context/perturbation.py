@@ -23,6 +23,7 @@ from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import Network
 from rnnlens.networks.versions import Versions
+from rnnlens.networks.wrapped import Wrapped
 from rnnlens.training.batches import token_batches
 
 Batch = tuple[np.ndarray, Tensor, Tensor]  # rows (B,), ids (B, T), lengths (B,)
@@ -100,10 +101,14 @@ def final_logits(
 
     shuffle: the seed for a random order of each review's words. pads: number of blank inputs appended to each review.
     """
-    versions, one = ((len(network),), network.network) if isinstance(network, Versions) else ((), network)
+    alone = not isinstance(network, Versions)
+    given: Network | Versions = network
+    if isinstance(network, Network) and isinstance(network.cell, Wrapped):
+        given = Versions.alone(network)
+    versions, one = ((len(given),), given.network) if isinstance(given, Versions) else ((), given)
     classes = (len(one.classes),) if one.several_classes else ()
     logits = np.zeros((*versions, len(reviews), *classes), dtype=np.float32)
-    for rows, ids, n in reviews.batches:
+    for rows, ids, n in _joined(reviews.batches) if isinstance(given, Versions) and given.together else reviews.batches:
         if shuffle is not None:
             # One generator per review, so that the order does not depend on the batches.
             drawn = np.zeros(ids.shape, dtype=np.float32)
@@ -114,8 +119,29 @@ def final_logits(
             ids = ids.gather(1, keys.argsort(1))
         if pads:
             ids, n = torch.nn.functional.pad(ids, (0, pads), value=PAD), n + pads
-        logits[(slice(None), rows) if versions else rows] = network(ids, n).float().cpu().numpy()
-    return logits
+        logits[(slice(None), rows) if versions else rows] = given(ids, n).float().cpu().numpy()
+    return logits[0] if versions and alone else logits
+
+
+def _joined(batches: Iterable[Batch], most: int = 2**20) -> Iterator[Batch]:
+    """Larger batches of up to `most` padded words, for versions that read together: a step of more reviews takes
+    little longer."""
+    waiting: list[Batch] = []
+
+    def join() -> Batch:
+        longest = max(ids.shape[1] for _, ids, _ in waiting)
+        ids = torch.cat([torch.nn.functional.pad(ids, (0, longest - ids.shape[1]), value=PAD) for _, ids, _ in waiting])
+        rows, _, lengths = zip(*waiting, strict=True)
+        return np.concatenate(rows), ids, torch.cat(lengths)
+
+    for batch in batches:
+        n_reviews = sum(len(rows) for rows, _, _ in [*waiting, batch])
+        if waiting and n_reviews * max(ids.shape[1] for _, ids, _ in [*waiting, batch]) > most:
+            yield join()
+            waiting = []
+        waiting.append(batch)
+    if waiting:
+        yield join()
 
 
 @dataclass(frozen=True)

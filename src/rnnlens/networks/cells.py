@@ -81,6 +81,12 @@ class Cell(nn.Module):
         """F(h, e): the state after input e; h (..., N) and e (..., D) over any leading dimensions."""
         return self.combine(h, self.drive(e).to(h.dtype), self.recur(h).to(h.dtype))  # autocast lowers the precision
 
+    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
+        """`step` for h (B, N) and e (B, D), by torch's function for one step if it has one. In Python every operation
+        takes and gives back the interpreter's lock, so threads that do small steps wait for each other; one function
+        takes it once."""
+        return self.step(h, e)
+
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         """All states (B, T+1, N), h0 first, for inputs e (B, T, D) from h0 (B, N)."""
         states = self.fused(e, h0) if e.shape[1] else None  # (torch's kernels refuse empty sequences)
@@ -96,7 +102,7 @@ class Cell(nn.Module):
         """Outputs (B, T, H) of one of torch's fused kernels."""
         # In eval mode cuDNN keeps nothing for a backward pass. There is no dropout inside, so train and eval mode
         # compute the same: train mode is used whenever gradients are enabled.
-        keep, weights = torch.is_grad_enabled(), list[Tensor]([self.W, self.U, self.b, self.c])
+        keep, weights = torch.is_grad_enabled(), list(self._weights)
         if not (e.is_cuda and torch.is_autocast_enabled("cuda")):
             with full_precision(self.cudnn or (keep and self.U.requires_grad), e.is_cuda):
                 return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
@@ -106,6 +112,11 @@ class Cell(nn.Module):
         state = [part.to(dtype) for part in state] if isinstance(state, list) else state.to(dtype)
         with torch.autocast("cuda", enabled=False), full_precision(True, True):
             return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
+
+    @property
+    def _weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """In the order of torch's functions."""
+        return self.W, self.U, self.b, self.c
 
     def extra_repr(self) -> str:
         return f"hidden={self.hidden}, inputs={self.inputs}"
@@ -134,6 +145,10 @@ class Vanilla(Cell):
         slope = (a > 0).to(a.dtype) if self.nonlinearity == "relu" else 1 - torch.tanh(a) ** 2
         p_a = slope[..., None, None, :]
         return torch.zeros_like(p_a), p_a, p_a
+
+    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
+        kernel = torch.rnn_relu_cell if self.nonlinearity == "relu" else torch.rnn_tanh_cell
+        return kernel(e, h, *self._weights)
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
         kernel = torch.rnn_relu if self.nonlinearity == "relu" else torch.rnn_tanh
@@ -182,6 +197,9 @@ class GRU(Cell):
         p_u = torch.stack([p_r, p_z, p_n * r], -2).unsqueeze(-3)
         return z[..., None, None, :], p_d, p_u
 
+    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
+        return torch.gru_cell(e, h, *self._weights)
+
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
         return self._kernel(torch.gru, e, h0.unsqueeze(0).contiguous())
 
@@ -218,6 +236,9 @@ class LSTM(Cell):
         p_h = torch.stack([torch.stack([zero, q * f], -2), torch.stack([zero, f], -2)], -3)
         p_a = torch.stack([h_a, c_a], -3)
         return p_h, p_a, p_a
+
+    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
+        return torch.cat(torch.lstm_cell(e, h.chunk(2, -1), *self._weights), -1)
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
         # The kernel does not return its cell states, but all gates follow from the h that it returns, in one product;

@@ -43,14 +43,21 @@ def threads_for(network: AnyNetwork, threads: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def cores_for(network: Network) -> int:
+    """How many parts of some work with a network `in_parallel` computes at a time."""
+    if network.h0.is_cuda or not isinstance(network.cell, Cell):
+        return 1
+    return _cores.get() or torch.get_num_threads()
+
+
 def in_parallel(function: Callable[[Part], Result], parts: Sequence[Part], network: Network) -> list[Result]:
     """The results of all parts, in their order: on a CPU, each core computes one part at a time. If cores shared a
     part, they would wait for each other at every product, which on a busy machine can take ten times as long. A user's
     own step function runs in one thread: neither it nor torch's forward-mode derivatives are known to be
     thread-safe."""
     threads, gradients = torch.get_num_threads(), torch.is_grad_enabled()
-    cores = min(_cores.get() or threads, len(parts))
-    if cores <= 1 or network.h0.is_cuda or not isinstance(network.cell, Cell):
+    cores = min(cores_for(network), len(parts))
+    if cores <= 1:
         return [function(part) for part in parts]
 
     def compute(part: Part) -> Result:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from rnnlens.networks.network import Network
@@ -31,11 +32,13 @@ class Projected(Wrapped):
         return self.project(h0)
 
     def project(self, h: Tensor) -> Tensor:
-        at = self.at if self.V.ndim == 2 else self.at.unsqueeze(1)
-        return add_product(h, at - h @ self.V.mT, self.V)
+        V, at = self.V, self.at
+        if h.ndim == 2:
+            return torch.addmm(h, torch.addmm(at, h, V.t(), alpha=-1), V)
+        return add_product(h, (at if V.ndim == 2 else at.unsqueeze(1)) - h @ V.mT, V)
 
-    def step(self, h: Tensor, e: Tensor) -> Tensor:
-        return self.project(self.cell.step(h, e))
+    def changed(self, F: Callable[[Tensor, Tensor], Tensor], h: Tensor, e: Tensor) -> Tensor:
+        return self.project(F(h, e))
 
     def advance(self, h: Tensor, d: Tensor) -> Tensor:
         return self.project(self.cell.combine(h, d, self.cell.recur(h)))

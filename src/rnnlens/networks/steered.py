@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import nan
 from typing import Any
 
@@ -34,11 +34,11 @@ class Steered(Wrapped):
     def stack(cls, cells: Sequence[Steered]) -> Steered:
         return cls(cells[0].cell, stacked([one.V for one in cells]), nan, stacked([one.write for one in cells]))
 
-    def step(self, h: Tensor, e: Tensor) -> Tensor:
-        new = self.cell.step(h, e)
+    def changed(self, F: Callable[[Tensor, Tensor], Tensor], h: Tensor, e: Tensor) -> Tensor:
+        new = F(h, e)
         if self.gain == 1:
             return new
-        return self._add(new, new - self.cell.step(h, torch.zeros_like(e)))
+        return self._add(new, new - F(h, torch.zeros_like(e)))
 
     def advance(self, h: Tensor, d: Tensor) -> Tensor:
         cell, u = self.cell, self.cell.recur(h)

@@ -6,7 +6,7 @@ versions are one long product with the recurrent weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,13 @@ import torch
 from torch import Tensor
 
 from rnnlens.networks.cells import Cell
-from rnnlens.networks.devices import in_parallel
+from rnnlens.networks.devices import cores_for, in_parallel
 from rnnlens.networks.network import Network
 from rnnlens.networks.wrapped import Wrapped
 
 AT_ONCE = 32  # versions that read together
 NUMBERS = 2**18  # in the gates of the states that a core holds: what stays in its cache
+STEPS = 16  # whose drives are computed at a time
 FEWEST = 64  # states that a core takes, of large networks
 
 
@@ -43,6 +44,12 @@ class Versions:
         return cls(network, cells, torch.cat([cell.start(h0) for cell in cells]))
 
     @classmethod
+    def alone(cls, network: Network) -> Versions:
+        """A network that `projected` or `steered` made, as the only version."""
+        inner = network.with_parts(network.cell.cell, network.h0, network.arch)
+        return cls(inner, [network.cell], network.h0.detach().unsqueeze(0))
+
+    @classmethod
     def starting(cls, network: Any, h0: Tensor) -> Versions:
         """Versions that start from states h0 (K, N); their steps are the same."""
         return cls(network, [network.cell] * len(h0), h0)
@@ -54,22 +61,30 @@ class Versions:
         """A version as a network."""
         return self.network.with_parts(self.cells[k], self.h0[k], self.network.arch)
 
+    @property
+    def together(self) -> bool:
+        """Whether all versions read together, step by step. Each text then ends at its own length, so texts of any
+        lengths may be in one batch."""
+        own = not isinstance(self.cells[0], Wrapped)
+        fused = own and not isinstance(self.network.cell, Cell)  # a parallel scan, say, which is quicker than steps
+        return isinstance(self.network, Network) and not (self.h0.is_cuda or fused)
+
     @torch.no_grad()
     def __call__(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        cell, own = self.network.cell, not isinstance(self.cells[0], Wrapped)
-        fused = own and not isinstance(cell, Cell)  # a parallel scan, say, which is quicker than steps
-        if self.h0.is_cuda or fused or not isinstance(self.network, Network):
+        if not self.together:
             return torch.stack([self.one(k)(ids, lengths) for k in range(len(self))])
+        cell, cores = self.network.cell, cores_for(self.network)
         width = self.h0.shape[1] * (cell.gates // cell.blocks if isinstance(cell, Cell) else 1)
-        rows = max(FEWEST, NUMBERS // width) // min(AT_ONCE, len(self))
-        texts = torch.argsort(lengths, stable=True).split(max(1, rows))
+        rows = max(1, max(FEWEST, NUMBERS // width) // min(AT_ONCE, len(self)))
+        texts: Sequence[Tensor] = torch.argsort(lengths, descending=True, stable=True).split(rows)
         versions = torch.arange(len(self)).split(AT_ONCE)
+        if len(texts) * len(versions) < cores:  # too few parts: give each core as many words
+            texts = [some[core::cores] for some in texts for core in range(min(cores, len(some)))]
         parts = [(chosen, some) for some in texts for chosen in versions]
 
         def read(part: tuple[Tensor, Tensor]) -> Tensor:
             chosen, some = part
-            longest = int(lengths[some].max())
-            return self._outputs(chosen.tolist(), ids[some, :longest], lengths[some])
+            return self._outputs(chosen.tolist(), ids[some], lengths[some])
 
         outputs = in_parallel(read, parts, self.network)
         joined = outputs[0].new_empty(len(self), len(ids), outputs[0].shape[-1])
@@ -78,29 +93,32 @@ class Versions:
         return self.network._read_out(joined)
 
     def _outputs(self, chosen: Sequence[int], ids: Tensor, lengths: Tensor) -> Tensor:
-        """The outputs (K, B, H) of some versions after the last word of ids (B, T)."""
-        cell, cells = self.network.cell, [self.cells[k] for k in chosen]
-        e = self.network.embed(ids).transpose(0, 1)
-        wrapped = type(cells[0]).stack(cells) if isinstance(cells[0], Wrapped) else None
+        """The outputs (K, B, H) of some versions after the last word of ids (B, T), the longest text first."""
+        prepare, advance = self._steps([self.cells[k] for k in chosen])
         h = self.h0[list(chosen)].unsqueeze(1).expand(-1, len(ids), -1).contiguous()
-        if isinstance(cell, Cell):
-            inputs = cell.drive(e).to(cell.U.dtype)
-            advance = _own(cell) if wrapped is None else wrapped.advance
-        else:
-            assert wrapped is not None
-            inputs, advance = e.unsqueeze(1).expand(-1, len(chosen), -1, -1), wrapped.step
-        ends: dict[int, list[int]] = {}
-        for row, length in enumerate(lengths.tolist()):
-            ends.setdefault(length, []).append(row)
-        last = torch.empty_like(h[..., cell.output])
-        for t in range(len(inputs) + 1):
-            if t in ends:
-                last[:, ends[t]] = h[:, ends[t], cell.output]
-            if t < len(inputs):
-                h = advance(h, inputs[t])
-        return last
+        h = h[0] if len(chosen) == 1 else h
+        ends, output = lengths.tolist(), self.network.cell.output
+        last = torch.empty_like(h[..., output])
+        unread = len(ends)  # number of texts with words left
+        for start in range(0, ends[0] + 1, STEPS):
+            inputs = prepare(self.network.embed(ids[:unread, start : min(start + STEPS, ends[0])].t()))
+            for t in range(start, min(start + STEPS, ends[0] + 1)):
+                if ends[unread - 1] == t:
+                    before, unread = unread, sum(end > t for end in ends[:unread])
+                    last[..., unread:before, :] = h[..., unread:, output]
+                    h, inputs = h[..., :unread, :].contiguous(), inputs[..., :unread, :]
+                if unread:
+                    h = advance(h, inputs[t - start])
+        return last if len(chosen) > 1 else last.unsqueeze(0)
 
-
-def _own(cell: Cell) -> Any:
-    """The steps of a cell itself, from drives."""
-    return lambda h, d: cell.combine(h, d, cell.recur(h))
+    def _steps(self, cells: Sequence[Any]) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]:
+        """What to make of embedded words (T, B, D), and the next state from that of one step: for a cell alone from the
+        words themselves, for K cells together from their drives, which are the same for all."""
+        cell, alone = self.network.cell, len(cells) == 1
+        own, wraps = isinstance(cell, Cell), isinstance(cells[0], Wrapped)
+        if alone:
+            return lambda e: e, cells[0].quick_step if own else cells[0].step
+        if not own:
+            return lambda e: e.unsqueeze(1), type(cells[0]).stack(cells).step
+        advance = type(cells[0]).stack(cells).advance if wraps else lambda h, d: cell.combine(h, d, cell.recur(h))
+        return lambda e: cell.drive(e).to(cell.U.dtype), advance

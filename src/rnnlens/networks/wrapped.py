@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import torch
@@ -16,7 +16,7 @@ from rnnlens.networks.scan import no_autocast, repeat, step_by_step, wants_gradi
 
 
 class Wrapped(nn.Module):
-    """A cell with other steps. A subclass defines `step`, the same for our own cells as `advance`, and may change the
+    """A cell with other steps. A subclass defines `changed`, the same from drives as `advance`, and may change the
     initial state in `start`. The wrapped cell is not changed.
 
     V (R, N): orthonormal rows; (K, R, N) of K cells in one (`stack`), whose states are (K, B, N).
@@ -50,8 +50,16 @@ class Wrapped(nn.Module):
         """The initial state (B, N) in place of h0."""
         return h0
 
-    def step(self, h: Tensor, e: Tensor) -> Tensor:
+    def changed(self, F: Callable[[Tensor, Tensor], Tensor], h: Tensor, e: Tensor) -> Tensor:
+        """The next state in place of F(h, e)."""
         raise NotImplementedError
+
+    def step(self, h: Tensor, e: Tensor) -> Tensor:
+        return self.changed(self.cell.step, h, e)
+
+    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
+        """`step` by torch's function, for states h (B, N) of one of our cells (`Cell.quick_step`)."""
+        return self.changed(self.cell.quick_step, h, e)
 
     def advance(self, h: Tensor, d: Tensor) -> Tensor:
         """`step` for states h (B, N) of one of our cells, from the drives d (B, G·H) of the inputs."""
