@@ -19,7 +19,13 @@ from rnnlens.common.version import __version__
 from rnnlens.context import find_modifiers
 
 RECORD, NETWORKS, WORDS = Path("docs/results/starts.json"), ("reviews-gru", "reviews-lstm", "reviews-ugrnn"), 2_000
-SAMPLES = ((2_000, 0), (2_000, 1), (2_000, 2), (512, 1), (512, 2), (256, 1), (256, 2))  # how many states, and the seed
+SEEDS = range(1, 13)
+SAMPLES = (
+    (2_000, 0),
+    (2_000, 1),
+    (2_000, 2),
+    *((n, seed) for n in (256, 128) for seed in SEEDS),
+)  # states, and the seed
 
 
 @torch.no_grad()

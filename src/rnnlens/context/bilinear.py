@@ -100,7 +100,7 @@ def fit_bilinear(
     held, kept = order[: len(rows) // 5], order[len(rows) // 5 :]
     m, A = _reduced_rank(X, Y, most)
     m_kept, A_kept = _reduced_rank(X[kept], Y[kept], most)
-    size = torch.linalg.svdvals(Y).square()
+    size = _svd(Y)[1].square()
     rank, most = min(rank, len(m)), len(m)
     return Bilinear(
         m[:rank].to(line.h_star),
@@ -115,14 +115,25 @@ def fit_bilinear(
 def _reduced_rank(X: Tensor, Y: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     """The best X mᵀ A of every rank up to `rank`: m (rank, N), A (rank, K). Directions of X with a singular value
     below a thousandth of the largest are left out, so that their noise is not amplified."""
-    U, size, V = torch.linalg.svd(X, full_matrices=False)
+    U, size, V = _svd(X)
     keep = size > 1e-3 * size[0]
     U, size, V = U[:, keep], size[keep], V[keep]
     coefficients = U.t() @ Y  # the least-squares fit is U @ coefficients
-    u, s, A = torch.linalg.svd(coefficients, full_matrices=False)
+    u, s, A = _svd(coefficients)
     rank = min(rank, len(s))
     m = (V.t() / size) @ (u[:, :rank] * s[:rank])
     return m.t(), A[:rank]
+
+
+def _svd(X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """U (M, k), singular values (k,) and V (k, K) of X (M, K), the largest first. Of long rows, which states of large
+    networks are, U has the eigenvectors of the small matrix X Xᵀ; it is orthonormal, and U (Uᵀ X) is X in any case."""
+    if len(X) >= X.shape[1]:
+        return torch.linalg.svd(X, full_matrices=False)
+    U = torch.linalg.eigh(X @ X.t())[1].flip(1)
+    rows = U.t() @ X
+    size = rows.norm(dim=1)
+    return U, size, rows / size.clamp(min=torch.finfo(size.dtype).tiny).unsqueeze(1)
 
 
 def _explained(X: Tensor, Y: Tensor, m: Tensor, A: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.modes import Spectrum
 from rnnlens.networks import Network
+from rnnlens.networks.devices import cores_for, in_parallel
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,16 +225,20 @@ def _transients(
 ) -> Tensor:
     """Logits (V, steps+1) after each word and blank inputs, minus those after blank inputs alone. removed: the left
     (k, N) and right (N, k) eigenvectors of modes that are removed from the deflection from h at every step."""
+
+    def logits_after(inputs: Tensor) -> Tensor:
+        states, logits = network.step(h, inputs), []
+        for step in range(steps + 1):
+            states = network.step(states) if step else states
+            if removed is not None:
+                left, right = removed
+                states = states - (((states - h).to(left) @ left.t()) @ right.t()).real.to(h)
+            logits.append(network.logit(states))
+        return torch.stack(logits, 1)
+
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
-    states = network.step(h, inputs)
-    logits = []
-    for _ in range(steps + 1):
-        if removed is not None:
-            left, right = removed
-            states = states - (((states - h).to(left) @ left.t()) @ right.t()).real.to(h)
-        logits.append(network.logit(states))
-        states = network.step(states)
-    paths = torch.stack(logits, 1)
+    parts = inputs.split(max(8, -(-len(inputs) // cores_for(network))))
+    paths = torch.cat(in_parallel(logits_after, parts, network))
     return paths[1:] - paths[:1]
 
 

@@ -17,10 +17,10 @@ from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.dynamics.inputs import check_states, check_tensor
 from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Cell, Network
-from rnnlens.networks.devices import in_parallel
+from rnnlens.networks.devices import cores_for, in_parallel
 
 BLOCK = 2**22  # floats in a block of states × words
-CACHED = 2**19  # floats that stay in a core's cache
+CACHED = 2**18  # floats that stay in a core's cache
 STATES = 2**21  # floats in a block of states after words
 
 
@@ -83,7 +83,10 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
             logits = torch.cat([logits_after(*part) for part in parts])
         return logits[:, 1:] - logits[:, :1]
 
-    at_once = BLOCK // (len(inputs) * network.size) if d is None or h.is_cuda else few // 16
+    if d is None or h.is_cuda:
+        at_once = BLOCK // (len(inputs) * network.size)
+    else:
+        at_once = min(few // 16, -(-len(flat) // cores_for(network)))
     every = torch.cat(in_parallel(from_states, flat.split(max(1, at_once)), network))
     return every.reshape(*h.shape[:-1], len(e), *every.shape[2:])
 

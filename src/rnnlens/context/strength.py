@@ -29,6 +29,7 @@ from rnnlens.context.effects import effects, states_after
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
+from rnnlens.networks.devices import cores_for, in_parallel
 
 NEGATES = -0.5  # a negator has at most this strength
 CHANGES = 0.1  # a word with a smaller |strength| has the kind none
@@ -177,11 +178,16 @@ def fading(network: Network, line: LineAttractor, h_mod: Tensor, probes: Probes,
     """The strength (M, lags + 1) after 0, 1, … blank inputs, from the states h_mod (M, N) right after words."""
     few = probes.some(FEW)
     e = few.inputs(network)
-    strength, state, plain = [], h_mod, line.h_star
-    for _ in range(lags + 1):
-        strength.append(few.contrast(effects(network, state, e)) / few.contrast(effects(network, plain, e)) - 1)
-        state, plain = network.step(state), network.step(plain)
-    return torch.stack(strength, -1)
+
+    def contrasts(h: Tensor) -> Tensor:
+        found = []
+        for lag in range(lags + 1):
+            h = network.step(h) if lag else h
+            found.append(few.contrast(effects(network, h, e)))
+        return torch.stack(found, -1)
+
+    parts = h_mod.split(max(1, -(-len(h_mod) // cores_for(network))))
+    return torch.cat(in_parallel(contrasts, parts, network)) / contrasts(line.h_star) - 1
 
 
 def check_measured(**measured: Tensor) -> None:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.inputs import check_states
-from rnnlens.dynamics.jacobians import CellLinearisation, embedding_of, linearise
+from rnnlens.dynamics.jacobians import CellLinearisation, Linearisation, embedding_of, linearise
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.devices import in_parallel
 
@@ -38,23 +38,24 @@ def input_features(network: Network, h: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def feature_map(network: Network) -> Callable[[Tensor], Tensor]:
-    """`input_features` of a network as a function of states, without what it has to compute only once."""
+def feature_map(network: Network) -> Callable[..., Tensor]:
+    """`input_features` of a network as a function of states, and of the linearization there if it is known, without
+    what it has to compute only once."""
     E, cell = embedding_of(network), network.cell
     gram = (E.t() @ E).double()
     if isinstance(cell, Cell):
         root = _gate_root(cell.W, cell.gates, gram)
-        return lambda h: _by_gates(cast(CellLinearisation, linearise(network, h)).p_d, root)
+        return lambda h, here=None: _by_gates(cast(CellLinearisation, here or linearise(network, h)).p_d, root)
     if getattr(cell, "depth", 0) == 1:
         root = _gate_root(cell.layers[0].W, cell.gate_slopes(network.h0).shape[-2], gram)
-        return lambda h: _by_gates(cell.gate_slopes(h).unsqueeze(-3), root)
+        return lambda h, here=None: _by_gates(cell.gate_slopes(h).unsqueeze(-3), root)
     values, vectors = torch.linalg.eigh(gram)
     directions = (vectors * values.clamp(min=0).sqrt()).to(network.h0)  # C = directions directionsᵀ
     sketched = network.size * network.inputs > MOST
     if sketched and network.inputs > COLUMNS:
         directions = directions @ _normal(network.inputs, COLUMNS).to(directions) / COLUMNS**0.5
 
-    def by_columns(h: Tensor) -> Tensor:
+    def by_columns(h: Tensor, here: Linearisation | None = None) -> Tensor:
         flat = h.reshape(-1, h.shape[-1])
         few = max(1, AT_ONCE // network.size)
         parts = [_columns(network, points, directions.to(h), sketched) for points in flat.split(few)]
@@ -110,12 +111,16 @@ def input_change(network: Network, h: Tensor, reference: Tensor) -> Tensor:
     def change(points: tuple[Tensor, Tensor]) -> Tensor:
         return (features(points[0]) - (features(points[1]) if one is None else one)).norm(dim=-1)
 
-    if isinstance(network.cell, Cell):
-        at_once = (2**20 if h.is_cuda else 2**18) // network.size
-    else:
-        at_once = 2**25 // min(MOST, network.size * network.inputs)
-    flat = [part.expand(*shape, -1).reshape(-1, network.size).split(max(1, at_once)) for part in (h, reference)]
+    few = states_at_once(network)
+    flat = [part.expand(*shape, -1).reshape(-1, network.size).split(few) for part in (h, reference)]
     return torch.cat(in_parallel(change, list(zip(*flat, strict=True)), network)).reshape(shape)
+
+
+def states_at_once(network: Network) -> int:
+    """How many states a core takes at a time for features."""
+    if isinstance(network.cell, Cell):
+        return max(1, (2**20 if network.h0.is_cuda else 2**18) // network.size)
+    return max(1, 2**25 // min(MOST, network.size * network.inputs))
 
 
 @torch.no_grad()

@@ -235,7 +235,7 @@ def decompose(J: Tensor) -> Modes:
     """Modes of any real matrix (N, N)."""
     if not bool(J.isfinite().all()):
         raise RnnlensError(NOT_FINITE)
-    values, right = (part.to(J.device) for part in torch.linalg.eig(J.cpu()))
+    values, right = (torch.from_numpy(part).to(J.device) for part in _eigenvectors(J))
     numbers = values.tolist()  # once: every number that is read from a GPU alone waits for it
     # LAPACK returns a conjugate pair side by side, the one with positive imaginary part first. Pairs are identified
     # before sorting, because two pairs may be equally slow.
@@ -259,6 +259,14 @@ def decompose(J: Tensor) -> Modes:
     starts = [sum(len(unit) for unit in pairs[:k]) for k in range(len(pairs))]
     units = [tuple(range(start, start + len(unit))) for start, unit in zip(starts, pairs, strict=True)]
     return Modes(values, right, left, J, units)
+
+
+def _eigenvectors(J: Tensor) -> tuple[Any, Any]:
+    """Eigenvalues (N,) and right eigenvectors (N, N), by SciPy, which is quicker than torch for large N."""
+    from scipy.linalg import eig
+
+    values, right = eig(J.double().cpu().numpy(), check_finite=False)
+    return values, right.astype(values.dtype)  # real, if all eigenvalues are
 
 
 @in_range("remove_modes")
