@@ -101,14 +101,15 @@ def final_logits(
 
     shuffle: the seed for a random order of each review's words. pads: number of blank inputs appended to each review.
     """
-    alone = not isinstance(network, Versions)
-    given: Network | Versions = network
     if isinstance(network, Network) and isinstance(network.cell, Wrapped):
-        given = Versions.alone(network)
-    versions, one = ((len(given),), given.network) if isinstance(given, Versions) else ((), given)
+        alone = Versions.alone(network)
+        if alone.together:
+            return final_logits(alone, reviews, shuffle=shuffle, pads=pads)[0]
+    versions, one = ((len(network),), network.network) if isinstance(network, Versions) else ((), network)
     classes = (len(one.classes),) if one.several_classes else ()
     logits = np.zeros((*versions, len(reviews), *classes), dtype=np.float32)
-    for rows, ids, n in _joined(reviews.batches) if isinstance(given, Versions) and given.together else reviews.batches:
+    together = isinstance(network, Versions) and network.together
+    for rows, ids, n in _joined(reviews.batches) if together else reviews.batches:
         if shuffle is not None:
             # One generator per review, so that the order does not depend on the batches.
             drawn = np.zeros(ids.shape, dtype=np.float32)
@@ -119,8 +120,8 @@ def final_logits(
             ids = ids.gather(1, keys.argsort(1))
         if pads:
             ids, n = torch.nn.functional.pad(ids, (0, pads), value=PAD), n + pads
-        logits[(slice(None), rows) if versions else rows] = given(ids, n).float().cpu().numpy()
-    return logits[0] if versions and alone else logits
+        logits[(slice(None), rows) if versions else rows] = network(ids, n).float().cpu().numpy()
+    return logits
 
 
 def _joined(batches: Iterable[Batch], most: int = 2**20) -> Iterator[Batch]:
