@@ -481,7 +481,7 @@ def test_no_permission_is_not_told_as_absence(tmp_path: Path, monkeypatch: pytes
         return real(path, *arguments, **options)
 
     monkeypatch.setattr(os, "stat", stat)
-    for read in (open_source, load_corpus):
+    for read in (open_source, load_corpus, lambda source: prepare(source, tmp_path / "out")):
         with pytest.raises(RnnlensError) as told:
             read(tmp_path / "closed" / "r.csv")
         assert str(told.value).startswith("cannot read") and str(told.value).endswith("Permission denied")
