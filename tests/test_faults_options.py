@@ -275,6 +275,12 @@ def test_a_run_of_neighbours_longer_than_a_class_is_the_whole_class() -> None:
     assert (chosen == stratified(labels, 0.2, np.random.default_rng(0), 50)).all() and chosen.sum() == 20
 
 
+def test_a_small_class_does_not_shorten_the_runs_of_the_others() -> None:
+    labels = np.array([0, 0, *[1] * 1_000])
+    chosen = stratified(labels, 0.2, np.random.default_rng(0), 100)[2:].reshape(10, 100)
+    assert sorted(chosen.sum(1)) == [0] * 8 + [100] * 2  # whole runs of neighbors
+
+
 def test_few_documents_still_make_both_classes() -> None:
     corpus, _ = synthetic_corpus(dataclasses.replace(preset("tiny"), train=100))
     assert set(np.asarray(corpus.train.labels).tolist()) == {0, 1}
