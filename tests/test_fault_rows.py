@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from packaging.requirements import Requirement
 from tests.support.world import write_reviews
 from torch import Tensor, nn
 
@@ -24,6 +28,7 @@ from rnnlens.common.files import atomic_file, read_tensors, write_tensors
 from rnnlens.corpora.indexing import LONGEST
 
 HERE = Path(__file__).parent
+LIST = HERE.parents[1] / "shared" / "FAULTS.md"
 ROWS: dict[str, list[Callable[..., None]]] = {}  # the cases of this file, by the name of the fault
 
 
@@ -278,14 +283,27 @@ def test_flags_and_weights_of_an_estimator_are_checked(options: dict[str, Any]) 
 
 
 @row("train --sparsity 500; analyze", "forged: train --sparsity 500")
-def test_a_network_of_next_to_no_weights_is_told(made: Path, at: Path, capsys: Any) -> None:
-    line = (
-        "train corpus --out thin --hidden 4 --embedding 3 --epochs 2 --learning-rate 0.05 --sparsity 500 --device cpu"
-    )
-    code, _, err = call(capsys, *line.split())
-    if code == 0:
-        code, _, err = call(capsys, "analyze", "thin")
-    assert code in (0, 1) and (not code or (err.startswith("error: ") and err.count("\n") == 1)), err
+def test_a_training_that_leaves_no_words_is_told_and_not_analyzed(at: Path, capsys: Any) -> None:
+    line = "train corpus --out thin --hidden 4 --embedding 3 --epochs 2 --learning-rate 0.05 --device cpu --sparsity"
+    code, _, err = call(capsys, *line.split(), 500)
+    assert code == 1 and "all word embeddings became zero" in err and "sparsity below 500" in err
+    assert err.count("\n") == 1 and "not finished" in refused(capsys, "analyze", "thin")
+
+
+@row("train --sparsity 500; analyze", "forged: train --sparsity 500")
+@pytest.mark.parametrize("kept", [1, 2, 5])
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e-9, 1e-20])
+def test_a_network_of_next_to_no_words_has_results_that_are_numbers(kept: int, scale: float) -> None:
+    """A few words that are left, large or small: an analysis that a file can hold, or one line."""
+    thin = network()
+    with torch.no_grad():
+        thin.E[kept + 1 :] = thin.E[0] = 0
+        thin.E *= scale
+    if scale < 1e-7:
+        with pytest.raises(RnnlensError, match="in the same state after every word|of some words is not finite"):
+            rnnlens.analyze(thin, starts=40)
+    else:
+        assert "NaN" not in (text := json.dumps(rnnlens.analyze(thin, starts=40).results)) and "Infinity" not in text
 
 
 # --- texts and files --------------------------------------------------------------------------------------------------
@@ -315,11 +333,43 @@ def test_equal_tensors_give_equal_files(tmp_path: Path) -> None:
 
 
 @row("constraints for each extra")
-def test_everything_that_torch_needs_is_pinned() -> None:
-    pinned = {
-        line.partition("==")[0].lower() for line in (HERE.parent / "constraints.txt").read_text().splitlines()[1:]
-    }
+def test_everything_that_an_extra_needs_is_pinned() -> None:
+    """And what that needs, as far as it is installed."""
+    root = HERE.parent
+    pinned = {_plain(line.partition("==")[0]) for line in (root / "constraints.txt").read_text().splitlines()[1:]}
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {"setuptools", "torch", "sympy", "networkx", "filelock", "fsspec", "jinja2"} <= pinned
+    for extra in ("", *project["optional-dependencies"]):
+        given = [*project["dependencies"], *project["optional-dependencies"].get(extra, [])]
+        needed, left = set[str](), [Requirement(line) for line in given]
+        while left:
+            one = left.pop()
+            if one.name == project["name"]:
+                given = [line for name in one.extras for line in project["optional-dependencies"][name]]
+                left += [Requirement(line) for line in given]
+            elif f"{one.name}{sorted(one.extras)}" not in needed and _is_here(one.name):
+                needed.add(f"{one.name}{sorted(one.extras)}")
+                further = [Requirement(line) for line in metadata.requires(one.name) or ()]
+                chosen = [{"extra": name} for name in one.extras or [""]]
+                left += [other for other in further if _applies(other, chosen)]
+        lacking = {_plain(name.partition("[")[0]) for name in needed} - pinned
+        assert not lacking, f"not pinned, but needed by [{extra}]: {sorted(lacking)}"
+
+
+def _plain(name: str) -> str:
+    """The name of a distribution, however it is written."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _is_here(name: str) -> bool:
+    try:
+        return bool(metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def _applies(requirement: Requirement, environments: list[dict[str, str]]) -> bool:
+    return requirement.marker is None or any(requirement.marker.evaluate(one) for one in environments)
 
 
 def test_redirected_training_prints_every_epoch_when_it_ends(at: Path, monkeypatch: Any) -> None:
@@ -401,7 +451,7 @@ ELSEWHERE = {
     "test_faults.test_no_worker_outlives_its_command": [
         "sweep TERM@12s", "reproduce again after TERM", "validate again after TERM",
     ],
-    "test_faults_locks.test_waiting_is_announced_once_and_limited": ["analyze while lock held (waits silently?)"],
+    "test_faults_locks.test_analyze_says_that_it_waits_for_a_run_in_use": ["analyze while lock held (waits silently?)"],
     "test_faults_locks.test_missing_results_are_one_line": [
         "no results.json: train --resume --test", "no results.json: train --resume",
     ],
@@ -421,7 +471,8 @@ ELSEWHERE = {
     "test_faults_files.test_a_lock_beside_a_corpus_that_is_no_ordinary_file_is_refused": [
         "parent-lock-symlink-prepare",
     ],
-    "test_faults_text.test_escape_codes_never_reach_the_terminal": ["esc-analyze", "rnnlens info: ESC in run.json"],
+    "test_faults_text.test_words_that_analyze_prints_are_escaped": ["esc-analyze"],
+    "test_faults_text.test_escape_codes_never_reach_the_terminal": ["rnnlens info: ESC in run.json"],
     "test_faults_files.test_an_export_copies_no_link": ["export-symlink-history"],
     "test_faults_networks.test_a_run_whose_words_all_end_at_zero_is_not_finished": ["train --sparsity 5000; analyze"],
     "test_faults_text.test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas": [
@@ -498,6 +549,20 @@ def test_the_test_of_a_fault_exists(test: str) -> None:
     assert re.search(rf"^def {name}\(", (HERE / f"{file}.py").read_text(encoding="utf-8"), re.MULTILINE)
 
 
+NAMED = [*ROWS, *(fault for faults in ELSEWHERE.values() for fault in faults)]
+
+
 def test_every_fault_is_named_once_and_none_is_left_out() -> None:
-    named = [*ROWS, *(fault for faults in ELSEWHERE.values() for fault in faults)]
-    assert len(named) == len(set(named)) == 151
+    assert len(NAMED) == len(set(NAMED)) == 151
+
+
+@pytest.mark.skipif(not LIST.is_file(), reason="needs ../shared/FAULTS.md")
+def test_the_faults_are_those_of_the_list() -> None:
+    listed = []
+    for group in LIST.read_text(encoding="utf-8").split("\n## ")[1:]:
+        title, *lines = group.splitlines()
+        rows = [line[2:].split(" | ")[0] for line in lines if line.startswith("| ")][1:]  # without the head
+        assert title.endswith(f"({len(rows)})")
+        listed.append(rows)
+    assert [len(rows) for rows in listed] == [51, 17, 27, 38, 15, 3]
+    assert sorted(NAMED) == sorted(name for rows in listed for name in rows)

@@ -292,6 +292,10 @@ def test_a_page_replaces_a_page_and_nobody_elses(run: Path) -> None:
         rnnlens.report(run)
     (run / "index.html").write_text("<html>my own page about rnnlens and plotly</html>")
     refused(lambda: rnnlens.report(run, run / "index.html"), run, "index.html")
+    figure = rnnlens.figures.barcodes(rnnlens.load(run))
+    figure.write_html(run / "mine.html")  # as anybody saves a figure of Plotly's
+    refused(lambda: rnnlens.report(run, run / "mine.html"), run, "mine.html", "a page that rnnlens wrote")
+    refused(lambda: rnnlens.figures.write_figure(figure, run / "report.html"), run, "report.html", "a figure")
 
 
 @pytest.mark.parametrize("name", ["x.html", "x.svg", "x.pdf", "x.png"])
@@ -354,7 +358,7 @@ def put(kind: str, path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "device"])
-def test_a_lock_that_is_no_ordinary_file_is_refused(kind: str, run: Path, analysis: Any) -> None:
+def test_a_lock_that_is_no_ordinary_file_is_refused(kind: str, run: Path, capsys: Any) -> None:
     victim = put(kind, run / ".lock")
     opened = rnnlens.load(run)
     for wait in (False, True):
@@ -362,6 +366,10 @@ def test_a_lock_that_is_no_ordinary_file_is_refused(kind: str, run: Path, analys
             pass
     with pytest.raises(RnnlensError, match=r"\.lock' is a"):
         opened.add_results(x=1)
+    with pytest.raises(SystemExit) as stop:
+        main(["analyze", str(run)])
+    told = capsys.readouterr()
+    assert stop.value.code == 1 and told.out == "" and ".lock' is a" in told.err and told.err.count("\n") == 1
     assert victim.read_text() == "precious"
 
 

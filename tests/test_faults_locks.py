@@ -117,6 +117,28 @@ def test_waiting_is_announced_once_and_limited(
     assert capsys.readouterr().err == ""
 
 
+def test_analyze_says_that_it_waits_for_a_run_in_use(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, leave = threading.Event(), threading.Event()
+    said: list[str] = []
+
+    def say(text: str, **_: object) -> None:  # the other one waits for this
+        said.append(text)
+        leave.set()
+
+    def other() -> None:
+        with exclusive(run):
+            inside.set()
+            leave.wait(60)
+
+    monkeypatch.setattr(locks, "ANNOUNCE", 0.05)
+    monkeypatch.setattr(locks, "say", say)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(other)
+        inside.wait()
+        assert called(f"analyze {run} --top 20") == 0
+    assert said == [f"waiting: another rnnlens process uses '{run}'"]
+
+
 def test_a_wait_that_ends_in_time_goes_on(tmp_path: Path) -> None:
     order, inside = [], threading.Event()
 

@@ -253,6 +253,13 @@ def test_a_step_without_derivatives_is_told() -> None:
     ones = torch.ones(5, H)
     told(lambda: linearise(numpy, ones).rec(ones), "cannot be differentiated")
     told(lambda: linearise(network, ones).rec(ones), "cannot be differentiated: its result is detached from h")
+    words, mix = [f"w{i}" for i in range(30)], torch.randn(D, H)
+    for step in (
+        lambda h, e: torch.tanh(0.5 * h.detach() + e @ mix),
+        lambda h, e: torch.as_tensor(np.tanh(0.5 * h.detach().numpy() + (e.detach() @ mix).numpy())),
+    ):
+        given = adapt(step, torch.randn(30, D), (torch.ones(H), 0.0), words, torch.zeros(H))
+        told(lambda given=given: rnnlens.analyze(given, starts=40), "cannot be differentiated")
     constant = adapted(lambda h, e: torch.ones_like(h))
     assert linearise(constant, ones).rec(ones).abs().sum() == 0
 
@@ -430,6 +437,7 @@ def fitted(modifiers="learn", **options) -> ModifierConvolution:
         ({"modifiers": 5}, "modifiers is '5': expected a list of words"),
         ({"class_weight": {0: math.nan, 1: 1.0}}, "class_weight is '{0: nan, 1: 1.0}'"),
         ({"class_weight": {0: -1.0, 1: 1.0}}, "class_weight is"),
+        ({"class_weight": {0: 0, 1: 0}}, "at least 0 for each class, not 0 for all"),
     ],
 )
 def test_parameters_that_no_model_can_be_fitted_with_are_refused(options: dict, line: str) -> None:

@@ -271,8 +271,14 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 def test_a_run_of_neighbours_longer_than_a_class_is_the_whole_class() -> None:
     labels = np.array([0, 1] * 50)
-    chosen = stratified(labels, 0.2, np.random.default_rng(0), 10**9)
+    chosen = stratified(labels, 0.2, np.random.default_rng(0), 10**15)  # of so many there is no array
     assert (chosen == stratified(labels, 0.2, np.random.default_rng(0), 50)).all() and chosen.sum() == 20
+
+
+def test_a_small_class_does_not_shorten_the_runs_of_the_others() -> None:
+    labels = np.array([0, 0, *[1] * 1_000])
+    chosen = stratified(labels, 0.2, np.random.default_rng(0), 100)[2:].reshape(10, 100)
+    assert sorted(chosen.sum(1)) == [0] * 8 + [100] * 2  # whole runs of neighbors
 
 
 def test_few_documents_still_make_both_classes() -> None:
@@ -481,7 +487,7 @@ def test_no_permission_is_not_told_as_absence(tmp_path: Path, monkeypatch: pytes
         return real(path, *arguments, **options)
 
     monkeypatch.setattr(os, "stat", stat)
-    for read in (open_source, load_corpus):
+    for read in (open_source, load_corpus, lambda source: prepare(source, tmp_path / "out")):
         with pytest.raises(RnnlensError) as told:
             read(tmp_path / "closed" / "r.csv")
         assert str(told.value).startswith("cannot read") and str(told.value).endswith("Permission denied")

@@ -28,7 +28,7 @@ from rnnlens.context import Probes
 from rnnlens.context.class_probes import ClassProbes
 from rnnlens.corpora import Corpus, Vocab, prepare
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.figures.pictures import offline_page, picture
+from rnnlens.figures.pictures import picture, shared_browser
 from rnnlens.figures.style import shown, write_figure
 from rnnlens.page.drawing import drawing
 from rnnlens.page.live import live, no_network
@@ -90,6 +90,21 @@ def test_escape_codes_never_reach_the_terminal(run, capsys):
     finally:
         (run / "run.json").write_bytes(before)
     assert "\x1b" not in call(capsys, "info", f"missing{ESCAPE}")[1]
+
+
+def test_words_that_analyze_prints_are_escaped(tmp_path, monkeypatch, capsys):
+    """The words of the verdict and of the table of modifiers, of a network that has clear ones."""
+    hostile = {f"{word}{ESCAPE}": left for word, left in handmade.MODIFIERS.items()}
+    monkeypatch.setattr(handmade, "MODIFIERS", hostile)
+    network, _ = handmade.handmade()
+    analysis = rnnlens.analyze(network, probes=Probes(("great", "good"), ("awful", "bad")), rank=2, starts=100)
+    monkeypatch.setattr("rnnlens.analysis.analyze.analyze_command", lambda *_, **__: analysis)
+    monkeypatch.setattr("rnnlens.page.report", lambda _: Path(rnnlens.__file__))
+    monkeypatch.setenv("COLUMNS", "200")
+    code, told = call(capsys, "analyze", "run")
+    assert code == 0 and "\x1b" not in told and "\x07" not in told
+    assert sum(rf"  {printable(word)}  " in told for word in hostile) >= 4  # the table
+    assert any(line.startswith("- ") and r"\x1b" in line for line in told.splitlines())  # the verdict
 
 
 def test_errors_warnings_and_reprs_escape_control_characters(analysis):
@@ -174,12 +189,22 @@ def test_words_that_look_like_formulas_are_text_in_csv_files_and_as_they_are_in_
 
 def test_pictures_are_drawn_with_local_scripts_alone(monkeypatch):
     kaleido = pytest.importorskip("kaleido", reason="needs kaleido: pip install -e '.[images]'")
-    given = {}
-    monkeypatch.setattr(kaleido, "calc_fig_sync", lambda figure, **how: given.update(how) or b"")
+    from choreographer.channels import Pipe
+
+    given = []
+    monkeypatch.setattr(kaleido, "calc_fig_sync", lambda figure, **how: given.append(how["kopts"]) or b"")
+    monkeypatch.setattr(kaleido, "start_sync_server", lambda **how: given.append(how))
+    monkeypatch.setattr(kaleido, "stop_sync_server", lambda **how: None)
     picture(rnnlens.figures.reading({"one": [("not", 0.5), ("$x$", 1.0)]}), "svg")
-    for page in (offline_page(), given["kopts"]["page_generator"]):
-        text = page.generate_index().lower()
+    with shared_browser():
+        pass
+    assert len(given) == 2
+    for how in given:
+        text = how["page_generator"].generate_index().lower()
         assert "plotly.min.js" in text and "http:" not in text and "https:" not in text and "mathjax" not in text
+        started = how["browser_cls"](Pipe(), sys.executable)  # (any program: it is not run)
+        started.pre_open()
+        assert "--host-resolver-rules=MAP * ~NOTFOUND" in started.get_cli()  # the browser's own requests
 
 
 ODD = ["constructor", "__proto__", "toString", "<b>x</b>", "&lt;", "%{x}", "%{meta.title}", "$x$", "white", "black",

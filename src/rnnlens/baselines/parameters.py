@@ -71,6 +71,7 @@ def class_weights(given: Any, classes: np.ndarray, y: np.ndarray) -> np.ndarray:
         weights = np.array([np.nan])
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise BadInput(
-            f"class_weight is {quoted(given)}: expected 'balanced', or a number of at least 0 for each class"
+            f"class_weight is {quoted(given)}: expected 'balanced', or a number of at least 0 for each class, "
+            "not 0 for all"
         )
     return weights

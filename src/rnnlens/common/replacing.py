@@ -31,11 +31,13 @@ from rnnlens.common.ordinary import is_ordinary, open_ordinary
 _SEARCHED = 1 << 16  # bytes at the beginning and at the end of a file that are searched for its mark
 FINGERPRINTED = rb'\A\{\s*"fingerprint": "'  # how `write_json` begins
 TENSORS = rb'"fingerprint":\s*"'  # in the header that `write_tensors` writes
+_PAGE = rb'name="generator" content="rnnlens'
 _MARKS = {
-    "html": rb'name="generator" content="rnnlens|PlotlyConfig|plotly\.js v', "htm": rb'content="rnnlens',
-    "svg": rb"<svg", "pdf": rb"\A%PDF-", "png": rb"\A\x89PNG", "csv": rb"on_positive", "parquet": rb"on_positive",
-}  # fmt: skip
-"""By suffix: a pattern that occurs in a page, figure or table of words. Pictures do not say which program drew them."""
+    "a page": {"html": _PAGE, "htm": _PAGE},
+    "a figure": {"html": rb"PlotlyConfig|plotly\.js v", "svg": rb"<svg", "pdf": rb"\A%PDF-", "png": rb"\A\x89PNG"},
+    "a table": {"csv": rb"on_positive", "parquet": rb"on_positive"},
+}
+"""By suffix: a pattern that occurs in a page, figure or table of words. Figures do not say which program drew them."""
 
 
 # --- folders ----------------------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def check_output(path: Path | str, what: str, *suffixes: str) -> Path:
     if suffix not in suffixes:
         listed = " or ".join([", ".join(suffixes[:-1]), suffixes[-1]] if len(suffixes) > 1 else suffixes)
         raise RnnlensError(f"cannot save {what} as {quoted(str(path))}: expected a name ending in {listed}")
-    check_file(path, _MARKS[suffix], f"{what} that rnnlens wrote")
+    check_file(path, _MARKS[what][suffix], f"{what} that rnnlens wrote")
     check_place(path)
     return path
 

@@ -118,9 +118,9 @@ def stratified(
     chosen = np.zeros(len(labels), dtype=bool)
     for label in range(classes):
         members = np.flatnonzero(labels == label)
-        run = max(1, min(run, len(members)))  # a longer run is the whole class
-        first = run * rng.permutation(-(-len(members) // run))  # of each run, in random order
-        order = (first[:, None] + np.arange(run)).ravel()
+        length = max(1, min(run, len(members)))  # a longer run is the whole class
+        first = length * rng.permutation(-(-len(members) // length))  # of each run, in random order
+        order = (first[:, None] + np.arange(length)).ravel()
         chosen[members[order[order < len(members)][: round(fraction * len(members))]]] = True
     return chosen
 

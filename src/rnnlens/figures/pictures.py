@@ -22,6 +22,23 @@ def offline_page() -> Any:
     return kaleido.PageGenerator(plotly=script.as_uri(), mathjax=False)
 
 
+def offline_browser() -> Any:
+    """The browser that kaleido starts, but one that finds no host: by itself it asks for updates, accounts and a start
+    page."""
+    from choreographer.browsers.chromium import Chromium
+
+    class Offline(Chromium):
+        def get_cli(self) -> list[str]:
+            return [*super().get_cli(), "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND"]
+
+    return Offline
+
+
+def offline() -> dict[str, Any]:
+    """Options of kaleido with which nothing is asked of the network."""
+    return {"page_generator": offline_page(), "browser_cls": offline_browser()}
+
+
 def picture(figure: Figure, kind: str) -> bytes:
     """The bytes of a svg, pdf or png file."""
     import kaleido
@@ -29,9 +46,7 @@ def picture(figure: Figure, kind: str) -> bytes:
     size = {"width": figure.layout.width or 900, "height": figure.layout.height or 480}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The kopts argument is ignored")  # when a shared browser runs
-        return kaleido.calc_fig_sync(
-            figure.to_dict(), opts={"format": kind, "scale": 2, **size}, kopts={"page_generator": offline_page()}
-        )
+        return kaleido.calc_fig_sync(figure.to_dict(), opts={"format": kind, "scale": 2, **size}, kopts=offline())
 
 
 @contextmanager
@@ -41,7 +56,7 @@ def shared_browser() -> Iterator[None]:
     with suppress(Exception):  # kaleido or a browser is missing
         import kaleido
 
-        kaleido.start_sync_server(silence_warnings=True, page_generator=offline_page())
+        kaleido.start_sync_server(silence_warnings=True, **offline())
         server = kaleido
     try:
         yield
