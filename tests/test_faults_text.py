@@ -384,6 +384,7 @@ MISSING = object()
         (["modifiers", "threshold"], "high"),
         (["timescales"], 5),
         (["toy"], {"claims": 5}),
+        (["both_ways"], {"shown": "forwards"}),
         (["line_attractor", "explained_variance"], None),
         (["subspace", "explained_variance"], None),
     ],
@@ -509,7 +510,9 @@ def test_no_word_or_name_widens_the_page_or_turns_its_text(browser, tmp_path, wi
         page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
         assert "run\\u202e · " in page.locator(".byline").inner_text()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate("document.querySelector('.words').scrollWidth <= document.querySelector('.words').clientWidth")
+        assert page.evaluate(
+            "document.querySelector('.words').scrollWidth <= document.querySelector('.words').clientWidth"
+        )
         assert page.evaluate("rnnlens.read('good')")[0]["word"] == "good" and page.wrong == []
 
 

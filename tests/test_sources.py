@@ -204,7 +204,7 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("a.jsonl", b'{"text": ["x"], "label": 1}\n{"text": ["z"], "label": 0}\n', "column 'text'", "holds lists"),
         bad("a.jsonl", b'{"text": "x", "label": {"v": 1}}\n{"text": "z", "label": {}}\n', "column 'label'", "records"),
         bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "y" "label": 0}\n', "cannot read"),
-        bad("a.jsonl", b'{"text": "x", "label": 1}\n\n{"text": "y", "label": NaN}\n', "line 3 holds NaN", "one JSON object"),
+        bad("a.jsonl", b'{"text": "x", "label": 1}\n\n{"text": "y", "label": NaN}\n', "line 3 holds NaN", "JSON"),
         bad("a.jsonl", b'[{"text": "x", "label": 1},\n{"text": "y", "label": 0}]\n', "line 1 is not complete JSON"),
         bad("a.jsonl", b'["x", 1]\n["y", 0]\n', "line 1 is JSON, but not an object", '{"text": "good", "label": 1}'),
         bad("a.csv", b"text,label\rx,1\ry,0\r", "end with a carriage return alone", r"tr '\r' '\n'"),
