@@ -409,6 +409,7 @@ MISSING = object()
         (["modifiers", "threshold"], "high"),
         (["timescales"], 5),
         (["toy"], {"claims": 5}),
+        (["both_ways"], {"shown": "forwards"}),
         (["line_attractor", "explained_variance"], None),
         (["subspace", "explained_variance"], None),
     ],
@@ -516,6 +517,28 @@ def test_the_figures_of_a_page_show_words_as_they_are_in_either_theme(browser, t
         grey = page.evaluate("document.querySelector('.plot').data[0].line.color")
         assert grey == {"light": "#718096", "dark": "#93a1b5"}[theme]
         assert page.evaluate("window.pwned") is None and page.wrong == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_no_word_or_name_widens_the_page_or_turns_its_text(browser, tmp_path, width):
+    """A run may be named by 200 letters, or hold a mark that turns all text after it: 57 % became % 75."""
+    long, turned = "y" * 400, "run\u202e"
+    network = Network(["<unk>", "good", "bad", long], hidden=8, embedding=4, seed=1)
+    probes = {"positive": ["good"], "negative": ["bad"]}
+    labeled = [Example(f"bad film {k}", "labeled negative, read rightly", True) for k in range(12)]
+    section = Section("a", long, "", long, finding=long, table=[["word", "a"], [long, "1"]], folded=True)
+    story = Story("A test", [turned, long, "57 %"], "", "logit", labeled, probes, [("a", turned, "57 %")], [section])
+    text = render(story, live(network, {}, {}, probes), [long])
+    assert "\u202e" not in text
+    (tmp_path / "page.html").write_bytes(text.encode())
+    with opened(browser, tmp_path / "page.html", f"#read=good+{long}+bad", width=width) as page:
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        assert "run\\u202e · " in page.locator(".byline").inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(
+            "document.querySelector('.words').scrollWidth <= document.querySelector('.words').clientWidth"
+        )
+        assert page.evaluate("rnnlens.read('good')")[0]["word"] == "good" and page.wrong == []
 
 
 def test_a_text_of_any_length_is_drawn(browser):

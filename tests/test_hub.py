@@ -101,6 +101,22 @@ def test_what_an_analysis_found_is_in_the_card():
     assert "70.0 %, 20.0 %" in body and "it \\*leaks\\*" in body
 
 
+@pytest.mark.parametrize("name", ["1e5", "1e-3", "0o7", "1_0", "5\n- x: 1", "null", "2026-01-01"])
+def test_a_name_that_looks_like_a_number_is_text_in_the_metadata(run, name):
+    """Readers of YAML 1.2 take 1e5 for a number, those of 1.1 do not."""
+    text = card(run, name, dataset=name)
+    metadata = front_matter(text)[0]
+    assert metadata["model-index"][0]["name"] == metadata["datasets"][0] == name
+    assert re.search(r"^- name: ['\"]", text, re.MULTILINE)
+
+
+def test_the_reader_of_an_analysis_is_text_in_the_card():
+    run = rnnlens.Run(rnnlens.load("zoo:reviews-gru").path, rnnlens.load("zoo:reviews-gru").about)
+    found = {"modifiers": {"words": []}, "subspace": {"explained_variance": [1.0]}, "warnings": []}
+    run.__dict__["results"] = {**found, "both_ways": {"shown": HOSTILE}}
+    assert f"reader that reads {plain(HOSTILE)} |" in card(run, "x")
+
+
 def test_hostile_names_stay_text(run, tmp_path):
     about = {**run.about, "corpus": {**run.about["corpus"], "source": f"/home/me/{HOSTILE}"}}
     evil = rnnlens.Run(run.path, about)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -202,6 +204,13 @@ def bad(name: str, content: bytes | None, *expected: str, **options: str) -> obj
         bad("a.jsonl", b'{"text": ["x"], "label": 1}\n{"text": ["z"], "label": 0}\n', "column 'text'", "holds lists"),
         bad("a.jsonl", b'{"text": "x", "label": {"v": 1}}\n{"text": "z", "label": {}}\n', "column 'label'", "records"),
         bad("a.jsonl", b'{"text": "x", "label": 1}\n{"text": "y" "label": 0}\n', "cannot read"),
+        bad("a.jsonl", b'{"text": "x", "label": 1}\n\n{"text": "y", "label": NaN}\n', "line 3 holds NaN", "JSON"),
+        bad("a.jsonl", b'[{"text": "x", "label": 1},\n{"text": "y", "label": 0}]\n', "line 1 is not complete JSON"),
+        bad("a.jsonl", b'["x", 1]\n["y", 0]\n', "line 1 is JSON, but not an object", '{"text": "good", "label": 1}'),
+        bad("a.csv", b"text,label\rx,1\ry,0\r", "end with a carriage return alone", r"tr '\r' '\n'"),
+        bad("a.csv", b"text,label,label\nx,1,0\ny,0,1\n", "several columns 'label': rename"),
+        bad("a.csv", bz2.compress(b"text,label\nx,1\ny,0\n"), "is compressed", "bunzip2"),
+        bad("a.csv", lzma.compress(b"text,label\nx,1\ny,0\n"), "is compressed", "unxz"),
         bad("a.parquet", b"no parquet at all, not even close", "cannot read"),
         bad("a.txt", b"hello", "unknown suffix", ".csv"),
         bad("a.tar.gz", b"hello", "not a complete tar"),
@@ -222,6 +231,35 @@ def test_bad_files_are_refused_in_one_line_that_names_them(
     assert name in message
     assert "\n" not in message
     assert all(part in message for part in expected), message
+
+
+def test_splits_may_hold_the_same_labels_as_numbers_and_as_text(tmp_path: Path) -> None:
+    write_csv(tmp_path / "test.csv")
+    texts, labels = read_all(open_source(tmp_path / "test.csv"))
+    for number, kind in enumerate((pl.Int64, pl.Float32, pl.Decimal(4, 2), pl.String)):
+        (folder := tmp_path / str(number)).mkdir()
+        write_csv(folder / "test.csv")
+        frame = pl.DataFrame({"text": texts, "label": labels}).cast({"label": kind})
+        frame.write_parquet(folder / "train.parquet")
+        source = open_source(folder)
+        assert source.scheme == "0/1" and source.labels["train"].tolist() == source.labels["test"].tolist() == labels
+
+
+def test_classes_that_are_large_whole_numbers_stay_apart(tmp_path: Path) -> None:
+    """As floating-point numbers 2⁵³ and 2⁵³ + 1 are equal."""
+    numbers = [2**53, 2**53 + 1, 2**53 + 2]
+    pl.DataFrame({"text": ["a", "b", "c"], "label": numbers}).write_parquet(tmp_path / "a.parquet")
+    source = open_source(tmp_path / "a.parquet", classes=True)
+    assert source.names == tuple(map(str, numbers)) and source.labels["train"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("text", "label"), [("^t.*$", "*"), ("*", "^text$"), ("^.*$", "^other$")])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_names_of_columns_are_no_patterns(tmp_path: Path, suffix: str, text: str, label: str) -> None:
+    frame = pl.DataFrame({text: ["good film", "bad film"], "text": ["x", "y"], label: [1, 0], "other": [7, 8]})
+    path = tmp_path / f"a{suffix}"
+    {".csv": frame.write_csv, ".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet}[suffix](path)
+    assert read_all(open_source(path, text=text, label=label)) == (["good film", "bad film"], [1, 0])
 
 
 def test_a_folder_without_a_train_file_is_refused(tmp_path: Path) -> None:

@@ -190,8 +190,16 @@ def _may_guess(accuracy: float, n: int, classes: int) -> bool:
 @cache
 def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
+    from jinja2.utils import missing
 
     source = TEMPLATE.read_text(encoding="utf-8")
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+    class Missing(StrictUndefined):
+        """What results lack: a LookupError as in Python, which readers of files report, and no error of jinja2."""
+
+        def __init__(self, hint: str | None = None, obj: Any = missing, name: str | None = None, exc: Any = None):
+            super().__init__(hint, obj, name, LookupError)  # type: ignore[arg-type]
+
+    environment = Environment(undefined=Missing, trim_blocks=True, lstrip_blocks=True)
     environment.globals["zip"] = zip
     return environment.from_string(source).module

@@ -58,7 +58,8 @@ def show_classes(network: Network, without: Network | None, texts: Sequence[str]
             table.add_row(word if known else f"{word} (unknown)", *cells)
         show(table)
         if len(last) > len(shown):
-            say(f"and {len(last) - len(shown)} {'more' if network.ordered else 'less probable'} classes")
+            n, which = len(last) - len(shown), "more" if network.ordered else "less probable"
+            say(f"and {n} {which} {'class' if n == 1 else 'classes'}")
         if without is not None:
             say(_without(without, text))
 

@@ -111,9 +111,7 @@ def _shown(value: object) -> str:
 
 def class_names(codes: Mapping[object, int]) -> dict[str, str]:
     """Which raw values are negative, positive and dropped, in words: {"negative": "1, 2", "positive": "4, 5"}."""
-    shown = {
-        value: f"{value:g}" if isinstance(value, float) else str(value).strip() for value in codes if value is not None
-    }
+    shown = {value: str(value).strip() for value in codes if value is not None}
     shown = {value: text for value, text in shown.items() if text}  # not rows without a label
     named = zip(("negative", "positive", "dropped"), (0, 1, DROPPED), strict=True)
     numbers = {value: float(text) if _NUMBER.fullmatch(text) else 0.0 for value, text in shown.items()}

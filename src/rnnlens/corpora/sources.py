@@ -275,6 +275,8 @@ def _columns(table: Table, where: str, text: str | None, label: str | None) -> t
             raise RnnlensError(
                 f"no {flag} column found in {where}: it has {_listed(columns)}; name it with {flag}=… / --{flag} …"
             )
+        if f"{name}_duplicated_0" in columns:  # polars' name for a second one
+            raise RnnlensError(f"{where} has several columns {quoted(name)}: rename or remove all but one of them")
     assert text is not None
     assert label is not None
     return text, label
@@ -300,6 +302,7 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
+    """The labels as text: files of several splits may hold the same labels as numbers and as text."""
     for name in (text, label):
         if name not in table.columns:
             raise RnnlensError(f"{table.where} has no column {quoted(name)}: it has {_listed(table.columns)}")
@@ -310,7 +313,10 @@ def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
             )
     column = read_column(table, label)
     with reading(table):
-        return column.cast(pl.Float64).fill_nan(None) if column.dtype.is_numeric() else column.cast(pl.String)
+        if column.dtype.is_float() or column.dtype.is_decimal():
+            column = column.cast(pl.Float64).fill_nan(None)
+            return column.cast(pl.String).str.strip_suffix(".0")
+        return column.cast(pl.String)
 
 
 def _distinct(raw: Mapping[str, pl.Series], label: str, where: str) -> list[object]:

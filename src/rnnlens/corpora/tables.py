@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import glob
+import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 from polars.exceptions import PanicException, PolarsError
 
 from rnnlens.common.errors import RnnlensError, quoted
@@ -35,10 +38,13 @@ _STARTS = {  # first bytes of files that are not plain text, and what to do
     b"\x28\xb5\x2f\xfd": "is compressed: unpack it first, for example with unzstd",
     b"\x78\x01": "is compressed: unpack it first", b"\x78\x9c": "is compressed: unpack it first",
     b"\x78\xda": "is compressed: unpack it first", b"PK\x03\x04": "is a zip file: unpack it first",
+    b"BZh9": "is compressed: unpack it first, for example with bunzip2",
+    b"\xfd7zX": "is compressed: unpack it first, for example with unxz",
     b"\xff\xfe\0\0": "is UTF-32, not UTF-8: convert it first, for example with iconv -f utf-32 -t utf-8",
     b"\xff\xfe": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
     b"\xfe\xff": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
 }  # fmt: skip
+_BARE = re.compile("\r(?!\n)")
 _NO_JSON = {b"\xef\xbb\xbf": "begins with a byte order mark: remove it first, for example with tail -c +4"}
 
 
@@ -85,6 +91,11 @@ def open_files(files: Sequence[Path], where: str) -> Table:
         frame, nested = _scan(kind, list(files), headless)
         columns = tuple(frame.collect_schema().names())
         _check_columns(len(columns), where)
+        if kind in ("csv", "tsv") and any(_BARE.search(name) for name in columns):
+            raise RnnlensError(
+                f"{where} has lines that end with a carriage return alone: expected line feeds; convert it first, for "
+                "example with tr '\\r' '\\n'"
+            )
         rows = frame.select(pl.len()).collect().item() if kind == "parquet" else 0  # from the file's footer
     if rows > max(1_000_000, sum(sizes)):
         raise RnnlensError(f"{where} claims {rows:,} rows in {sum(sizes):,} bytes: expected a review in every row")
@@ -117,27 +128,33 @@ def read_column(table: Table, name: str) -> pl.Series:
     """One whole column. All fields of csv rows are parsed, since polars detects ragged rows only then."""
     with reading(table):
         flags = pl.QueryOptFlags(projection_pushdown=table.kind not in ("csv", "tsv"))
-        return table.frame.select(name).collect(engine="streaming", optimizations=flags)[name]
+        return table.frame.select(_named(name)).collect(engine="streaming", optimizations=flags).to_series()
 
 
 def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
     """The text column, about `rows` rows at a time, in order."""
-    texts = pl.col(text).cast(pl.String)
+    texts = _named(text).cast(pl.String)
     if table.headless:
         texts = texts.str.replace_all("\\n", "\n", literal=True).str.replace_all('\\"', '"', literal=True)
     with reading(table):
         frames = table.frame.select(texts).collect_batches(chunk_size=rows, maintain_order=True, engine="streaming")
         try:
             for batch in frames:
-                longest = int(batch[text].str.len_bytes().max() or 0)  # type: ignore[arg-type]
+                column = batch.to_series()
+                longest = int(column.str.len_bytes().max() or 0)  # type: ignore[arg-type]
                 if longest > LONGEST:
                     raise RnnlensError(
                         f"{table.where} holds a text of {longest:,} bytes: expected reviews of at most {LONGEST:,}"
                     )
-                yield batch[text]
+                yield column
         finally:
             if hasattr(frames, "stop"):
                 frames.stop()  # otherwise an abandoned query keeps running in the background
+
+
+def _named(name: str) -> pl.Expr:
+    """The column of this very name, renamed: polars takes `*` and `^…$` for patterns of names."""
+    return cs.by_name(name).alias("column")
 
 
 def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> tuple[pl.LazyFrame, frozenset[str]]:
@@ -258,6 +275,12 @@ def _message(table: Table, reason: str) -> str:
             )
     if len(table.files) > 1 and reason.startswith(_UNLIKE):
         return f"the files of {table.where} differ in their columns ({reason[:120]}): give them the same columns"
+    if table.kind == "jsonl" and (wrong := next(filter(None, map(_bad_line, table.files)), None)):
+        file, line, why = wrong
+        return (
+            f"cannot read {quoted(str(file), 200)}: line {line} {why}; expected one JSON object in each line, such as "
+            '{"text": "good", "label": 1}'
+        )
     if "more fields" in reason:
         ragged = next(filter(None, map(_ragged_row, table.files)), None)
         problem = "line {} has {} fields, the first has {}".format(*ragged) if ragged else "a row has too many fields"
@@ -277,6 +300,25 @@ def _bad_byte(file: Path) -> tuple[int, int, int] | None:
             except UnicodeDecodeError as error:
                 return number, offset + error.start, line[error.start]
             offset += len(line)
+    return None
+
+
+def _bad_line(file: Path) -> tuple[Path, int, str] | None:
+    """The file, the number and the problem of the first line that is not a JSON object."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"holds {constant}, which is not JSON")
+
+    with open(file, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                content = json.loads(line, parse_constant=refuse) if line.strip() else {}
+            except json.JSONDecodeError:
+                return file, number, "is not complete JSON"
+            except (ValueError, RecursionError) as error:
+                return file, number, str(error) if isinstance(error, ValueError) else "is nested too deeply"
+            if not isinstance(content, dict):
+                return file, number, "is JSON, but not an object"
     return None
 
 

@@ -23,6 +23,7 @@ from rnnlens.page.live import Live
 from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked, shade
 
 HERE = Path(__file__).parent
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
     "words", "arrays", "vectors", "cell", "stack", "recurrences", "residual", "network", "reading", "context",
@@ -76,7 +77,9 @@ def filled(
     from plotly.offline import get_plotlyjs
 
     early, script, plotly = _script("early"), joined(scripts), get_plotlyjs()
-    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_unturned
+    )
     environment.filters |= {
         "marked": marked,
         "explained": partial(explained, sides=sides),
@@ -108,6 +111,14 @@ def joined(scripts: Sequence[str] = SCRIPTS) -> str:
     whole = "\n".join(parts)
     assert not re.search(r"^(import|export)\b", whole, flags=re.MULTILINE), "each import must be on one line"
     return whole
+
+
+def _unturned(value: Any) -> Any:
+    """Text with the marks spelled out that would turn the direction of all text after them, as in names of runs. (In
+    JSON and in JavaScript they stay the same characters.)"""
+    if not isinstance(value, str):
+        return value
+    return type(value)(_TURNING.sub(lambda mark: f"\\u{ord(mark[0]):04x}", value))
 
 
 def data_block(content: Any) -> Markup:

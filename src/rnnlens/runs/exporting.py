@@ -88,9 +88,7 @@ def _leave_out_texts(results: Path) -> None:
 
 def card(run: Run, name: str, license: str = "unknown", dataset: str | None = None) -> str:
     """The model card: metadata for the hub, then a text for readers, both from the run."""
-    import yaml
-
-    metadata = yaml.safe_dump(_metadata(run, name, license, dataset), sort_keys=False, allow_unicode=True, width=1000)
+    metadata = _yaml(_metadata(run, name, license, dataset))
     network, corpus = run.about["network"], run.about["corpus"]
     facts = {
         "network": f"{network['arch']}, {run.network.units}, embeddings of {network['embedding']} dimensions",
@@ -155,6 +153,22 @@ def plain(text: str) -> str:
     return re.sub(f"([{re.escape(string.punctuation)}])", lambda m: m[0] if m[0] in "-',%" else "\\" + m[0], text)
 
 
+def _yaml(content: Mapping[str, Any]) -> str:
+    """YAML in which every text stays a text: PyYAML leaves 1e5 and 0o7 without quotes, and readers of YAML 1.2, such as
+    the hub's, take them for numbers."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    def represent(dumper: Any, text: str) -> Any:
+        style = "'" if re.match(r"[-+.]?[0-9]", text) else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    Dumper.add_representer(str, represent)
+    return yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1000)
+
+
 def _metadata(run: Run, name: str, license: str, dataset: str | None) -> dict[str, Any]:
     hub_dataset = dataset or _on_hub(run)
     measured = [
@@ -195,7 +209,7 @@ def _context(run: Run) -> dict[str, str]:
         shares = percents(results["subspace"]["explained_variance"][:3])
         sides = sides_of(results)
         of = f", class {plain(sides.name)}" if sides.one_of_many else ""
-        of += f", reader that reads {both['shown']}" if (both := results.get("both_ways")) else ""
+        of += f", reader that reads {plain(both['shown'])}" if (both := results.get("both_ways")) else ""
         return {
             f"clearest negators and diminishers{of}": strongest("negator", "diminisher"),
             f"clearest intensifiers{of}": strongest("intensifier"),
