@@ -64,6 +64,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     Made.folder, Made.corpus, Made.run, Made.network = folder, corpus, run, run.network
     Made.known, Made.line, Made.modifiers, Made.states = known, line, words, states
     Made.points, Made.modes = points, rnnlens.linear_modes(known, line.h_star)
+    Made.subspace = rnnlens.fit_subspace(known, line, words, rank=2)
+    Made.reviews = Reviews.to_read(Corpus.from_ids(known.vocab, ([[0, 1], [2]] * 5, [0, 1] * 5)).train, known)
     Made.toy = rnnlens.toy_corpus(train=5, validation=5)
     Made.bag = BagOfWords(min_count=1, epochs=1).fit(TEXTS, LABELS)
     return Made
@@ -293,6 +295,17 @@ def test_any_momentum_in_its_range_can_be_trained_with(momentum: Any, made: Any)
     rnnlens.train(network, made.corpus, TrainConfig(epochs=1, momentum=momentum), "o", progress=False)
 
 
+def test_lists_of_numbers_may_be_arrays_or_ranges() -> None:
+    for ranks in ([1, 2], (1, 2), np.array([1, 2]), torch.tensor([1, 2]), range(1, 3)):
+        assert check_options("perturbations", ranks=ranks) == {"ranks": (1, 2)}
+    assert check_options("perturb", gains=np.array([0.5, 1])) == {"gains": (0.5, 1.0)}
+
+
+def test_a_penalty_that_no_float_holds_removes_every_word() -> None:
+    model = BagOfWords(min_count=1, epochs=1, l1=1e308).fit(TEXTS, LABELS)
+    assert len(set(model.decision_function(TEXTS))) == 1
+
+
 @pytest.mark.parametrize("number", [10**400, -(10**400), float("inf")])
 def test_a_number_that_no_float_holds_is_refused(number: Any) -> None:
     refused(lambda: TrainConfig(learning_rate=number), "learning_rate is ", "expected a number above 0")
@@ -334,6 +347,27 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
     "with_classes": (lambda m: rnnlens.networks.with_classes(m.network, "abc"), "classes is 'abc': expected a list"),
     "from_ids": (lambda m: Corpus.from_ids(["a", "b"], [[0, 1]]), "train is '[[0, 1]]': expected a pair"),
     "broken ids": (lambda m: Corpus.from_ids(["a", "b"], ([[0.7, 1]], [1])), "a document is '[0.7, 1]'"),
+    "gains": (
+        lambda m: rnnlens.context.dose_response(m.known, m.subspace, m.modifiers, m.reviews, gains=[0.5]),
+        "gains is '[0.5]': expected a list of gains, from 0 to 10, with 1 among them",
+    ),
+    "ranks twice": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, ranks=(1, 1)),
+        "ranks is '(1, 1)': expected a list of ranks, at least 1, each once",
+    ),
+    "ranks beyond": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, ranks=(9,)),
+        "ranks is '(9,)': expected some up to 2, the rank of the subspace",
+    ),
+    "draws": (lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, draws=3), "draws is 3: expected a"),
+    "timescales": (
+        lambda m: rnnlens.context.fit_exponential(torch.rand(3, 20), shortest=10, longest=1),
+        "shortest is 10: expected less than longest, 1",
+    ),
+    "a flag as a class": (
+        lambda m: rnnlens.from_torch(GRU, torch.zeros(2, 2), torch.nn.Linear(3, 3), ["a", "b"], target=True),
+        "target is 'True': expected a class below 3",
+    ),
     "reviews": (lambda m: Reviews.to_read(m.corpus, m.network), "split is 'Corpus': expected a split"),
     "progress": (lambda m: prepare("nowhere", "o", progress=True), "progress is 'True': expected a function"),
     "figure": (lambda m: rnnlens.figures.write_figure(m.run, "f.html"), "figure is 'Run': expected a Plotly figure"),

@@ -50,7 +50,7 @@ CORPUS = Instance(
     lacks="h0",
 )
 GAIN = Range("a number from 0 to 10; 1 changes nothing", 0, 10)
-GAINS = Each("a list of gains, from 0 to 10", GAIN)
+GAINS = Each("a list of gains, from 0 to 10, with 1 among them", GAIN, includes=1)
 MODES = Instance("modes, such as linear_modes(network, h)", ("eigenvalues", "units"))
 SPLIT = Instance("a split of a corpus, such as corpus.test", ("labels", "lengths", "batch"))
 DOCUMENTS = Either("a corpus, or a split such as corpus.test", (CORPUS, SPLIT))
@@ -321,7 +321,12 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "control_gains": GAINS,
         "reviews": REVIEWS,
     },
-    "perturbations": {"seed": SEED, "ranks": Each("a list of ranks, at least 1", COUNT), "reviews": REVIEWS},
+    "perturbations": {
+        "seed": SEED,
+        "ranks": Each("a list of ranks, at least 1, each once", COUNT, distinct=True),
+        "draws": replace(FUNCTION, what="a function that gives the number of draws of a rank"),
+        "reviews": REVIEWS,
+    },
     "read_reviews": {"split": SPLIT, "max_words": OPTIONAL_COUNT},
     "negation_form": {"most": COUNT},
     "mode_removal": {
