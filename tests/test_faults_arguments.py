@@ -54,7 +54,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     run = rnnlens.train(network, corpus, TrainConfig(epochs=1), folder / "run", progress=False)
     known, _ = handmade()
     states = rnnlens.visited_states(known, n=300)
-    line = rnnlens.fit_line_attractor(known, rnnlens.find_fixed_points(known, states, mode="slow"))
+    points = rnnlens.find_fixed_points(known, states, mode="slow")
+    line = rnnlens.fit_line_attractor(known, points)
     words = rnnlens.find_modifiers(known, line, probes=Probes(("good", "great"), ("bad", "awful")))
 
     class Made:
@@ -62,6 +63,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     Made.folder, Made.corpus, Made.run, Made.network = folder, corpus, run, run.network
     Made.known, Made.line, Made.modifiers, Made.states = known, line, words, states
+    Made.points, Made.modes = points, rnnlens.linear_modes(known, line.h_star)
+    Made.subspace = rnnlens.fit_subspace(known, line, words, rank=2)
+    Made.reviews = Reviews.to_read(Corpus.from_ids(known.vocab, ([[0, 1], [2]] * 5, [0, 1] * 5)).train, known)
+    Made.toy = rnnlens.toy_corpus(train=5, validation=5)
     Made.bag = BagOfWords(min_count=1, epochs=1).fit(TEXTS, LABELS)
     return Made
 
@@ -290,6 +295,17 @@ def test_any_momentum_in_its_range_can_be_trained_with(momentum: Any, made: Any)
     rnnlens.train(network, made.corpus, TrainConfig(epochs=1, momentum=momentum), "o", progress=False)
 
 
+def test_lists_of_numbers_may_be_arrays_or_ranges() -> None:
+    for ranks in ([1, 2], (1, 2), np.array([1, 2]), torch.tensor([1, 2]), range(1, 3)):
+        assert check_options("perturbations", ranks=ranks) == {"ranks": (1, 2)}
+    assert check_options("perturb", gains=np.array([0.5, 1])) == {"gains": (0.5, 1.0)}
+
+
+def test_a_penalty_that_no_float_holds_removes_every_word() -> None:
+    model = BagOfWords(min_count=1, epochs=1, l1=1e308).fit(TEXTS, LABELS)
+    assert len(set(model.decision_function(TEXTS))) == 1
+
+
 @pytest.mark.parametrize("number", [10**400, -(10**400), float("inf")])
 def test_a_number_that_no_float_holds_is_refused(number: Any) -> None:
     refused(lambda: TrainConfig(learning_rate=number), "learning_rate is ", "expected a number above 0")
@@ -331,6 +347,27 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
     "with_classes": (lambda m: rnnlens.networks.with_classes(m.network, "abc"), "classes is 'abc': expected a list"),
     "from_ids": (lambda m: Corpus.from_ids(["a", "b"], [[0, 1]]), "train is '[[0, 1]]': expected a pair"),
     "broken ids": (lambda m: Corpus.from_ids(["a", "b"], ([[0.7, 1]], [1])), "a document is '[0.7, 1]'"),
+    "gains": (
+        lambda m: rnnlens.context.dose_response(m.known, m.subspace, m.modifiers, m.reviews, gains=[0.5]),
+        "gains is '[0.5]': expected a list of gains, from 0 to 10, with 1 among them",
+    ),
+    "ranks twice": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, ranks=(1, 1)),
+        "ranks is '(1, 1)': expected a list of ranks, at least 1, each once",
+    ),
+    "ranks beyond": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, ranks=(9,)),
+        "ranks is '(9,)': expected some up to 2, the rank of the subspace",
+    ),
+    "draws": (lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, draws=3), "draws is 3: expected a"),
+    "timescales": (
+        lambda m: rnnlens.context.fit_exponential(torch.rand(3, 20), shortest=10, longest=1),
+        "shortest is 10: expected less than longest, 1",
+    ),
+    "a flag as a class": (
+        lambda m: rnnlens.from_torch(GRU, torch.zeros(2, 2), torch.nn.Linear(3, 3), ["a", "b"], target=True),
+        "target is 'True': expected a class below 3",
+    ),
     "reviews": (lambda m: Reviews.to_read(m.corpus, m.network), "split is 'Corpus': expected a split"),
     "progress": (lambda m: prepare("nowhere", "o", progress=True), "progress is 'True': expected a function"),
     "figure": (lambda m: rnnlens.figures.write_figure(m.run, "f.html"), "figure is 'Run': expected a Plotly figure"),
@@ -400,6 +437,92 @@ def test_states_of_another_shape_or_precision_are_told(name: str, wrong: str, ma
 def test_complex_states_do_not_lose_half_of_themselves(made: Any) -> None:
     for call in (rnnlens.find_fixed_points, rnnlens.context.blank_input):
         refused(lambda call=call: call(made.known, made.states.to(torch.complex128)), "complex128", "expected real")
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+ROWS: dict[str, tuple[Callable[[Any, Any], object], Callable[[Any], int]]] = {
+    "batch": (lambda m, rows: m.corpus.train.batch(rows), lambda m: len(m.corpus.train)),
+    "take": (lambda m, rows: m.corpus.train.take(rows), lambda m: len(m.corpus.train)),
+    "batch of toy reviews": (lambda m, rows: m.toy.train.batch(rows), lambda m: 5),
+    "points": (lambda m, rows: m.points.take(rows), lambda m: len(m.points)),
+    "after": (lambda m, rows: m.modifiers.after(rows), lambda m: len(m.modifiers)),
+    "fit_subspace": (
+        lambda m, rows: rnnlens.fit_subspace(m.known, m.line, m.modifiers, rank=1, rows=rows),
+        lambda m: len(m.modifiers),
+    ),
+    "remove_modes": (lambda m, rows: rnnlens.remove_modes(m.states, m.modes, m.line.h_star, rows), lambda m: 8),
+    "mode_removal": (
+        lambda m, rows: rnnlens.mode_removal(
+            m.known, m.states[0], m.line.h_star, rnnlens.context.word_inputs(m.known, ["good"]), units=rows
+        ),
+        lambda m: len(m.modes.units),
+    ),
+}
+NO_ROWS: dict[str, Callable[[int], Any]] = {
+    "a mask of another length": lambda n: [True, False, True],
+    "broken numbers": lambda n: [0.5, 1.0],
+    "an array of broken numbers": lambda n: np.array([1.0, 2.0]),
+    "NaN": lambda n: [float("nan")],
+    "texts": lambda n: ["0", "1"],
+    "beyond the last": lambda n: [0, n],
+    "before the first": lambda n: [0, -n - 2],
+    "a huge number": lambda n: [10**30],
+    "a text": lambda n: "01",
+    "rows of rows": lambda n: [[0, 1]],
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("wrong", NO_ROWS)
+def test_what_numbers_no_rows_is_told(name: str, wrong: str, made: Any) -> None:
+    call, count = ROWS[name]
+    refused(lambda: call(made, NO_ROWS[wrong](count(made))), ": expected numbers of ", f"to {count(made) - 1}, or")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_by_a_mask_or_by_numbers_of_any_type_are_the_same(name: str, made: Any) -> None:
+    call, count = ROWS[name]
+    mask = np.arange(count(made)) < 2
+    plain = repr(call(made, [0, 1]))
+    for rows in (mask, torch.from_numpy(mask), mask.tolist(), np.array([0, 1], np.uint8), torch.tensor([0, 1]), (0, 1)):
+        assert repr(call(made, rows)) == plain
+
+
+def test_a_mask_takes_the_documents_that_it_marks(made: Any) -> None:
+    train = made.corpus.train
+    assert (
+        train.take(train.labels == 1).labels.all() and len(train.take(train.labels == 1)) == (train.labels == 1).sum()
+    )
+    assert np.array_equal(train.batch([-1])[0], train.batch([len(train) - 1])[0])
+
+
+ONE: dict[str, Callable[[Any, Any], object]] = {
+    "document": lambda m, i: m.corpus.train.document(i),
+    "point": lambda m, i: m.points.take(i),
+    "mode": lambda m, i: m.modes.left_of(i),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_one_row_is_a_whole_number_that_there_is(name: str, made: Any) -> None:
+    for wrong in (True, 10**9, -(10**30)):
+        refused(lambda wrong=wrong: ONE[name](made, wrong), "expected a whole number, from -")
+    one = ONE[name](made, 1)
+    for same in (np.int64(1), torch.tensor(1)):
+        assert repr(ONE[name](made, same)) == repr(one)
+    assert len(made.points.take(np.int64(1))) == 1
+
+
+def test_ids_below_the_blank_input_are_no_words(made: Any) -> None:
+    assert made.corpus.vocab.decode([-1, 0]) == ["<pad>", made.corpus.vocab.words[0]]
+    refused(lambda: made.corpus.vocab.decode([0, -2]), "no word has the id -2")
+    refused(lambda: made.corpus.vocab.decode([float("nan")]), "expected whole numbers")
+
+
+@pytest.mark.parametrize("logit", [float("nan"), "0", None])
+def test_a_place_on_the_line_is_a_logit(logit: Any, made: Any) -> None:
+    refused(lambda: made.line.at(logit), "logit is ", "expected a number")
 
 
 # --- what was taken for something else --------------------------------------------------------------------------------

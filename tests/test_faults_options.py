@@ -13,13 +13,14 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from studies import trials
 
 import rnnlens
 from rnnlens.analysis import __main__ as analysis
 from rnnlens.cli import app, main
 from rnnlens.cli.flags import RecipeFlags
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, RnnlensWarning
 from rnnlens.common.options import RANGES
 from rnnlens.common.ranges import check_options
 from rnnlens.corpora import PrepareConfig, toy_corpus
@@ -32,7 +33,7 @@ from rnnlens.experiments import reproduce as reproduction
 from rnnlens.experiments import validate as validation
 from rnnlens.experiments.choosing import write_settings
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.experiments.recipe import RECIPE
+from rnnlens.experiments.recipe import RECIPE, Settings
 from rnnlens.experiments.sweep import sweep
 from rnnlens.experiments.trials import run_trials
 from rnnlens.training import TrainConfig, command
@@ -81,7 +82,18 @@ WRONG = [
     ("validate --out o --documents 1", "documents is 1:"),
     ("validate --out o --seeds 0", "seeds is 0"),
     ("validate --out o --epochs 0", "epochs is 0"),
+    (
+        "validate --out o --documents 2000000000",
+        "documents is 2000000000: expected a whole number, at least 100, at most",
+    ),
+    ("validate --out o --hidden 1", "hidden is 1: expected a whole number, from 2 to"),
+    ("toy --out o --hidden 1", "hidden is 1: expected a whole number, from 2 to"),
     ("toy --out o --seed -1", "seed is -1"),
+    ("analyze run --reviews 200", "reviews is 200, and there is no corpus to read them in"),
+    ("sweep c --model bow,bow --out o", "the model 'bow' is given twice: expected each model once"),
+    ("reproduce c --model gru,bow,gru --out o", "the model 'gru' is given twice"),
+    ("sweep c --model bow --earlier nowhere --out o", "there is no file 'nowhere': expected trials"),
+    ("train c --out o --blanks 2147483647", "blanks is 2147483647: expected a whole number, from 0 to 10,000"),
     ("toy --out o --hidden 0", "hidden is 0"),
     ("train c --out o --hidden " + HUGE, "hidden is 1000000000000000000000000000000: expected a whole number, from 1"),
     ("train c --out o --threads 1000000", "threads is 1000000: expected a whole number, from 1 to 1,024"),
@@ -140,6 +152,15 @@ def test_a_broken_number_is_not_rounded_to_a_whole_one(
         (lambda: reproduction.reproduce("nowhere", "o", most=-1), "most is -1"),
         (lambda: validation.validate("tiny", "o", seeds=0), "seeds is 0"),
         (lambda: validation.validate("tiny", "o", language_seed=-1), "language_seed is -1"),
+        (lambda: validation.validate("tiny", "o", Settings(hidden=1)), "hidden is 1"),
+        (lambda: validation.validate("tiny", "o", {"hidden": 8}), "settings is \"{'hidden': 8}\": expected"),  # type: ignore[arg-type]
+        (lambda: rnnlens.analyze("nowhere", reviews=5), "reviews is 5, and there is no corpus"),
+        (lambda: rnnlens.analyze("nowhere", states=torch.zeros(9, 4), starts=5), "starts is 5, and states are given"),
+        (
+            lambda: rnnlens.visited_states(rnnlens.Network(["a", "b"], hidden=2, embedding=2), length=2**31 - 1),
+            "length",
+        ),
+        (lambda: sweep("nowhere", ["bow", "bow"], 1, "o"), "the model 'bow' is given twice"),
     ],
 )
 def test_python_refuses_the_same_values(call: Any, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,6 +288,26 @@ def test_every_field_of_a_record_has_a_range_that_its_default_is_in(record: type
 
 def test_numbers_of_numpy_are_numbers() -> None:
     TrainConfig(epochs=np.int64(2), learning_rate=np.float32(0.01))  # type: ignore[arg-type]
+
+
+def test_every_seed_in_its_range_chooses_probe_words() -> None:
+    corpus = rnnlens.Corpus.from_texts(["a good film", "a bad film"] * 10, [1, 0] * 10)
+    least, largest = (rnnlens.Probes.from_corpus(corpus, n=1, seed=seed) for seed in (0, 2**63 - 1))
+    assert least == largest and (least.positive, least.negative) == (("good",), ("bad",))
+
+
+def test_a_vocabulary_without_a_word_is_told(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("text,label\n" + "a good film,1\na bad film,0\n" * 10)
+    with pytest.warns(RnnlensWarning, match="min_count is 1000000, and no word occurs as often"):
+        prepare(tmp_path / "r.csv", tmp_path / "o", min_count=10**6)
+
+
+def test_patience_needs_validation_reviews(tmp_path: Path) -> None:
+    corpus = rnnlens.Corpus.from_texts(["a good film", "a bad film"] * 10, [1, 0] * 10, validation=0.2)
+    network = rnnlens.Network(corpus.vocab, hidden=2, embedding=2)
+    with pytest.raises(RnnlensError, match="patience is 1, and there are no validation reviews"):
+        rnnlens.train(network, corpus.refit(), TrainConfig(epochs=1, patience=1), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_of_neighbours_longer_than_a_class_is_the_whole_class() -> None:

@@ -77,6 +77,9 @@ def analyze(
     (by default) or backwards; accuracies are the whole network's, and `analysis.both_ways` compares the two readers.
     """
     check_device(device)
+    _check_needed(corpus, reviews)
+    if states is not None and starts is not None:
+        raise RnnlensError(f"starts is {starts}, and states are given: leave starts out, or pass fewer states")
     run, usual = _opened(run, corpus)
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
@@ -200,6 +203,14 @@ def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: in
         run.check_corpus(corpus)
 
 
+def _check_needed(corpus: Any, reviews: int | None) -> None:
+    """Refuse a number of reviews without any to read."""
+    if corpus is None and reviews is not None:
+        raise RnnlensError(
+            f"reviews is {reviews}, and there is no corpus to read them in: pass it, or leave reviews out"
+        )
+
+
 class _Steps:
     """One progress bar over all stages; repeated notes count as one step."""
 
@@ -226,6 +237,7 @@ def analyze_command(
     """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
     named = {"reviews": reviews, "overwrite": overwrite, "class_": class_, "direction": direction}
     check_options("analyze", options, **named)
+    _check_needed(corpus, reviews)
     opened = load(run)
     _, data = _opened(opened, corpus)
     class_ = shown_class(opened.network, class_, data)

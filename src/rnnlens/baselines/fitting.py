@@ -91,7 +91,8 @@ def train_model(
             optimizer.step()
             if l1:
                 for weight in words:
-                    weight.data = F.softshrink(weight.data, l1 * config.rate(step, total))
+                    least = min(l1 * config.rate(step, total), torch.finfo(weight.dtype).max)
+                    weight.data = F.softshrink(weight.data, least)
             step += 1
 
 

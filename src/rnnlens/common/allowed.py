@@ -177,15 +177,32 @@ class Words(Allowed):
 
 @dataclass(frozen=True)
 class Each(Allowed):
-    """A list, at least one long, of values of one kind."""
+    """A list or array, at least one long, of values of one kind.
+
+    distinct   no value may be there twice
+    includes   a value that must be there
+    """
 
     kind: Allowed
+    distinct: bool = False
+    includes: object = None
 
     def allows(self, value: object) -> bool:
-        return isinstance(value, list | tuple) and bool(value) and all(each in self.kind for each in value)
+        values = _listed(value)
+        if not values or not all(each in self.kind for each in values):
+            return False
+        twice = self.distinct and any(each in values[:i] for i, each in enumerate(values))
+        return not twice and (self.includes is None or self.includes in values)
 
     def plain(self, value: Any) -> Any:
-        return tuple(self.kind.plain(each) for each in value)
+        return tuple(self.kind.plain(each) for each in _listed(value))
+
+
+def _listed(value: Any) -> list[Any]:
+    """The values of a list or of an array with one axis; none of anything else."""
+    if isinstance(value, list | tuple | range):
+        return list(value)
+    return value.tolist() if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1 else []
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class UnknownWord(RnnlensError, KeyError):
 
 
 class UnknownId(RnnlensError, IndexError):
-    """An id that no word has, where a list raises an IndexError."""
+    """An id that no word has, or the number of a row that is not there, where a list raises an IndexError."""
 
 
 class Diverged(RnnlensError):

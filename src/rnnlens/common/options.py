@@ -11,6 +11,7 @@ from rnnlens.common.allowed import Allowed, Each, Either, Flag, Instance, PathLi
 
 WIDEST = 2**16  # units of a network, components of an embedding: torch cannot address much larger products
 THREADS = 1024  # more can crash the process
+SAMPLED = 10**8  # documents of an artificial language
 
 COUNT, FROM_ZERO, OPTIONAL_COUNT = whole(1), whole(0), whole(1, none=True)
 SEED = Range("a whole number, from 0 to 2^63 - 1", 0, 2**63 - 1, whole=True)
@@ -18,6 +19,7 @@ ABOVE_ZERO = Range("a number above 0", 0, above=True)
 AT_LEAST_ZERO = Range("a number, at least 0", 0)
 SHARE = Range("a share from 0 to 1", 0, 1)
 BELOW_ONE = Range("a share from 0 to below 1", 0, 1, below=True)
+STUDIED = whole(2, WIDEST)  # units of a network that is analyzed: modifiers move its state off a line
 STARTS = whole(1, 10**6)  # states that a search for slow points begins at
 SNAPSHOTS = whole(2, 1000, none=True)  # of a training; the first is before it, the last at its end
 SOURCE_WEIGHT = Range("a number above 0, from 1e-6 to 1e6", 1e-6, 1e6)
@@ -48,7 +50,7 @@ CORPUS = Instance(
     lacks="h0",
 )
 GAIN = Range("a number from 0 to 10; 1 changes nothing", 0, 10)
-GAINS = Each("a list of gains, from 0 to 10", GAIN)
+GAINS = Each("a list of gains, from 0 to 10, with 1 among them", GAIN, includes=1)
 MODES = Instance("modes, such as linear_modes(network, h)", ("eigenvalues", "units"))
 SPLIT = Instance("a split of a corpus, such as corpus.test", ("labels", "lengths", "batch"))
 DOCUMENTS = Either("a corpus, or a split such as corpus.test", (CORPUS, SPLIT))
@@ -100,7 +102,7 @@ TRAINING = {  # the fields of TrainConfig
     "word_dropout": BELOW_ONE,
     "dropout_run": Range("a number, at least 1", 1),
     "embedding_dropout": BELOW_ONE,
-    "blanks": FROM_ZERO,
+    "blanks": whole(0, 10_000),
     "average": BELOW_ONE,
     "max_words": OPTIONAL_COUNT,
     "balance": FLAG,
@@ -198,16 +200,17 @@ RANGES: dict[str, dict[str, Allowed]] = {
         **SHAPE,
         **TRAINING,
         **SEVERAL,
+        "hidden": STUDIED,
         "language_seed": SEED,
-        "documents": whole(100, none=True),
+        "documents": replace(whole(100, SAMPLED, none=True), what=f"a whole number, at least 100, at most {SAMPLED:,}"),
         "settings": ANYTHING,
     },
-    "toy": {**SHAPE, **RUNNING, "reviews": COUNT, "starts": STARTS},
-    "toy_corpus": {"language": TOY, "train": whole(1, 10**8), "validation": whole(1, 10**8), "seed": SEED},
+    "toy": {**SHAPE, **RUNNING, "hidden": STUDIED, "reviews": whole(1, SAMPLED), "starts": STARTS},
+    "toy_corpus": {"language": TOY, "train": whole(1, SAMPLED), "validation": whole(1, SAMPLED), "seed": SEED},
     "synthetic": {  # the fields of Language
-        "train": whole(2, 10**8),
-        "validation": whole(0, 10**8),
-        "test": whole(0, 10**8),
+        "train": whole(2, SAMPLED),
+        "validation": whole(0, SAMPLED),
+        "test": whole(0, SAMPLED),
         "length": Range("a number of words, from 1 to 1e6", 1, 1e6),
         "length_sigma": Range("a number from 0 to 10", 0, 10),
         "words": whole(2, 10**7),
@@ -248,7 +251,7 @@ RANGES: dict[str, dict[str, Allowed]] = {
     "only": {"names": Either("the name of a source, or a list of names", (TEXT, NAMES))},
     "ToyLanguage": {"valences": MAPPING, "modifiers": MAPPING, "length": whole(1, 10**6), "pads": whole(0, 10**6)},
     "Modifier": {"factor": VALENCE, "scope": whole(1, 10**6)},
-    "sample": {"n": whole(1, 10**8)},
+    "sample": {"n": whole(1, SAMPLED)},
     "effective_attention": {"text": TEXT},
     "near": {"most": COUNT},
     "from_module": {"rnn": TEXT, "embedding": OPTIONAL_TEXT, "readout": TEXT, "pooling": POOLING, "check": FLAG},
@@ -267,7 +270,7 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "n": COUNT,
         "seed": SEED,
         "max_words": OPTIONAL_COUNT,
-        "length": COUNT,
+        "length": whole(1, 10**6),
         "tokens": COUNT,
         "corpus": DOCUMENTS,
     },
@@ -318,7 +321,12 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "control_gains": GAINS,
         "reviews": REVIEWS,
     },
-    "perturbations": {"seed": SEED, "ranks": Each("a list of ranks, at least 1", COUNT), "reviews": REVIEWS},
+    "perturbations": {
+        "seed": SEED,
+        "ranks": Each("a list of ranks, at least 1, each once", COUNT, distinct=True),
+        "draws": replace(FUNCTION, what="a function that gives the number of draws of a rank"),
+        "reviews": REVIEWS,
+    },
     "read_reviews": {"split": SPLIT, "max_words": OPTIONAL_COUNT},
     "negation_form": {"most": COUNT},
     "mode_removal": {

@@ -48,6 +48,9 @@ def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = No
         given = f"{y.dtype} of shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
         raise RnnlensError(f"y is {quoted(given)}: expected real numbers (..., T), at least 2 in a series")
     T = y.shape[-1]
+    if shortest >= (longest or T):
+        until = f"the {T} steps of a series" if longest is None else f"longest, {longest}"
+        raise RnnlensError(f"shortest is {shortest}: expected less than {until}")
     grid = torch.logspace(
         torch.log10(torch.tensor(shortest)), torch.log10(torch.tensor(longest or float(T))), steps, dtype=torch.float64
     ).to(y.device)

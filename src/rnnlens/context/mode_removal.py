@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, lines_svg, percents
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
+from rnnlens.common.rows import chosen_rows
 from rnnlens.context.effects import check_expansion, effects
 from rnnlens.dynamics.inputs import check_states
 from rnnlens.dynamics.jacobians import linearise, readout_after
@@ -120,7 +121,8 @@ def mode_removal(
     check_states(network, one=True, h_mod=h_mod, h_star=h_star)
     check_expansion(network, h_star, e)
     modes = linear_modes(network, h_star) if modes is None else modes
-    _check(modes, units)
+    _check(modes)
+    given = None if units is None else chosen_rows("units", units, len(modes.units), "units").tolist()
     most = min(most, len(modes.units))
     deflection, measure, reference = _measurement(network, h_mod, h_star, e, what)
     whole = measure(deflection)
@@ -141,7 +143,7 @@ def mode_removal(
     def ordered(basis: Spectrum) -> list[int]:
         return _ordered(partial(left, basis), candidates, whole, order, most)
 
-    chosen = ordered(modes) if units is None else [*units]
+    chosen = ordered(modes) if given is None else given
     words_effects, remaining = curve(modes, chosen)
     generator = torch.Generator().manual_seed(seed)
     random, rotated = [], []
@@ -149,7 +151,7 @@ def mode_removal(
         random.append(curve(modes, torch.randperm(len(modes.units), generator=generator)[: len(chosen)].tolist())[1])
     for _ in range(max(1, draws // 4)):
         other = _rotated(modes, generator)
-        rotated.append(curve(other, ordered(other) if units is None else chosen)[1])
+        rotated.append(curve(other, ordered(other) if given is None else chosen)[1])
     remainders = _without(deflection, modes, [chosen[:k] for k in range(len(chosen) + 1)], kind)
     return ModeRemoval(
         modes,
@@ -185,10 +187,7 @@ def _ordered(
     return chosen
 
 
-def _check(modes: Spectrum, units: Sequence[int] | None) -> None:
-    known = range(len(modes.units))
-    if units is not None and (not isinstance(units, Sequence) or not all(unit in known for unit in units)):
-        raise RnnlensError(f"units is {quoted(units)}: expected numbers of units, from 0 to {len(known) - 1}")
+def _check(modes: Spectrum) -> None:
     if modes.inputs is not None and bool(modes.inputs.any()):
         raise RnnlensError(
             "the modes were taken at an input that is not blank: expected modes at the blank input, where the effects "

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.allowed import shown, whole
 from rnnlens.common.display import Facts, Shown, table_html
-from rnnlens.common.errors import RnnlensError, UnknownWord, quoted
+from rnnlens.common.errors import UnknownWord, quoted
 from rnnlens.common.files import atomic_file
 from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
+from rnnlens.common.rows import chosen_rows
 from rnnlens.common.terminal import printable
 from rnnlens.context.effects import STATES, states_after
 from rnnlens.context.probes import Probes
@@ -110,18 +110,16 @@ class Modifiers(Shown):
     def after(self, rows: Tensor | Sequence[int]) -> Tensor:
         """h_mod of some rows of the table, (R, N); only these are computed."""
         assert self.network.E is not None
+        numbers = torch.from_numpy(chosen_rows("rows", rows, len(self), from_end=True)).to(self.ids.device)
         with torch.no_grad():
-            words = self.network.E.detach()[self.ids[rows]]
+            words = self.network.E.detach()[self.ids[numbers]]
             return torch.cat([*states_after(self.network, self.line.h_star, words)])
 
     def chosen(self, rows: Tensor | Sequence[int] | None, usual: Tensor) -> Tensor:
         """Rows of the table that a caller chose, checked; `usual` for None."""
         if rows is None:
             return usual
-        numbers = rows.tolist() if isinstance(rows, Tensor) and not rows.is_meta else rows
-        if not isinstance(numbers, list | tuple) or any(i not in whole(0, len(self) - 1) for i in numbers):
-            raise RnnlensError(f"rows is {shown(rows)}: expected numbers of rows, from 0 to {len(self) - 1}")
-        return torch.tensor(numbers, dtype=torch.long, device=usual.device)
+        return torch.from_numpy(chosen_rows("rows", rows, len(self))).to(usual.device)
 
     def places(self, project: Callable[[Tensor], Tensor]) -> Tensor:
         """A function of h_mod, of all words, block by block."""

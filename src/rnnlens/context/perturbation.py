@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
@@ -299,6 +300,8 @@ def perturb(
     """Measure accuracy with words shuffled; with the first components of the subspace removed, for each rank; and with
     random subspaces and those of other words, of the same rank, removed. before: the network's own final logits, if
     they are known."""
+    if min(ranks) > subspace.rank:
+        raise RnnlensError(f"ranks is {shown(ranks)}: expected some up to {subspace.rank}, the rank of the subspace")
     before = final_logits(network, reviews) if before is None else before
 
     def compared(after: np.ndarray) -> Difference:

@@ -207,7 +207,7 @@ def logistic_weights(occurs: Any, positive: np.ndarray, seed: int, C: float = 0.
             f"the {len(positive)} training reviews that are read have one label: expected both, to choose probe words "
             "by; read more of them (most=), or pass probes"
         )
-    model = LogisticRegression(C=C, solver="liblinear", random_state=seed)
+    model = LogisticRegression(C=C, solver="liblinear", random_state=seed % 2**32)  # NumPy's limit
     return model.fit(occurs, positive).coef_[0]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import check_options, in_range
+from rnnlens.common.rows import chosen_row, chosen_rows
 from rnnlens.corpora.classes import label_dtype
 from rnnlens.corpora.vocab import PAD, Vocab
 
@@ -48,7 +49,7 @@ class Split:
 
     def document(self, i: int) -> np.ndarray:
         """Ids of one document, (T,) int64."""
-        i = range(len(self))[i]
+        i = chosen_row("i", i, len(self))
         return np.asarray(self.ids[self.offsets[i] : self.offsets[i + 1]], dtype=np.int64)
 
     def batch(
@@ -59,7 +60,7 @@ class Split:
         Longer ones are cut to their last or first (`keep`) `max_words` words. T is the longest length, at least 1.
         """
         check_options("split", max_words=max_words, keep=keep)
-        starts, lengths = self._spans(np.asarray(indices, dtype=np.int64))
+        starts, lengths = self._spans(self._rows(indices))
         if max_words is not None:
             kept = np.minimum(lengths, max_words)
             starts, lengths = starts + (lengths - kept if keep == "last" else 0), kept
@@ -68,8 +69,8 @@ class Split:
         return padded, lengths
 
     def take(self, indices: Sequence[int] | np.ndarray) -> Split:
-        """The chosen documents, in that order, as a Split of their own in memory."""
-        indices = np.asarray(indices, dtype=np.int64)
+        """The chosen documents, in that order, as a Split of their own in memory. indices: numbers, or a mask (n,)."""
+        indices = self._rows(indices)
         starts, lengths = self._spans(indices)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         sources = None if self.sources is None else np.asarray(self.sources[indices])
@@ -100,8 +101,10 @@ class Split:
         """How many documents were read since pages were last released."""
         return [0]
 
+    def _rows(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        return chosen_rows("indices", indices, len(self), "documents", from_end=True)
+
     def _spans(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        indices = np.where(indices < 0, indices + len(self), indices)
         starts = self.offsets[indices]
         return starts, self.offsets[indices + 1] - starts
 

@@ -18,6 +18,7 @@ from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.options import SEED, TEXT, VALENCE
 from rnnlens.common.ranges import check_fields, in_range
+from rnnlens.common.rows import chosen_rows
 from rnnlens.corpora.vocab import PAD, PAD_WORD, Vocab
 
 
@@ -139,7 +140,7 @@ class ToySplit:
 
     def batch(self, indices: np.ndarray, max_words: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Ids (B, T) and lengths (B,) of the chosen reviews; `max_words` is ignored, since every token has a target."""
-        ids = self.ids[indices].astype(np.int64)
+        ids = self.ids[chosen_rows("indices", indices, len(self), "reviews", from_end=True)].astype(np.int64)
         return ids, np.full(len(ids), ids.shape[1], dtype=np.int64)
 
 

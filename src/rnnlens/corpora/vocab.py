@@ -144,11 +144,13 @@ class Vocab:
             raise RnnlensError(f"the ids are {quoted(ids)}: expected a list of whole numbers")
         ids = list(ids)
         try:
-            return [self.words[i] if i >= 0 else PAD_WORD for i in ids]
-        except IndexError as error:
-            raise UnknownId(f"no word has the id {max(ids)}: expected 0 … {len(self) - 1}, or {PAD}") from error
+            numbers = [index(i) for i in ids]
         except (TypeError, ValueError, RuntimeError) as error:  # NumPy's and torch's, of arrays
             raise RnnlensError(f"the ids are {quoted(ids)}: expected whole numbers") from error
+        unknown = next((i for i in numbers if not PAD <= i < len(self)), None)
+        if unknown is not None:
+            raise UnknownId(f"no word has the id {unknown}: expected 0 … {len(self) - 1}, or {PAD}")
+        return [PAD_WORD if i == PAD else self.words[i] for i in numbers]
 
     @in_range("near")
     def near(self, word: str, most: int = 3) -> list[str]:

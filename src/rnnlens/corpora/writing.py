@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rnnlens.common import files
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.corpora.classes import label_dtype
 from rnnlens.corpora.encoding import byte_chunks
 from rnnlens.corpora.indexing import Place, index_texts, stratified
@@ -36,6 +37,12 @@ def write_corpus(
     named = about["about"].get("sources", [])
     names = sources[0].names
     indexed = index_texts(spools, texts, config, rng, [part["name"] for part in named], names)
+    if len(indexed.vocab) < 2:
+        message = (
+            f"min_count is {config.min_count}, and no word occurs as often in the training texts: every word reads as "
+            "<unk>; prepare the corpus again with a lower one (--min-count)"
+        )
+        warnings.warn(RnnlensWarning(message), stacklevel=3)
     for part, places in indexed.parts.items():
         _write_split(folder, part, places, indexed.table, len(sources) > 1, config.reverse)
     for spool in (spool for of_source in spools for spool in of_source.values()):

@@ -8,6 +8,7 @@ until its transients have decayed leads to them. `find_fixed_points` has a mode 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -18,6 +19,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import in_range
+from rnnlens.common.rows import chosen_row, chosen_rows
 from rnnlens.dynamics.inputs import Inputs, given_states, held_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.minima import certified, minimize
@@ -75,9 +77,11 @@ class FixedPoints(Shown):
         """‖h − F(h)‖, (K,)."""
         return (2 * self.q).sqrt()
 
-    def take(self, rows: Tensor | int) -> FixedPoints:
-        """The points with the given rows (indices or a mask), with their inputs; an int selects one point."""
-        rows = torch.tensor([rows], device=self.q.device) if isinstance(rows, int) else rows
+    def take(self, rows: Tensor | Sequence[int] | int) -> FixedPoints:
+        """The points with the given rows (numbers or a mask), with their inputs; an int selects one point."""
+        one = isinstance(rows, int) or getattr(rows, "ndim", 1) == 0
+        numbers = [chosen_row("rows", rows, len(self))] if one else chosen_rows("rows", rows, len(self), from_end=True)
+        rows = torch.as_tensor(numbers, device=self.q.device)
         names = ("states", "q", "converged", "iterations", "starts", "multiplicity")
         chosen = {name: getattr(self, name)[rows] for name in names}
         return replace(self, **chosen, inputs=self.inputs if self.inputs.ndim == 1 else self.inputs[rows])

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
@@ -89,7 +90,12 @@ class LineAttractor(Shown):
 
     def at(self, logit: Tensor | float) -> Tensor:
         """The point of the curve with a given logit (clipped to its range)."""
-        s = torch.as_tensor(logit, dtype=self.logits.dtype, device=self.logits.device)
+        try:
+            s = torch.as_tensor(logit, dtype=self.logits.dtype, device=self.logits.device)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise RnnlensError(f"logit is {shown(logit)}: expected a number, or a tensor of numbers") from error
+        if s.isnan().any():
+            raise RnnlensError("logit is nan: expected a number, or a tensor of numbers")
         left = (torch.searchsorted(self.logits, s) - 1).clamp(0, len(self.logits) - 2)
         along = ((s - self.logits[left]) / (self.logits[left + 1] - self.logits[left])).clamp(0, 1)
         return torch.lerp(self.knots[left], self.knots[left + 1], along.unsqueeze(-1))

@@ -15,6 +15,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
+from rnnlens.common.rows import chosen_row, chosen_rows
 from rnnlens.dynamics.fixed_points import FixedPoints, doubled
 from rnnlens.dynamics.inputs import Inputs, check_states, check_tensor, held_input, same_input
 from rnnlens.dynamics.jacobians import linearise
@@ -122,7 +123,7 @@ class Modes(Spectrum):
 
     def left_of(self, a: int) -> Tensor:
         """ℓ_a, (N,)."""
-        return self.left[a]
+        return self.left[chosen_row("a", a, len(self))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +151,9 @@ class TriangularModes(Spectrum):
         values = torch.empty_like(self.h)
         values[self.places] = self.eigenvalues.real.to(values)
         depth = self.network.cell.depth
-        return eigenvector(here, values, int(self.places[a]), depth, left=True).to(self.eigenvalues.dtype)
+        return eigenvector(here, values, int(self.places[chosen_row("a", a, len(self))]), depth, left=True).to(
+            self.eigenvalues.dtype
+        )
 
     def by_part(self) -> dict[str, Tensor]:
         """The timescales of each part of the state, in the order of its numbers: 0 for a convolution buffer."""
@@ -284,10 +287,8 @@ def remove_modes(
     """
     check_tensor("h", h, "states", len(modes))
     check_tensor("h_star", h_star, "a state", len(modes), h)
-    chosen = set(which) if isinstance(which, Iterable) else {which}
-    unknown = chosen - set(range(len(modes)))
-    if unknown:
-        raise RnnlensError(f"mode {min(unknown)} does not exist: expected numbers from 0 to {len(modes) - 1}")
+    which = which if isinstance(which, Iterable) else [which]
+    chosen = set(chosen_rows("which", which, len(modes), "modes").tolist())
     rows = sorted({a for unit in modes.units if chosen & set(unit) for a in unit})
     deflection = (h - h_star).to(modes.J.dtype)
     if kind == "biorthogonal":

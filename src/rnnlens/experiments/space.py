@@ -126,12 +126,15 @@ def check_models(models: Sequence[str]) -> list[str]:
     """Names of models as a list, each of them known."""
     if models not in NAMES or not list(models):
         raise RnnlensError(f"models is {shown(models)}: expected a list of some of {', '.join(SPACES)}")
-    return [check_model(model) for model in models]
+    known = [check_model(model) for model in models]
+    if twice := [model for model in SPACES if known.count(model) > 1]:
+        raise RnnlensError(f"the model {quoted(twice[0])} is given twice: expected each model once")
+    return known
 
 
 def models_of(names: str) -> list[str]:
     """Models from names separated by commas; `all` means all ten."""
-    return list(SPACES) if names == "all" else [check_model(name.strip()) for name in names.split(",")]
+    return list(SPACES) if names == "all" else check_models([name.strip() for name in names.split(",")])
 
 
 def parameters(model: str, seed: int, trial: int) -> dict[str, Any]:

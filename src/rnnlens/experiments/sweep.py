@@ -55,6 +55,8 @@ def sweep(
         check_device(device)
     models = check_models(models)
     need_modifiers(models, modifiers)
+    if earlier is not None and not earlier.is_file():
+        raise RnnlensError(f"there is no file {quoted(str(earlier))}: expected trials of `python -m studies.trials`")
     out, corpus = Path(out).absolute(), everywhere(corpus)
     check_place(out, folder=True)
     data = load_corpus(corpus)
@@ -98,8 +100,6 @@ def sweep(
 
 def _enter(ledgers: dict[str, Ledger], earlier: Path, about: Any) -> None:
     """Add the trials of a .jsonl file to the ledgers."""
-    if not earlier.is_file():
-        raise RnnlensError(f"there is no file {quoted(str(earlier))}: expected trials of `python -m studies.trials`")
     rows = [row for row in read_lines(earlier) if row.get("about") == about and current(row)]
     if not rows:
         raise RnnlensError(f"{quoted(str(earlier))} holds no trials of this corpus with these modifiers")

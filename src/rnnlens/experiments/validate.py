@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import write_json
 from rnnlens.common.ranges import check_options, in_range
@@ -58,6 +59,9 @@ def validate(
     """Train, analyze and score networks; returns the content of validation.json."""
     check_device(device)
     settings, out, began = Settings() if settings is None else settings, Path(out), time.monotonic()
+    if not isinstance(settings, Settings):
+        raise RnnlensError(f"settings is {shown(settings)}: expected rnnlens.experiments.recipe.Settings(…)")
+    check_options("validate", hidden=settings.hidden)
     check_place(out, folder=True)
     check_json(out / "validation.json", "preset", "a result of `rnnlens validate`")
     name = name or (language if isinstance(language, str) else "own")

@@ -86,7 +86,8 @@ def _one_logit(w: Tensor, b: Tensor, target: Target, output: int | None, words: 
             "or target=(a, b) for one logit, output=number for one output as it is"
         )
     try:
-        classes = tuple(operator.index(c) for c in (target if isinstance(target, tuple | list) else (target,)))
+        given = target if isinstance(target, tuple | list) else (target,)
+        classes = tuple(-1 if isinstance(c, bool) else operator.index(c) for c in given)
     except TypeError:
         classes = ()
     if k == 1 or not all(0 <= c < k for c in classes) or len(classes) not in (1, 2) or len(set(classes)) < len(classes):

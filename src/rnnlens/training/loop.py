@@ -79,6 +79,11 @@ def train(
     check_labels(network, corpus.train)
     if test and (corpus.test is None or not len(corpus.test)):
         raise RnnlensError("the corpus has no test reviews: leave test (--test) out, or prepare it with a test split")
+    if config.patience and (corpus.validation is None or not len(corpus.validation)):
+        raise RnnlensError(
+            f"patience is {config.patience}, and there are no validation reviews, on which accuracy would stop rising: "
+            "leave patience (--patience) out, or keep validation reviews"
+        )
     if watch is not None:
         if isinstance(network, BothWays):
             raise RnnlensError("snapshots are of networks that read one way: leave snapshots out")
