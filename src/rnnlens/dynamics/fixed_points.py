@@ -33,8 +33,8 @@ from rnnlens.dynamics.solvers import (
 )
 from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
 from rnnlens.networks import Cell, Network
-from rnnlens.networks.devices import in_parallel
 from rnnlens.networks.finite import check_precision
+from rnnlens.networks.parallel import in_parallel
 
 Mode = Literal["fixed", "slow"]
 SLOW = 0.1  # a point is slow if a step moves it by less than this share of ‖J_rec Δh‖ for typical deflections Δh
