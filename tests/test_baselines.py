@@ -11,6 +11,7 @@ from rnnlens import RnnlensError
 from rnnlens.baselines import BASELINES, BagOfWords, ModifierConvolution
 from rnnlens.baselines.centring import Average, average_weights, fold, means, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
+from rnnlens.baselines.explanation import Change, Contribution, Explanation
 
 W, M, P = 30, 7, 3
 MODIFIERS = tuple(range(3, 3 + M))
@@ -281,3 +282,13 @@ def test_classes_weigh_the_same_where_asked(tmp_path):
     model = BagOfWords(**common, class_weight={0: 9.0, 1: 1.0}).fit(texts, labels)
     model.save(tmp_path / "bag")
     assert BagOfWords.load(tmp_path / "bag").class_weight == {0: 9.0, 1: 1.0}
+
+
+def test_an_explanation_is_drawn_in_time_proportional_to_its_words(monkeypatch):
+    changes, totals = [Change("not", 1, 0.5)] * 20, []
+    found = Explanation([Contribution(f"w{i}", True, 1.0, changes) for i in range(50)], 0.0)
+    monkeypatch.setattr(Contribution, "total", property(lambda self: totals.append(self) or 11.0))
+    for draw in (found.__rich__, found._repr_html_):
+        totals.clear()
+        draw()
+        assert len(totals) <= 6 * len(found.words)

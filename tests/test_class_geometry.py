@@ -10,7 +10,7 @@ from handmade_classes import NAMES, handmade_classes, simplex, visited
 import rnnlens
 from rnnlens import Network, RnnlensError, class_geometry
 from rnnlens.dynamics.class_places import class_directions, evidence, slow_point_at
-from rnnlens.dynamics.class_words import predicted_dimensions
+from rnnlens.dynamics.class_words import _correlations, predicted_dimensions
 from rnnlens.dynamics.dimension import least_share, needed, participation_ratio, spread_of
 
 
@@ -197,3 +197,9 @@ def test_bad_input_is_refused_in_one_line(make, message):
     with pytest.raises(RnnlensError, match=message) as error:
         make()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_classes_without_common_evidence_give_no_warning():
+    S = np.array([[-1.0, 0.5], [0.5, -1.0]])  # covariances between halves may be negative
+    np.testing.assert_array_equal(_correlations(S), [[-1, 1], [1, -1]])

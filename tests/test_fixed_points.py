@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 
 import pytest
 import torch
@@ -348,3 +349,21 @@ def test_states_outside_the_box_are_no_answer():
     for mode in ("fixed", "slow"):
         points = find_fixed_points(network, 40 * normal(50, 4), mode=mode)
         assert (points.states[points.converged].abs() <= 1).all()
+
+
+def test_only_points_that_are_close_to_each_other_are_compared_by_their_jacobian(monkeypatch):
+    network = Network(["a", "b"], hidden=8, embedding=4).requires_grad_(False)
+    module, compared = sys.modules["rnnlens.dynamics.fixed_points"], []
+    points = find_fixed_points(network, torch.zeros(60, 8))
+    far = torch.randn(30, 8, generator=torch.Generator().manual_seed(0))
+    q = torch.zeros(60, dtype=torch.float64)
+    points = dataclasses.replace(points, states=torch.cat([far, far]), q=q, converged=torch.ones(60, dtype=torch.bool))
+
+    def noted(network, h, e):
+        compared.append(len(h))
+        return linearise(network, h, e)
+
+    monkeypatch.setattr(module, "linearise", noted)
+    unique = points.unique
+    assert torch.equal(unique.states, far) and unique.multiplicity.tolist() == [2] * 30
+    assert points.labels.tolist() == [*range(30), *range(30)] and sum(compared) == 30

@@ -11,8 +11,9 @@ import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, Vocab, toy_corpus, train
 from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
+from rnnlens.corpora.batches import token_batches
 from rnnlens.networks import ARCHITECTURES
-from rnnlens.training.batches import epoch_batches, token_batches
+from rnnlens.training.batches import epoch_batches
 from rnnlens.training.dropping import drop
 
 QUICK = TrainConfig(

@@ -10,9 +10,10 @@ import torch
 from rnnlens.analysis.people import Judged, judged_pairs, sums_of
 from rnnlens.analysis.trees import Trees
 from rnnlens.common.errors import RnnlensError
+from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import AnyNetwork, Network
-from rnnlens.training.batches import token_batches
+from rnnlens.networks.parallel import in_parallel, words_at_once
 
 TOKENS, MOST = 2**17, 2**14  # largest numbers of padded words and of texts in one call of the network
 
@@ -48,10 +49,13 @@ def final_logits(network: AnyNetwork, texts: Sequence[str | Sequence[str]]) -> l
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     logits = np.zeros(len(rows))
     device = network.h0.device
-    for batch in token_batches(lengths, TOKENS, MOST):
+
+    def read(batch: np.ndarray) -> None:
         ids = np.full((len(batch), max(1, lengths[batch].max())), PAD)
         for k, i in enumerate(batch):
             ids[k, : lengths[i]] = rows[i]
-        read = network(torch.as_tensor(ids, device=device), torch.as_tensor(lengths[batch], device=device))
-        logits[batch] = read.cpu().numpy()
+        final = network(torch.as_tensor(ids, device=device), torch.as_tensor(lengths[batch], device=device))
+        logits[batch] = final.cpu().numpy()
+
+    in_parallel(read, token_batches(lengths, words_at_once(network, TOKENS), MOST), network)
     return logits.tolist()

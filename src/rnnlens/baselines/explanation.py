@@ -67,22 +67,22 @@ class Explanation:
         """For a terminal: the text in color, then the words with large changes."""
         from rich.text import Text
 
-        text = Text()
+        text, largest = Text(), self._largest
         for word in self.words:
-            share = abs(word.total) / self._largest
+            share = abs(word.total) / largest
             color = "green" if word.total > 0 else "red"
             text.append(printable(word.word), style="" if share < 0.05 else f"bold {color}" if share > 0.5 else color)
             text.append(" ")
         text.append(f"\nlogit {self.logit:+.2f} (bias {self.bias:+.2f})")
         for word in self.words:
-            if any(abs(change.amount) > 0.1 * self._largest for change in word.changes):
+            if any(abs(change.amount) > 0.1 * largest for change in word.changes):
                 text.append("\n" + _line(word), style="dim")
         return text
 
     def _repr_html_(self) -> str:
-        parts = []
+        parts, largest = [], self._largest
         for word in self.words:
-            share = abs(word.total) / self._largest
+            share = abs(word.total) / largest
             color = f"rgba({'43,108,176' if word.total > 0 else '192,86,33'},{0.15 + 0.6 * share:.2f})"
             about = f"{word.base:+.2f}" + "".join(
                 f"; {change.amount:+.2f} by {change.by} at distance {change.distance}" for change in word.changes

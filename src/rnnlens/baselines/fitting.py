@@ -12,10 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from rnnlens.baselines.convolution import Convolution
+from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.splits import Split
 from rnnlens.corpora.vocab import PAD
 from rnnlens.runs.config import TrainConfig
-from rnnlens.training.batches import epoch_batches, token_batches
+from rnnlens.training.batches import epoch_batches
 
 
 @dataclass(frozen=True)

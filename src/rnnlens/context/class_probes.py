@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +39,8 @@ class ClassProbes(Shown):
             if words not in WORDS or not list(words):
                 raise RnnlensError(f"the probes of {quoted(name)} are {shown(words)}: expected at least one word")
             checked[name] = tuple(words)
-        every = [word for words in checked.values() for word in words]
-        twice = next((word for word in every if every.count(word) > 1), None)
+        counts = Counter(word for words in checked.values() for word in words)
+        twice = next((word for word in counts if counts[word] > 1), None)
         if twice is not None:
             raise RnnlensError(f"{quoted(twice)} is a probe of two classes, or twice of one: expected each word once")
         object.__setattr__(self, "words", checked)

@@ -25,7 +25,7 @@ from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.modes import Spectrum
 from rnnlens.networks import Network
-from rnnlens.networks.devices import cores_for, in_parallel
+from rnnlens.networks.parallel import cores_for, in_parallel
 
 
 @dataclass(frozen=True, eq=False)

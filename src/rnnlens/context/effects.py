@@ -17,7 +17,7 @@ from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.dynamics.inputs import check_states, check_tensor
 from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Cell, Network
-from rnnlens.networks.devices import cores_for, in_parallel
+from rnnlens.networks.parallel import cores_for, in_parallel
 
 BLOCK = 2**22  # floats in a block of states × words
 CACHED = 2**18  # floats that stay in a core's cache

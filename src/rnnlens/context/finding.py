@@ -21,7 +21,7 @@ from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.features import feature_map, states_at_once
 from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Network
-from rnnlens.networks.devices import in_parallel
+from rnnlens.networks.parallel import in_parallel
 
 PRIOR_SEEDS = 4.0  # the weight, in networks, of the rule for the training error beside the networks that are given
 

@@ -17,7 +17,7 @@ from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.subspace import Subspace
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
-from rnnlens.networks.devices import in_parallel
+from rnnlens.networks.parallel import in_parallel
 
 
 @torch.no_grad()

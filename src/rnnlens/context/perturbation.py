@@ -20,12 +20,13 @@ from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.context.subspace import Subspace, project_out_each, random_subspace
+from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import Network
+from rnnlens.networks.parallel import in_parallel
 from rnnlens.networks.versions import Versions
 from rnnlens.networks.wrapped import Wrapped
-from rnnlens.training.batches import token_batches
 
 Batch = tuple[np.ndarray, Tensor, Tensor]  # rows (B,), ids (B, T), lengths (B,)
 HELD = 2**27  # most words that are kept in a CPU's memory between passes: half a gigabyte
@@ -110,7 +111,9 @@ def final_logits(
     classes = (len(one.classes),) if one.several_classes else ()
     logits = np.zeros((*versions, len(reviews), *classes), dtype=np.float32)
     together = isinstance(network, Versions) and network.together
-    for rows, ids, n in _joined(reviews.batches) if together else reviews.batches:
+
+    def read(batch: Batch) -> None:
+        rows, ids, n = batch
         if shuffle is not None:
             # One generator per review, so that the order does not depend on the batches.
             drawn = np.zeros(ids.shape, dtype=np.float32)
@@ -122,6 +125,12 @@ def final_logits(
         if pads:
             ids, n = torch.nn.functional.pad(ids, (0, pads), value=PAD), n + pads
         logits[(slice(None), rows) if versions else rows] = network(ids, n).float().cpu().numpy()
+
+    if isinstance(one, Network) and not together:
+        in_parallel(read, reviews.batches, one)
+    else:  # versions that read together share the cores themselves
+        for batch in _joined(reviews.batches) if together else reviews.batches:
+            read(batch)
     return logits
 
 

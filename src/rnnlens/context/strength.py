@@ -29,7 +29,7 @@ from rnnlens.context.effects import effects, states_after
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
-from rnnlens.networks.devices import cores_for, in_parallel
+from rnnlens.networks.parallel import cores_for, in_parallel
 
 NEGATES = -0.5  # a negator has at most this strength
 CHANGES = 0.1  # a word with a smaller |strength| has the kind none

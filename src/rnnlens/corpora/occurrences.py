@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import CorpusLike
+
+AT_ONCE = 2**20  # padded words that are read at a time: one very long text would make all others as long
 
 
 def occurrences(corpus: CorpusLike, chosen: np.ndarray) -> Any:
@@ -14,10 +17,10 @@ def occurrences(corpus: CorpusLike, chosen: np.ndarray) -> Any:
     from scipy.sparse import csr_matrix
 
     columns, rows = [], []
-    for start in range(0, len(chosen), 4096):
-        ids, n = corpus.train.batch(chosen[start : start + 4096])
+    for batch in token_batches(corpus.train.lengths[chosen], AT_ONCE, 4096):
+        ids, n = corpus.train.batch(chosen[batch])
         is_word = (np.arange(ids.shape[1]) < np.asarray(n)[:, None]) & (ids >= 0)
-        rows.append(np.nonzero(is_word)[0] + start)
+        rows.append(batch[np.nonzero(is_word)[0]])
         columns.append(ids[is_word])
     row, column = np.concatenate(rows), np.concatenate(columns)
     occurs = csr_matrix((np.ones(len(row), np.float32), (row, column)), shape=(len(chosen), len(corpus.vocab)))

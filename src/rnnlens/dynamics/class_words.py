@@ -41,11 +41,12 @@ def predicted_dimensions(corpus: CorpusLike, classes: int, seed: int = 0) -> dic
     labels, group = labels[chosen], rng.permutation(len(chosen)) % GROUPS
     occurs = _frequent(occurrences(corpus, chosen), corpus.vocab.unk, max(1, MOST_COUNTS // (GROUPS * classes)))
     counts = _counts(occurs, labels, group, classes)
+    shares = _rates(counts.sum(0)).mean(0)  # of each word, (W,)
     read = np.sort(rng.permutation(len(chosen))[:READ])
     few, few_labels, few_group = occurs[read], labels[read], group[read]
 
     def of_words(parts: Parts) -> np.ndarray:
-        return _words_covariance(counts, parts)
+        return _words_covariance(counts, shares, parts)
 
     def of_texts(parts: Parts) -> np.ndarray:
         rows = np.concatenate([np.nonzero(few_group == g)[0] for g in parts[0]])
@@ -115,9 +116,8 @@ def _log_odds(counts: np.ndarray) -> np.ndarray:
     return odds - odds.mean(0)
 
 
-def _words_covariance(counts: np.ndarray, parts: Parts) -> np.ndarray:
+def _words_covariance(counts: np.ndarray, shares: np.ndarray, parts: Parts) -> np.ndarray:
     """Covariance (C, C) of evidence over words, weighted by their frequency, between two parts of the texts."""
-    shares = _rates(counts.sum(0)).mean(0)
     one, other = (_log_odds(counts[part].sum(0)) for part in parts)
     S = ((one - one @ shares[:, None]) * shares) @ other.T
     return (S + S.T) / 2
@@ -135,4 +135,5 @@ def _texts_covariance(occurs: Any, labels: np.ndarray, counts: np.ndarray, parts
 
 def _correlations(S: np.ndarray) -> np.ndarray:
     size = np.sqrt(np.maximum(np.diag(S), 1e-12 * max(float(np.trace(S)), 1e-300)))
-    return np.clip(S / size / size[:, None], -1, 1)
+    with np.errstate(over="ignore"):  # a class without variance
+        return np.clip(S / size / size[:, None], -1, 1)

@@ -20,7 +20,7 @@ from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.inputs import check_states
 from rnnlens.dynamics.jacobians import CellLinearisation, Linearisation, embedding_of, linearise
 from rnnlens.networks import Cell, Network
-from rnnlens.networks.devices import in_parallel
+from rnnlens.networks.parallel import in_parallel
 
 MOST = 2**17  # features of a state before they are sketched
 COLUMNS, BUCKETS = 16, 2048  # of a sketch: random combinations of inputs, and sums over random units

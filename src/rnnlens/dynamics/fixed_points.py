@@ -35,8 +35,8 @@ from rnnlens.dynamics.solvers import (
 )
 from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
 from rnnlens.networks import Cell, Network
-from rnnlens.networks.devices import in_parallel
 from rnnlens.networks.finite import check_precision
+from rnnlens.networks.parallel import in_parallel
 
 Mode = Literal["fixed", "slow"]
 SLOW = 0.1  # a point is slow if a step moves it by less than this share of ‖J_rec Δh‖ for typical deflections Δh
@@ -312,13 +312,16 @@ def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
     while len(left):
         leader = int(left[0])
         e = points.inputs if points.inputs.ndim == 1 else points.inputs[leader]
-        apart = points.states[left] - points.states[leader]
-        J = linearise(points.network, points.states[leader].expand_as(apart), e)
-        near = (apart - J.rec(apart)).norm(dim=1) <= slack[left] + slack[leader]
-        near &= apart.norm(dim=1) <= 1e-2 * max(1.0, float(points.states[leader].norm()))
+        h = points.states[leader]
+        near = (points.states[left] - h).norm(dim=1) <= 1e-2 * max(1.0, float(h.norm()))
         if points.inputs.ndim == 2:
             near &= (points.inputs[left] == e).all(1)
         near[0] = True
+        some = torch.nonzero(near).squeeze(1)[1:]  # J is needed for few points
+        if len(some):
+            apart = points.states[left[some]] - h
+            moved = apart - linearise(points.network, h.expand_as(apart), e).rec(apart)
+            near[some] = moved.norm(dim=1) <= slack[left[some]] + slack[leader]
         labels[left[near]] = len(rows)
         rows.append(leader)
         counts.append(int(points.multiplicity[left[near]].sum()))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -259,8 +260,8 @@ def decompose(J: Tensor) -> Modes:
     # Rounding errors keep the vectors of a defective matrix apart, but only just.
     if int(info) != 0 or not float(left.norm() * right.norm()) < LARGEST:
         raise RnnlensError(DEFECTIVE)
-    starts = [sum(len(unit) for unit in pairs[:k]) for k in range(len(pairs))]
-    units = [tuple(range(start, start + len(unit))) for start, unit in zip(starts, pairs, strict=True)]
+    ends = accumulate(len(unit) for unit in pairs)
+    units = [tuple(range(end - len(unit), end)) for end, unit in zip(ends, pairs, strict=True)]
     return Modes(values, right, left, J, units)
 
 

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
+from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import CorpusLike, Documents, SplitLike
 from rnnlens.networks import Network, check_words
-from rnnlens.training.batches import token_batches
+from rnnlens.networks.parallel import in_parallel, words_at_once
 
 STATES = 2**25  # numbers in the states that are held while reading
 SAMPLE, FEWEST = 2**23, 64  # numbers in a sample, and states in it whatever their size
@@ -55,12 +56,16 @@ def visited_states(
     sample = network.h0.new_empty(len(picked), network.size)
     reviews, first = np.unique(review, return_index=True)
     count = np.diff(np.append(first, len(picked)))
-    for batch in token_batches(lengths[reviews], tokens, 256):
-        ids, _ = split.batch(reviews[batch], max_words)
+
+    def read(part: tuple[np.ndarray, np.ndarray]) -> None:
+        batch, ids = part
         states = network.states(torch.from_numpy(ids).to(network.h0.device))
         rows = np.repeat(np.arange(len(batch)), count[batch])
         slots = np.concatenate([np.arange(first[b], first[b] + count[b]) for b in batch])
         sample[torch.from_numpy(slots)] = states[torch.from_numpy(rows), torch.from_numpy(word[slots] + 1)]
+
+    batches = token_batches(lengths[reviews], words_at_once(network, tokens), 256)
+    in_parallel(read, ((batch, split.batch(reviews[batch], max_words)[0]) for batch in batches), network)
     return sample
 
 

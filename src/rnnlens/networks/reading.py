@@ -11,14 +11,17 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
+from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.networks.parallel import in_parallel, words_at_once
 from rnnlens.networks.readouts import HasClasses, at_lengths
 
 Reading = list[tuple[str, float]]  # words, each with the logit after it
 ClassReading = list[tuple[str, dict[str, float]]]  # words, each with the probabilities of the classes after it
 TEXTS_A_BATCH = 64  # of similar length, so that little padding is computed
+WORDS = 2**16  # padded words in a batch, of which all states are in memory
 
 
 class ReadsTexts(HasClasses):
@@ -141,12 +144,14 @@ class ReadsTexts(HasClasses):
         vocab = self._words_known("predict")
         self._check_numbers()
         rows = [self.in_order(vocab.encode(text)) for text in texts]
-        order = np.argsort([len(row) for row in rows], kind="stable")
+        batches = token_batches(np.array([len(row) for row in rows], int), words_at_once(self, WORDS), TEXTS_A_BATCH)
         shape = (len(rows), len(self.classes)) if self.several_classes else (len(rows),)
         logits = torch.zeros(shape, dtype=self.h0.dtype)
-        for first in range(0, len(rows), TEXTS_A_BATCH):
-            batch = order[first : first + TEXTS_A_BATCH]
+
+        def read(batch: np.ndarray) -> None:
             logits[torch.from_numpy(batch)] = self._last_logits([rows[i] for i in batch]).cpu()
+
+        in_parallel(read, batches, self)
         if not bool(logits.isfinite().all()):
             raise self._overflow(texts[int((~logits.isfinite()).nonzero()[0, 0])])
         return logits

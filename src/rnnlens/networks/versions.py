@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from rnnlens.networks.cells import Cell
-from rnnlens.networks.devices import cores_for, in_parallel
 from rnnlens.networks.network import Network
+from rnnlens.networks.parallel import cores_for, in_parallel
 from rnnlens.networks.wrapped import Wrapped
 
 AT_ONCE = 32  # versions that read together

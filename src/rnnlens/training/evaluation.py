@@ -13,9 +13,10 @@ from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
+from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.networks import AnyNetwork, BothWays
-from rnnlens.training.batches import token_batches
+from rnnlens.networks.parallel import in_parallel, words_at_once
 from rnnlens.training.weighting import source_numbers
 
 if TYPE_CHECKING:
@@ -101,12 +102,16 @@ def _read(
     classes = (len(network.classes),) if network.several_classes else ()
     logits = np.zeros((*labels.shape, *classes), dtype=np.float32)
     loss, correct = np.zeros(len(split)), np.zeros(len(split))
-    for batch in token_batches(lengths, tokens, most):
-        rows = chosen[batch]
-        ids, n = (torch.from_numpy(part).to(device) for part in split.batch(rows, max_words))
+    batches = token_batches(lengths, words_at_once(network, tokens), most)
+
+    def read(part: tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]) -> None:
+        rows, padded = part
+        ids, n = (torch.from_numpy(array).to(device) for array in padded)
         target = torch.from_numpy(labels[rows].astype(np.float32)).to(device)
         out = read_out(network, network.embed(ids), n, per_word=labels.ndim == 2).float()
         batch_loss, batch_correct = losses(out, target)
         logits[rows] = out.cpu().numpy()
         loss[rows], correct[rows] = batch_loss.cpu().numpy(), batch_correct.cpu().numpy()
+
+    in_parallel(read, ((rows, split.batch(rows, max_words)) for rows in (chosen[batch] for batch in batches)), network)
     return correct, loss, logits

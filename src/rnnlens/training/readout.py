@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import in_range
+from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks import Network
-from rnnlens.training.batches import token_batches
 
 TOKENS, MOST = 2**13, 64  # padded words and documents that are read at a time
 HELD_OUT = 0.1  # of the training documents, if there is no validation split

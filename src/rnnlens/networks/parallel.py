@@ -1,0 +1,61 @@
+"""Work that is shared among CPU cores."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import torch
+
+from rnnlens.networks.cells import Cell
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+WORDS = 2**14  # padded words that a core reads at a time: enough for long products, few enough for many cores
+most_cores: ContextVar[int | None] = ContextVar("cores", default=None)  # set by `devices.threads_for`
+
+
+def cores_for(network: Any) -> int:
+    """How many parts of some work with a network `in_parallel` computes at a time."""
+    return (most_cores.get() or torch.get_num_threads()) if _shares(network) else 1
+
+
+def words_at_once(network: Any, most: int) -> int:
+    """How many of at most `most` padded words to read in one part: the same for any number of cores, and so are the
+    results."""
+    return min(most, WORDS) if _shares(network) else most
+
+
+def _shares(network: Any) -> bool:
+    readers = (network.forwards, network.backwards) if hasattr(network, "forwards") else (network,)
+    return not any(reader.h0.is_cuda or not isinstance(reader.cell, Cell) for reader in readers)
+
+
+def in_parallel(function: Callable[[Part], Result], parts: Iterable[Part], network: Any) -> list[Result]:
+    """The results of all parts, in their order: on a CPU, each core computes one part at a time. If cores shared a
+    part, they would wait for each other at every product, which on a busy machine can take ten times as long. A user's
+    own step function runs in one thread: neither it nor torch's forward-mode derivatives are known to be
+    thread-safe. An iterator of parts is read in the caller's thread, as they are needed."""
+    threads, gradients, cores = torch.get_num_threads(), torch.is_grad_enabled(), cores_for(network)
+    if cores <= 1 or (isinstance(parts, Sized) and len(parts) <= 1):
+        return [function(part) for part in parts]
+
+    def compute(part: Part) -> Result:
+        with torch.set_grad_enabled(gradients):  # a new thread would record gradients
+            return function(part)
+
+    results: list[Result] = []
+    waiting: deque[Future[Result]] = deque()
+    try:
+        with ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            for part in parts:
+                waiting.append(pool.submit(compute, part))
+                if len(waiting) > 2 * cores:
+                    results.append(waiting.popleft().result())
+            results += [future.result() for future in waiting]
+        return results
+    finally:
+        torch.set_num_threads(threads)
