@@ -374,8 +374,9 @@ def test_a_command_that_finds_no_modifier_leaves_the_reasons_to_the_verdict(caps
         def strongest(self, *_):
             return []
 
-    _show_modifiers(Nothing(), 7)
-    assert capsys.readouterr().out == "no word is clearly a modifier (7 are unclear)\n"
+    for n, said in ((7, " (7 are unclear)"), (1, " (1 is unclear)"), (0, "")):
+        _show_modifiers(Nothing(), n)
+        assert capsys.readouterr().out == f"no word is clearly a modifier{said}\n"
 
 
 def test_a_warning_about_h_star_gives_what_it_is_compared_with():
