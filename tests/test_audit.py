@@ -176,12 +176,13 @@ def says(kind, **changes):
 def test_the_mechanism_of_negation_follows_from_its_numbers():
     text = says("negated negative")  # −1.2 + (1 − 1.08)·(−3) = −0.96
     assert "*not* (strength −1.08 ± 0.05) takes the next word's effect away" in text
-    assert "fades to a third within 2.0 words and is itself negative (−1.2 logits)" in text
-    assert "(−3.0 alone) the two add −1.0, still negative; 3 words on" in text and "37 % of the change is left" in text
+    assert "fades with a timescale of 2.0 words and is itself negative (−1.2 logits)" in text
+    assert "(−3.0 alone) the two add −1.0, still negative; 3 words on" in text
+    assert "37 % of the part that fades is left" in text
     assert "the two add −1.4, negative, which is right" in says("negated positive")
     flips = [Measured("not", -1.9, 0.05, None, 0.0), Measured("never", -1.0, 0.05, None, 0.0)]
     text = says("negated negative", negators=flips)
-    assert "flips the next word's effect (−90 % of it is left) and has hardly any effect" in text
+    assert "flips the next word's effect (to −90 % of it) and has hardly any effect" in text
     assert "the two add +2.7, positive, which is right (with *never* +0.0)." in text and "fades" not in text
 
 
@@ -191,9 +192,12 @@ def test_the_mechanism_claims_nothing_that_is_not_clear():
     assert "fades" not in says("negated positive", negators=vague)
     assert "says nothing about two of them" in says("double negation", negators=vague)
     assert "nothing follows" in says("double negation", negators=[Measured("not", -2.0, 0.1, None, -0.1)])
-    assert "5 % of the outer negation's change is left, so that it hardly reaches" in says("double negation")
+    twice = says("double negation")
+    assert "5 % of the fading part of the outer negation's change is left, so that only what does not fade" in twice
     assert "both act" in says("double negation", negators=[Measured("not", -2.0, 0.1, 9.0, -0.1)])
     assert "strength −2.00)" in says("negated positive", negators=[Measured("not", -2.0, None, None, 0.0)])
+    strict = [Measured("not", -0.49, 0.13, 2.0, -2.6, clear_at=clear_at) for clear_at in (4.1, float("inf"))]
+    assert not strict[0].clear and not strict[1].clear  # few words are clear: the limit is that of the analysis
     assert describe(1.0, -1.0, [], [], [], [], None).keys() == {"plain"}
     assert describe(float("nan"), -1.0, [NOT], [], [], [], None) == {}
     nothing = describe(-0.02, -0.001, [NOT], [], [], [], None)

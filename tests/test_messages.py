@@ -77,6 +77,12 @@ def here(folder, tmp_path, monkeypatch):
         ("analyze zoo:reviews-lstm", "`rnnlens demo --network reviews-lstm --out RUN`"),
         ("prepare reviews.csv --out run", "holds 'checkpoint', which is not part of a prepared corpus"),
         ("train corpus more --out x", "unexpected 'more': put a name with spaces in quotes"),
+        ("train corpus", "--out is missing: `rnnlens train` needs it (see `rnnlens train --help`)"),
+        ("train --out x", "CORPUS is missing: `rnnlens train` needs it"),
+        ("train corpus --out", "--out requires an argument"),
+        ("train corpus --out x --settings no.json", "there is no file 'no.json': expected the settings.json of a"),
+        ("train corpus --out run --resume --hidden 4 --embedding 2 --epochs 2", "its setting epochs is '1', now '2'"),
+        ("analyze run --top 3", "there are 3 words to measure: expected at least 5; raise top (--top)"),
         ("train corpus --out x --arch mamba --tuned", "only for gru, lstm, ugrnn, vanilla: leave --tuned out"),
         ("train corpus --out x --settings reviews.csv", "expected the settings.json of a `rnnlens sweep`"),
         ("baselines corpus --modifiers analyzed --out x --refit", "evaluate on others, with test (--test)"),
@@ -368,8 +374,9 @@ def test_a_command_that_finds_no_modifier_leaves_the_reasons_to_the_verdict(caps
         def strongest(self, *_):
             return []
 
-    _show_modifiers(Nothing(), 7)
-    assert capsys.readouterr().out == "no word is clearly a modifier (7 are unclear)\n"
+    for n, said in ((7, " (7 are unclear)"), (1, " (1 is unclear)"), (0, "")):
+        _show_modifiers(Nothing(), n)
+        assert capsys.readouterr().out == f"no word is clearly a modifier{said}\n"
 
 
 def test_a_warning_about_h_star_gives_what_it_is_compared_with():
@@ -461,3 +468,40 @@ def test_a_card_says_which_words_and_which_reader(here):
     assert "| clearest negators and diminishers, reader that reads backwards |" in card(run, "x")
     run.network.direction = "backwards"
     assert "reads a text word by word, from the last to the first." in card(run, "x")
+
+
+def test_help_offers_no_flag_that_is_refused_or_means_nothing(capsys):
+    assert "--seed INT" not in call(capsys, "validate", "--help")[1]  # `validate` chooses its seeds itself
+    for command in ("agree", "baselines", "sweep", "reproduce", "prepare"):
+        assert "--empty-" not in call(capsys, command, "--help")[1]
+
+
+def test_a_csv_file_of_tabs_is_called_so(capsys, tmp_path):
+    (tmp_path / "r.csv").write_text("text\tlabel\ngood\tpos\nbad\tneg\n")
+    told = refused(capsys, "prepare", tmp_path / "r.csv", "--out", tmp_path / "out")
+    assert "separated by tabs: rename it so that it ends in .tsv" in told
+    (tmp_path / "r.csv").rename(tmp_path / "r.tsv")
+    code, told = call(capsys, "prepare", tmp_path / "r.tsv", "--out", tmp_path / "out")
+    assert code == 0 and "train 2; 1 word at" in told
+
+
+def test_a_word_that_was_not_measured_is_told_apart_from_an_unknown_one(here):
+    modifiers = rnnlens.Analysis.load("analyzed").modifiers
+    with pytest.raises(RnnlensError, match="the network does not know it; check its spelling"):
+        modifiers["zzz"]
+    with pytest.raises(RnnlensError, match="got .*Network.*: expected a run, an analysis, or the content"):
+        rnnlens.figures.barcodes(modifiers.network, ["not"])
+    if not len(modifiers.selected):
+        assert ":" not in repr(modifiers)
+
+
+def test_a_chance_is_written_as_a_number():
+    from rnnlens.context.perturbation import compare
+
+    assert repr(compare([True] * 9, [True] * 9)).endswith("p 1)")
+
+
+def test_a_finished_run_is_not_said_to_be_trained_again(capsys, here):
+    line = ["train", "corpus", "--out", "new", *SMALL]
+    assert "finished already" not in call(capsys, *line)[1]
+    assert "this run was finished already: nothing was trained" in call(capsys, *line, "--resume")[1]

@@ -51,7 +51,7 @@ def test_every_number_comes_from_the_results(results):
     sentences = [sentence.text for sentence in verdict(results)]
     first, second, third, fourth, fifth = sentences
     assert f"strength {negator['strength']:+.2f} ± {negator['error']:.2f}".replace("-", "−") in first
-    assert f"within {negator['tau']:.1f} words" in first
+    assert f"a timescale of {negator['tau']:.1f} words" in first
     for phrase in ("not good", "not bad"):
         assert f'"{phrase}"' in first and f"{results['phrases'][phrase]:+.1f}".replace("-", "−") in first
     named = re.match(r"\*(\w+)\*", second)[1]
@@ -70,7 +70,7 @@ def test_every_number_comes_from_the_results(results):
 def test_what_does_not_cost_anything_is_said_to_be_so(results):
     perturbed(results, -0.005, -0.004, 0.001)
     assert "Shuffling the words costs no accuracy that can be measured on 500 reviews" in said(results)
-    assert "costs nothing that can be measured, random directions −0.1" in said(results)
+    assert "costs nothing that can be measured (as many random ones: −0.1 points)" in said(results)
     del results["accuracy"]["test_shuffled"]
     assert "was not measured" in said(results)
 

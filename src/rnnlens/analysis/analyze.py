@@ -195,9 +195,9 @@ def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: in
             "the network's state is one number: expected at least 2, since modifiers move the state off a line"
         )
     if (n := len(common_words(network, top))) < LEAST:
+        fix = "raise top (--top)" if top < LEAST else "train a network on more texts"
         raise RnnlensError(
-            f"there {'is 1 word' if n == 1 else f'are {n} words'} to measure: expected at least {LEAST}; raise top, or "
-            "pass a network with more words"
+            f"there {'is 1 word' if n == 1 else f'are {n} words'} to measure: expected at least {LEAST}; {fix}"
         )
     if corpus is not None and run is not None:
         run.check_corpus(corpus)

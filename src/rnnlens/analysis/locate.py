@@ -219,9 +219,11 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
         warnings.append(f"the slow points are not one-dimensional: a curve explains {explained} % of their variance")
     at = float(network.logit(line.h_star))
     if abs(at) > 0.1 * (high - low):
+        lowest, highest = f"{low:+.2g}", f"{high:+.2g}"
+        others = f"from {lowest} to {highest}" if lowest != highest else "about the same"
         warnings.append(
-            f"no slow point reads near 0: h* reads {at:+.2g}, and the others from {low:+.2g} to {high:+.2g}, so words "
-            "are measured at a biased state"
+            f"no slow point reads near 0: h* reads {at:+.2g}, and the others {others}, so words are measured at a "
+            "biased state"
         )
     return warnings
 

@@ -16,28 +16,30 @@ from typing import Any
 from rnnlens.analysis import sentences
 from rnnlens.analysis.sentences import DIMINISHERS, INTENSIFIERS, Sentence
 from rnnlens.context.modifiers import Modifiers
+from rnnlens.context.strength import LEAST_ERRORS
 
 TEMPLATE = Path(__file__).with_name("mechanism.jinja")
 LITTLE = 0.1  # shares of an effect below this are neglected
 FAR = 3  # distance in words from the negator to the last word of "i did not find it …"
-CLEAR = 2.0  # a strength is clear if it is more standard errors than this from 0
+CLEAR = LEAST_ERRORS  # errors from −1 beyond which something of the next word clearly remains
 NEGATED = ("not", "never", "isn't", "wasn't", "didn't")  # the first known one is described in full
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A word's strength, its standard error (None if there is none), its timescale τ in words (None if unknown), and
-    its valence in logits."""
+    """A word's strength, its standard error (None if there is none), its timescale τ in words (None if unknown), its
+    valence in logits, and how many errors from 0 a strength must be to be clear."""
 
     word: str
     strength: float
     error: float | None
     tau: float | None
     valence: float
+    clear_at: float = CLEAR
 
     @property
     def clear(self) -> bool:
-        return abs(self.strength) > CLEAR * (self.error or 0.0)
+        return self.clear_at < math.inf and abs(self.strength) >= self.clear_at * (self.error or 0.0)
 
     @property
     def flips(self) -> bool:
@@ -54,14 +56,17 @@ class Measured:
         return self.valence + (1 + self.strength) * alone
 
     def left(self, lag: float) -> float | None:
-        """The share of the change that remains `lag` words later; None if τ is unknown."""
+        """The share that is left `lag` words later of the part of the change that fades; None if τ is unknown."""
         return None if self.tau is None else math.exp(-(lag - 1) / self.tau)
 
 
 def measured(modifiers: Modifiers, words: Iterable[str]) -> list[Measured]:
     """The measurements of those words that were measured."""
     rows = [modifiers[word] for word in words if word in modifiers.words]
-    return [Measured(row["word"], row["strength"], row.get("error"), row.get("tau"), row["valence"]) for row in rows]
+    return [
+        Measured(row["word"], row["strength"], row.get("error"), row.get("tau"), row["valence"], modifiers.clear_at)
+        for row in rows
+    ]
 
 
 def mechanism(modifiers: Modifiers, words: dict[int, tuple[str, ...]], made: list[Sentence]) -> dict[str, str]:

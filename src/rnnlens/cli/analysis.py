@@ -270,7 +270,8 @@ def _show_by_class(classes: Mapping[str, Any]) -> None:
 def _show_modifiers(words: Modifiers, unclear: int, target: str = "") -> None:
     """Print the clearest modifiers with their strengths. target: the class or scale that these are of, if there are
     several classes."""
-    of, more = f" of {target}" if target else "", f" ({unclear:,} are unclear)" if unclear else ""
+    of, are = f" of {target}" if target else "", "is" if unclear == 1 else "are"
+    more = f" ({unclear:,} {are} unclear)" if unclear else ""
     weakening, intensifying = words.strongest(LISTED, ("negator", "diminisher")), words.strongest(LISTED, "intensifier")
     if not weakening and not intensifying:
         say(f"no word is clearly a modifier{of}{more}")  # the verdict says what this can mean

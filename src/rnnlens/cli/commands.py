@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
+from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, UnusedCliTokensError
 
 from rnnlens.cli.analysis import analyze, demo, toy
 from rnnlens.cli.auditing import audit
@@ -31,7 +31,7 @@ app = App(
     "`rnnlens.from_torch` in Python.",
     help_format="markdown",
     suppress_keyboard_interrupt=False,
-    default_parameter=Parameter(converter=convert_strictly),
+    default_parameter=Parameter(converter=convert_strictly, negative_iterable=()),
 )
 
 for title, commands in {
@@ -62,4 +62,8 @@ def run(arguments: list[str] | None = None) -> None:
 def _said(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError):
         return f"unexpected {', '.join(map(quoted, error.unused_tokens or ()))}: put a name with spaces in quotes"
+    if isinstance(error, MissingArgumentError) and error.argument is not None and not error.unused_tokens:
+        where = " ".join(("rnnlens", *(error.command_chain or ())))
+        if error.keyword is None and not error.argument.tokens:
+            return f"{error.argument.name} is missing: `{where}` needs it"
     return " ".join(str(error).split())

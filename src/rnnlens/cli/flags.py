@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, make_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
-from cyclopts import convert
+from cyclopts import Parameter, convert
 
 from rnnlens.common.allowed import PathLike
 from rnnlens.common.errors import quoted
@@ -31,8 +31,8 @@ class TrainFlags(TrainConfig):
 
 
 def _with_defaults(config: TrainConfig) -> type[TrainFlags]:
-    """TrainFlags whose defaults in `--help` are the values of `config`."""
-    hints = get_type_hints(TrainConfig)
+    """TrainFlags whose defaults in `--help` are the values of `config`; `recipe` refuses a seed, so it is not shown."""
+    hints = {**get_type_hints(TrainConfig), "seed": Annotated[int, Parameter(show=False)]}
     shown = [(field.name, hints[field.name], getattr(config, field.name)) for field in fields(config)]
     namespace = {"__module__": __name__}  # cyclopts does not look into classes of the standard library
     return make_dataclass("RecipeFlags", shown, bases=(TrainFlags,), frozen=True, init=False, namespace=namespace)

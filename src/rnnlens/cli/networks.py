@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def prepare(
     *sources: str,
     out: Path,
-    weight: Annotated[list[str] | None, Parameter(negative=())] = None,
+    weight: list[str] | None = None,
     overwrite: bool = False,
     config: Annotated[PrepareConfig, Parameter(name="*")] = PrepareConfig(),  # noqa: B008 - frozen
 ) -> None:

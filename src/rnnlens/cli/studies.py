@@ -41,7 +41,7 @@ def baselines(
     out
         The folder to write. Each baseline is saved in a subfolder with its name, which may replace only a baseline.
     most
-        How many of a run's modifiers to use, the strongest first.
+        How many words of a run to use, the most certain modifiers first.
     settings
         A sweep's `settings.json`; by default the bundled settings.
     refit
@@ -54,6 +54,8 @@ def baselines(
         Where to compute.
     """
     from rnnlens.analysis.table import TITLES
+    from rnnlens.baselines import BASELINES
+    from rnnlens.common.progress import progress_bar
     from rnnlens.corpora import load_corpus
     from rnnlens.experiments.bags import fit_baselines
     from rnnlens.experiments.modifier_words import read_modifiers
@@ -62,10 +64,12 @@ def baselines(
     words = read_modifiers(modifiers, most)
     split = "test" if test else "validation"
     table = table_of("model", "parameters", f"{split} accuracy", "loss", title=repr(data))
-    for row in fit_baselines(data, words, out, settings=settings, refit=refit, test=test, seed=seed, device=device):
-        table.add_row(
-            TITLES[row["model"]], f"{row['parameters']:,}", f"{100 * row['accuracy']:.2f} %", f"{row['loss']:.3f}"
-        )
+    fitted = fit_baselines(data, words, out, settings=settings, refit=refit, test=test, seed=seed, device=device)
+    with progress_bar("fitting", len(BASELINES)) as advance:
+        for row in fitted:
+            accuracy = f"{100 * row['accuracy']:.2f} %"
+            table.add_row(TITLES[row["model"]], f"{row['parameters']:,}", accuracy, f"{row['loss']:.3f}")
+            advance(1, f"{TITLES[row['model']]}: {accuracy}")
     show(table)
     strongest = ", ".join(f"{m['word']} {m['strength']:+.2f} (τ {m['tau']:.1f})" for m in row["modifiers"][:12])
     say(f"strongest modifiers: {strongest or 'none; no word that was given is in the vocabulary'}")
@@ -120,7 +124,7 @@ def sweep(
     modifiers
         For models with modifiers: a list of words (.json, .txt), or one or more analyzed runs.
     most
-        How many of a run's modifiers to use, the strongest first.
+        How many words of a run to use, the most certain modifiers first.
     earlier
         A file written by `python -m studies.trials`: its trials are added to the ledger.
     seed

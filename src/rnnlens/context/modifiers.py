@@ -187,7 +187,9 @@ class Modifiers(Shown):
 
     def row(self, word: str) -> int:
         if not isinstance(word, str) or word not in self._rows:
-            raise UnknownWord(f"{quoted(word)} is not among the {len(self)} words: raise `top`, or check its spelling")
+            known = isinstance(word, str) and self.network.vocab is not None and word in self.network.vocab
+            fix = "raise `top`" if known else "the network does not know it; check its spelling"
+            raise UnknownWord(f"{quoted(word)} is not among the {len(self):,} words: {fix}")
         return self._rows[word]
 
     def __getitem__(self, word: str) -> dict[str, Any]:
@@ -250,7 +252,7 @@ class Modifiers(Shown):
 
     def __repr__(self) -> str:
         first = ", ".join(f"{word} {self[word]['strength']:+.2f}" for word in self.strongest(8))
-        return printable(f"Modifiers({len(self.selected)} of {len(self)} words: {first} …)")
+        return printable(f"Modifiers({len(self.selected)} of {len(self)} words{f': {first} …' if first else ''})")
 
     @in_range("to_dict")
     def to_dict(self, most: int = 300, also: Sequence[str] = ()) -> dict[str, Any]:

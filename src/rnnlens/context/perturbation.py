@@ -205,7 +205,7 @@ class Difference(Shown):
     def __repr__(self) -> str:
         low, high = (100 * x for x in self.interval)
         return (
-            f"{100 * self.accuracy:.2f} % ({100 * self.difference:+.2f}, 95 % {low:+.2f} … {high:+.2f}, p {self.p:.1e})"
+            f"{100 * self.accuracy:.2f} % ({100 * self.difference:+.2f}, 95 % {low:+.2f} … {high:+.2f}, p {self.p:.2g})"
         )
 
 

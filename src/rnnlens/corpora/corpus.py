@@ -171,7 +171,8 @@ class Corpus:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
         where = f" at {str(self.path)!r}" if self.path else ""
-        return printable(f"Corpus({self.about.get('source', 'texts')}: {sizes}; {len(self.vocab):,} words{where})")
+        words = f"{len(self.vocab):,} word{'s' if len(self.vocab) != 1 else ''}"
+        return printable(f"Corpus({self.about.get('source', 'texts')}: {sizes}; {words}{where})")
 
 
 def classes_of(about: Mapping[str, Any]) -> tuple[str, ...]:

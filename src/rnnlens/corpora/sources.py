@@ -272,6 +272,8 @@ def _columns(table: Table, where: str, text: str | None, label: str | None) -> t
         text = text or (words[0] if len(words) == 1 else None)
     for flag, name in (("text", text), ("label", label)):
         if name is None:
+            if table.kind == "csv" and len(columns) == 1 and "\t" in columns[0]:
+                raise RnnlensError(f"the columns of {where} are separated by tabs: rename it so that it ends in .tsv")
             raise RnnlensError(
                 f"no {flag} column found in {where}: it has {_listed(columns)}; name it with {flag}=… / --{flag} …"
             )

@@ -40,7 +40,10 @@ def _run_facts(path: Path, about: dict[str, Any]) -> Facts:
     from rnnlens.runs import load_checked
 
     facts = [("status", about["status"])]
-    facts += [(name, str(value)) for name, value in about["network"].items()]
+    facts += [
+        (name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+        for name, value in about["network"].items()
+    ]
     order = ", from the last word to the first" if "reversed" in about["corpus"] else ""
     facts += [("corpus", f"{about['corpus'].get('source')}{order} ({about['corpus']['fingerprint'][:12]})")]
     if start := about.get("start"):

@@ -15,6 +15,8 @@ def part(results: Any, *names: str, needs: str = "`rnnlens analyze` stores it") 
     """The part of the results under nested names. results: the content of results.json, or an analysis or a run, which
     have it in `.results`. needs: what to do if the part is missing, for the error message."""
     record = getattr(results, "results", results)
+    if not isinstance(record, Mapping):
+        raise RnnlensError(f"got {shown(results)}: expected a run, an analysis, or the content of results.json")
     for depth, name in enumerate(names, start=1):
         if not isinstance(record, Mapping) or name not in record:
             raise RnnlensError(f"these results have no {quoted('.'.join(names[:depth]))}: {needs}")

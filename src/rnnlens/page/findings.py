@@ -73,7 +73,7 @@ def _timescales(r: Results) -> str:
     taus = [f"{tau:.1f}" for tau in r["timescales"]["mean"] if tau is not None]
     if not taus:
         raise ValueError("no component fades")
-    return f"Modifiers fade to a third within {', '.join(taus)} words along the components, on average"
+    return f"Modifiers fade with timescales of {', '.join(taus)} words along the components, on average"
 
 
 def _components(r: Results) -> str:

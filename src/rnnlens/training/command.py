@@ -107,6 +107,7 @@ def train_command(
     data = data.refit() if refit else data
 
     from rnnlens.training.loop import train
+    from rnnlens.training.resuming import is_finished
 
     if start_run is None:
         from rnnlens.networks import new_network
@@ -119,11 +120,13 @@ def train_command(
         others = OTHER_CLASSES if _classes_of(network) != _classes_of(start_run.network) else {}
         config = start_config(start_run, **{**others, **given_fields(given)})
     options: dict[str, Any] = {"resume": resume, "device": device, "test": test, "threads": threads}
-    epochs = _Epochs(out)
+    epochs, finished = _Epochs(out), is_finished(out)  # without `resume` it is an error
     report = (lambda: None) if sys.stderr.isatty() else epochs.show  # a terminal has a progress bar
     run = train(network, data, config, out, **options, start=start_run, watch=watch, report=report)
     if int(os.environ.get("RANK", 0)) == 0:
         epochs.show()
+        if finished:
+            say("this run was finished already: nothing was trained")
         _report(run, data)
     return run
 

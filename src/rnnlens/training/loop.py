@@ -38,7 +38,7 @@ from rnnlens.training.evaluation import evaluate_together
 from rnnlens.training.objective import Objective
 from rnnlens.training.optimiser import make_optimiser, shrink_words
 from rnnlens.training.processes import accelerator_for
-from rnnlens.training.resuming import about_run, check_given, check_writable, provenance_of
+from rnnlens.training.resuming import about_run, check_given, check_writable, is_finished, provenance_of
 from rnnlens.training.watching import Watch, Watching
 from rnnlens.training.weighting import check_labels, document_weights, sources_of
 
@@ -96,7 +96,7 @@ def train(
     with exclusive(out) if main else nullcontext(), threads_for(network, threads):
         if main:
             check_writable(out, about, resume)  # again: the folder may have changed before this process had the lock
-            finished = (out / "run.json").exists() and read_about(out)["status"] == "finished"
+            finished = is_finished(out)
             if not finished:
                 about[KEY] = provenance_of(out, about, network, write_vocab(out / "vocab.json", corpus.vocab))
                 write_json(out / "run.json", {**about, "status": "training", "processes": accelerator.num_processes})

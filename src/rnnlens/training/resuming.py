@@ -47,6 +47,11 @@ def about_run(
     }
 
 
+def is_finished(out: Path) -> bool:
+    """Whether the folder holds a run whose training is finished."""
+    return (out / "run.json").exists() and read_about(out)["status"] == "finished"
+
+
 def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     """Raise an error if the folder holds other files, a run that is not to be resumed, or a run with other settings;
     the message names the first difference."""
@@ -78,8 +83,9 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
         old, new = before.get(part, {}), now.get(part, {})
         for key in sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
+                what = "setting" if part == "config" else part
                 raise RnnlensError(
-                    f"cannot resume {quoted(str(out))}: its {part} {key} is {quoted(old.get(key))}, now "
+                    f"cannot resume {quoted(str(out))}: its {what} {key} is {quoted(old.get(key))}, now "
                     f"{quoted(new.get(key))}; use the same settings, or choose another --out"
                 )
 

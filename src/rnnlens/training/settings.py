@@ -32,6 +32,8 @@ def read_choice(path: Path | str, model: str, corpus: CorpusLike | None = None) 
 
     If `corpus` is not the one they were chosen on, the epochs are changed to give about as many steps: at least 2
     epochs, at most 3 times as many. If an epoch then has fewer than 40 steps, batches shrink, down to 32 reviews."""
+    if not Path(path).exists():
+        raise RnnlensError(f"there is no file {quoted(str(path))}: {EXPECTED}")
     try:
         content = read_json(path)
     except RnnlensError as error:

@@ -66,7 +66,7 @@ function entries(row, words) {
   const said = words.people.get(row.word)
   if (said) facts.push(['in people’s judgment', `${signed(said[0])} (${said[1].toLocaleString('en')} phrases)`])
   facts.push(['valence', `${signed(row.valence)} logits`])
-  if (row.tau > 0) facts.push(['fades to a third within', `${row.tau.toFixed(1)} words (τ)`])
+  if (row.tau > 0) facts.push(['timescale τ', `${row.tau.toFixed(1)} words`])
   facts.push(['norm ‖ΔJ‖ (the paper’s)', row.norm.toPrecision(3)])
   if (row.counts !== undefined) facts.push(['seen in training', `${row.counts.toLocaleString('en')} times`])
   return facts.flatMap(([name, value]) => [html('dt', {}, name), html('dd', {}, value)])

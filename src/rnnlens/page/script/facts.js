@@ -142,7 +142,7 @@ export function wordFacts(words, word, width) {
   if (seen.fade) {
     const tau = row?.tau > 0 ? row.tau : seen.fade.tau
     const chart = decayChart(seen.fade.strength, { fit: seen.fade.fit, tau, range: [-1.5, 0.75] }, words.kind(word), width)
-    found.push(fact('How its strength fades', chart, told('To a third within ', tau)))
+    found.push(fact('How its strength fades', chart, told('Timescale: ', tau)))
   } else if (seen.impulse) {
     const { distance, fit, tau } = seen.impulse
     const chart = decayChart(distance, { fit, tau: tau ?? null, range: [0, 0] }, words.kind(word), width)
