@@ -311,7 +311,7 @@ def test_a_double_network_stays_double(corpus, tmp_path):
 def test_resume_with_another_config_is_refused_and_nothing_lost(corpus, tmp_path):
     train(small(corpus), corpus, QUICK, tmp_path / "run")
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.is_file()}
-    with pytest.raises(RnnlensError, match="config learning_rate is '0.02', now '0.01'"):
+    with pytest.raises(RnnlensError, match="setting learning_rate is '0.02', now '0.01'"):
         train(small(corpus), corpus, dataclasses.replace(QUICK, learning_rate=0.01), tmp_path / "run", resume=True)
     with pytest.raises(RnnlensError, match="network arch is 'gru', now 'lstm'"):
         train(small(corpus, "lstm"), corpus, QUICK, tmp_path / "run", resume=True)

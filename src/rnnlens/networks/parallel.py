@@ -31,7 +31,7 @@ def words_at_once(network: Any, most: int) -> int:
 
 def _shares(network: Any) -> bool:
     readers = (network.forwards, network.backwards) if hasattr(network, "forwards") else (network,)
-    return not any(reader.h0.is_cuda or not isinstance(reader.cell, Cell) for reader in readers)
+    return all(isinstance(getattr(reader, "cell", None), Cell) and not reader.h0.is_cuda for reader in readers)
 
 
 def in_parallel(function: Callable[[Part], Result], parts: Iterable[Part], network: Any) -> list[Result]:
