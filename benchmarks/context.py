@@ -4,7 +4,6 @@ grows with units and words, and its memory."""
 from __future__ import annotations
 
 import copy
-import resource
 import subprocess
 import sys
 import time
@@ -23,7 +22,7 @@ from benchmarks.fixed_points import plain_adam, quality, until
 from benchmarks.networks import kernel, plainly
 from benchmarks.size import CPU, Size
 from benchmarks.table import Row
-from benchmarks.timing import once, side_by_side
+from benchmarks.timing import once, peak_memory, side_by_side
 from rnnlens.context import Reviews, final_logits, project_out
 from rnnlens.context.subspace import project_out_each, random_subspace
 from rnnlens.corpora.corpus import Corpus
@@ -199,7 +198,7 @@ def many_words(words: int, options: dict[str, Any]) -> None:
         start = time.perf_counter()
         rnnlens.analyze(many, **{**options, "top": top})
         seconds.append(time.perf_counter() - start)
-    print(*seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(*seconds, peak_memory())
 
 
 def packaged(size: Size) -> rnnlens.Network:

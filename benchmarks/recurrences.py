@@ -53,14 +53,15 @@ def rows(size: Size | None = None) -> Iterator[Row]:
 
 
 ANALYSIS = """
-import json, resource, sys, time
+import json, sys, time
 import rnnlens
+from benchmarks.timing import peak_memory
 layers, units = int(sys.argv[1]), 2048
 words = ["<unk>", *(f"w{i}" for i in range(60))]
 network = rnnlens.Network(words, "mingru", units, 128, layers=layers, memory=300, scale=0.3).requires_grad_(False)
 start = time.process_time()
 rnnlens.analyze(network, starts=64, top=40)
-seconds, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+seconds, peak = time.process_time() - start, peak_memory() / 1024
 print(json.dumps({"seconds": seconds, "gb": peak, "size": network.size}))
 """
 

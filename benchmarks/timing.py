@@ -6,8 +6,10 @@ the clock on the wall then says is mostly theirs.
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import torch
 
@@ -48,6 +50,14 @@ def of_the_cpu() -> None:
     """From now on count the seconds that this process has a core."""
     global _clock
     _clock = time.process_time
+
+
+def peak_memory() -> float:
+    """The most memory of this process so far, in MB. (`ru_maxrss` of a new process begins with that of its parent.)"""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # bytes on macOS
+    return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
 
 
 def whose_clock() -> str:
