@@ -23,7 +23,7 @@ from studies.pages import write_page
 RECORD, PAGE = Path("docs/results/verdicts.json"), Path("docs/verdicts.md")
 TEMPLATE, PICTURES = Path(__file__).with_name("verdicts.md"), Path("docs/images")
 ZOO = {"gru": "zoo:reviews-gru", "vanilla": "zoo:reviews-vanilla"}
-WIDTH, HEIGHT = 1280, 960
+WIDTH, HEIGHT = 1280, 550  # down to the first sentences: examples below them are texts of a corpus, which stay there
 
 
 def untrained() -> rnnlens.Network:
