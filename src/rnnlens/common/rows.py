@@ -1,6 +1,6 @@
 """Rows that a caller chose, by their numbers or by a mask: documents, points, words or modes.
 
-NumPy would take a mask for the rows 0 and 1, and cut 1.7 to 1, once it is told that whole numbers are expected.
+Converted to whole numbers, a mask would mean rows 0 and 1, and 1.7 would mean row 1: both are checked here.
 """
 
 from __future__ import annotations
