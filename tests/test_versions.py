@@ -1,5 +1,7 @@
 """Versions of a network that read together give the logits of each version alone."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import torch
@@ -12,8 +14,9 @@ from rnnlens.context.perturbation import _joined
 from rnnlens.context.subspace import project_out_each, random_subspace, steer_each
 from rnnlens.networks import CELLS
 from rnnlens.networks import versions as module
+from rnnlens.networks.cells import MANY
 from rnnlens.networks.devices import threads_for
-from rnnlens.networks.versions import Versions
+from rnnlens.networks.versions import Versions, equal_parts
 
 KINDS = (*ARCHS, "layers", "function")
 
@@ -85,13 +88,47 @@ def test_a_changed_network_alone_reads_reviews_of_any_lengths_together(kind, cor
         torch.testing.assert_close(torch.from_numpy(found), expected.float(), rtol=0, atol=1e-6)
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("kind", ["gru", "lstm", "ugrnn", "vanilla", "relu"])
-def test_a_quick_step_is_a_step(kind):
+@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-14), (torch.float32, 2e-6)])
+def test_a_quick_step_is_a_step(kind, dtype, atol):
     torch.manual_seed(0)
     cell = CELLS["vanilla"](6, 4, nonlinearity="relu") if kind == "relu" else CELLS[kind](6, 4)
-    h, e = torch.randn(7, cell.size).double(), torch.randn(7, 4).double()
-    cell = cell.double()
-    torch.testing.assert_close(cell.quick_step(h, e), cell.step(h, e), rtol=0, atol=1e-14)
+    cell = cell.to(dtype)
+    quick = cell.quick_step()
+    h, e = torch.randn(200, 2 * cell.size, dtype=dtype)[:, : cell.size], torch.randn(4, 200, dtype=dtype).t()
+    for rows in (slice(1), slice(7), slice(MANY - 1), slice(MANY), slice(199), slice(None, None, 3)):
+        torch.testing.assert_close(quick(h[rows], e[rows]), cell.step(h[rows], e[rows]), rtol=0, atol=atol)
+    one = e[:1].expand(MANY, -1)  # the same input for many states
+    torch.testing.assert_close(quick(h[:MANY], one), cell.step(h[:MANY], one), rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_an_lstm_reads_in_float32_as_in_float64(n, monkeypatch):
+    network, (ids, lengths) = made("lstm"), texts(40)
+    ids, lengths = ids[:n], lengths[:n].clip(min=1)
+    for name, most in (("AT_ONCE", 64), ("FEWEST", 2**14)):  # from one state in a step to 2,560
+        monkeypatch.setattr(module, name, most)
+    given = subspaces(network, ranks=(1, 3) * 32)
+    exact = project_out_each(network, given)(ids, lengths)
+    found = project_out_each(network.float(), [(V.float(), at.float()) for V, at in given])(ids, lengths)
+    torch.testing.assert_close(found.double(), exact, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3, 4])
+def test_no_other_parts_of_texts_take_less_time(cores):
+    def longest(sizes):
+        starts = np.cumsum([0, *sizes[:-1]])
+        return (np.add.reduceat(lengths, starts) + module.ALONE * lengths[starts]).max()
+
+    rng = np.random.default_rng(0)
+    for lengths in (np.sort(rng.geometric(0.005, 12))[::-1], np.full(7, 9), np.array([1000, 1, 1, 1, 1])):
+        every = [np.diff([0, *cuts, len(lengths)]) for cuts in combinations(range(1, len(lengths)), cores - 1)]
+        sizes = equal_parts(lengths, cores)
+        assert sum(sizes) == len(lengths) and len(sizes) <= cores and min(sizes) > 0
+        assert longest(sizes) == min(map(longest, every))
+    for lengths in ([0], [0, 0, 0], [5]):
+        assert sum(equal_parts(np.array(lengths), cores)) == len(lengths)
 
 
 def test_batches_are_joined_up_to_a_number_of_words():

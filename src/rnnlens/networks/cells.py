@@ -22,6 +22,9 @@ from torch import Tensor, nn
 from rnnlens.networks.scan import scan
 
 Partials = tuple[Tensor, Tensor, Tensor]
+Step = Callable[[Tensor, Tensor], Tensor]
+
+MANY = 48  # states from which on torch's LSTM for sequences takes less time than its function for one step
 
 
 class Cell(nn.Module):
@@ -29,6 +32,7 @@ class Cell(nn.Module):
 
     gates: ClassVar[int]
     blocks: ClassVar[int] = 1
+    kernel: ClassVar[bool] = False  # whether `quick_step` of many states takes less time than a step from known drives
     cudnn: ClassVar[bool] = True  # whether cuDNN's kernel for this cell has full float32 precision
 
     def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None):
@@ -81,11 +85,15 @@ class Cell(nn.Module):
         """F(h, e): the state after input e; h (..., N) and e (..., D) over any leading dimensions."""
         return self.combine(h, self.drive(e).to(h.dtype), self.recur(h).to(h.dtype))  # autocast lowers the precision
 
-    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
-        """`step` for h (B, N) and e (B, D), by torch's function for one step if it has one. In Python every operation
-        takes and gives back the interpreter's lock, so threads that do small steps wait for each other; one function
-        takes it once."""
-        return self.step(h, e)
+    def advance(self, h: Tensor, d: Tensor) -> Tensor:
+        """`step` from the drive d of the input."""
+        return self.combine(h, d, self.recur(h))
+
+    def quick_step(self) -> Step:
+        """`step` for h (B, N) and e (B, D), without gradients: torch's function for one step if it has one. In Python
+        every operation takes and gives back the interpreter's lock, so threads that do small steps wait for each other;
+        one function takes it once."""
+        return self.step
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         """All states (B, T+1, N), h0 first, for inputs e (B, T, D) from h0 (B, N)."""
@@ -146,9 +154,9 @@ class Vanilla(Cell):
         p_a = slope[..., None, None, :]
         return torch.zeros_like(p_a), p_a, p_a
 
-    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
-        kernel = torch.rnn_relu_cell if self.nonlinearity == "relu" else torch.rnn_tanh_cell
-        return kernel(e, h, *self._weights)
+    def quick_step(self) -> Step:
+        kernel, weights = torch.rnn_relu_cell if self.nonlinearity == "relu" else torch.rnn_tanh_cell, self._weights
+        return lambda h, e: kernel(e, h, *weights)
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
         kernel = torch.rnn_relu if self.nonlinearity == "relu" else torch.rnn_tanh
@@ -197,8 +205,9 @@ class GRU(Cell):
         p_u = torch.stack([p_r, p_z, p_n * r], -2).unsqueeze(-3)
         return z[..., None, None, :], p_d, p_u
 
-    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
-        return torch.gru_cell(e, h, *self._weights)
+    def quick_step(self) -> Step:
+        weights = self._weights
+        return lambda h, e: torch.gru_cell(e, h, *weights)
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
         return self._kernel(torch.gru, e, h0.unsqueeze(0).contiguous())
@@ -209,6 +218,7 @@ class LSTM(Cell):
 
     gates = 4
     blocks = 2
+    kernel = True  # products and tanh of torch's LSTM for sequences take half the time of its other functions
 
     def __init__(self, hidden: int, inputs: int, generator: torch.Generator | None = None):
         super().__init__(hidden, inputs, generator)
@@ -237,8 +247,16 @@ class LSTM(Cell):
         p_a = torch.stack([h_a, c_a], -3)
         return p_h, p_a, p_a
 
-    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
-        return torch.cat(torch.lstm_cell(e, h.chunk(2, -1), *self._weights), -1)
+    def quick_step(self) -> Step:
+        weights = [weight.detach() for weight in self._weights]
+
+        def step(h: Tensor, e: Tensor) -> Tensor:
+            if len(e) < MANY:
+                return torch.cat(torch.lstm_cell(e, h.chunk(2, -1), *weights), -1)
+            state = h.unsqueeze(0).chunk(2, -1)  # of a sequence of one step
+            return torch.cat(torch.lstm(e.unsqueeze(0), state, weights, True, 1, 0.0, False, False, False)[1:], -1)[0]
+
+        return step
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor:
         # The kernel does not return its cell states, but all gates follow from the h that it returns, in one product;

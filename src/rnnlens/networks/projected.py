@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.networks.cells import Step
 from rnnlens.networks.network import Network
 from rnnlens.networks.wrapped import Wrapped, add_product, check_rows, stacked, with_cell
 
@@ -40,8 +41,17 @@ class Projected(Wrapped):
     def changed(self, F: Callable[[Tensor, Tensor], Tensor], h: Tensor, e: Tensor) -> Tensor:
         return self.project(F(h, e))
 
+    def quick_step(self) -> Step:
+        F, V, rows, at = self.cell.quick_step(), self.V, self.V.t(), self.at
+
+        def step(h: Tensor, e: Tensor) -> Tensor:
+            h = F(h, e)
+            return torch.addmm(h, torch.addmm(at, h, rows, alpha=-1), V)
+
+        return step
+
     def advance(self, h: Tensor, d: Tensor) -> Tensor:
-        return self.project(self.cell.combine(h, d, self.cell.recur(h)))
+        return self.project(self.cell.advance(h, d))
 
 
 def projected(network: Network, V: Tensor, at: Tensor) -> Network:

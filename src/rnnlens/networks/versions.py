@@ -6,22 +6,26 @@ versions are one long product with the recurrent weights.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.networks.cells import Cell
+from rnnlens.networks.cells import Cell, Step
 from rnnlens.networks.network import Network
 from rnnlens.networks.parallel import cores_for, in_parallel
 from rnnlens.networks.wrapped import Wrapped
 
 AT_ONCE = 32  # versions that read together
 NUMBERS = 2**18  # in the gates of the states that a core holds: what stays in its cache
-STEPS = 16  # whose drives are computed at a time
+STEPS = 32  # whose inputs are computed at a time
 FEWEST = 64  # states that a core takes, of large networks
+ALONE = 16  # states whose computation takes as long as what is the same in every step of a version alone
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,8 @@ class Versions:
         rows = max(1, max(FEWEST, NUMBERS // width) // min(AT_ONCE, len(self)))
         texts: Sequence[Tensor] = torch.argsort(lengths, descending=True, stable=True).split(rows)
         versions = torch.arange(len(self)).split(AT_ONCE)
-        if len(texts) * len(versions) < cores:  # too few parts: give each core as many words
-            texts = [some[core::cores] for some in texts for core in range(min(cores, len(some)))]
+        if len(texts) * len(versions) < cores:  # too few parts
+            texts = [part for some in texts for part in some.split(equal_parts(lengths[some].numpy(), cores))]
         parts = [(chosen, some) for some in texts for chosen in versions]
 
         def read(part: tuple[Tensor, Tensor]) -> Tensor:
@@ -101,24 +105,51 @@ class Versions:
         last = torch.empty_like(h[..., output])
         unread = len(ends)  # number of texts with words left
         for start in range(0, ends[0] + 1, STEPS):
-            inputs = prepare(self.network.embed(ids[:unread, start : min(start + STEPS, ends[0])].t()))
+            inputs = prepare(self.network.embed(ids[:unread, start : min(start + STEPS, ends[0])].t())).unbind(0)
+            embedded = unread
             for t in range(start, min(start + STEPS, ends[0] + 1)):
                 if ends[unread - 1] == t:
                     before, unread = unread, sum(end > t for end in ends[:unread])
                     last[..., unread:before, :] = h[..., unread:, output]
-                    h, inputs = h[..., :unread, :].contiguous(), inputs[..., :unread, :]
+                    h = h.narrow(-2, 0, unread)
                 if unread:
-                    h = advance(h, inputs[t - start])
+                    e = inputs[t - start]
+                    h = advance(h, e if unread == embedded else e.narrow(-2, 0, unread))
         return last if len(chosen) > 1 else last.unsqueeze(0)
 
-    def _steps(self, cells: Sequence[Any]) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]:
-        """What to make of embedded words (T, B, D), and the next state from that of one step: for a cell alone from the
-        words themselves, for K cells together from their drives, which are the same for all."""
-        cell, alone = self.network.cell, len(cells) == 1
-        own, wraps = isinstance(cell, Cell), isinstance(cells[0], Wrapped)
-        if alone:
-            return lambda e: e, cells[0].quick_step if own else cells[0].step
+    def _steps(self, cells: Sequence[Any]) -> tuple[Callable[[Tensor], Tensor], Step]:
+        """What to make of embedded words (T, B, D), and the next state from that of one step: for a cell alone, or one
+        with a quick kernel, from the words themselves; else for K cells together from their drives, which are the same
+        for all."""
+        cell, own, wraps = self.network.cell, isinstance(self.network.cell, Cell), isinstance(cells[0], Wrapped)
+        if len(cells) == 1:
+            return lambda e: e, cells[0].quick_step() if own else cells[0].step
+        joined = type(cells[0]).stack(cells) if wraps else cell
         if not own:
-            return lambda e: e.unsqueeze(1), type(cells[0]).stack(cells).step
-        advance = type(cells[0]).stack(cells).advance if wraps else lambda h, d: cell.combine(h, d, cell.recur(h))
-        return lambda e: cell.drive(e).to(cell.U.dtype), advance
+            return lambda e: e.unsqueeze(1), joined.step
+        if cell.kernel:
+            quick = cell.quick_step()
+
+            def step(h: Tensor, e: Tensor) -> Tensor:
+                return quick(h.flatten(0, 1), e.repeat(len(h), 1)).view(h.shape)
+
+            return lambda e: e, partial(joined.changed, step) if wraps else step
+        return lambda e: cell.drive(e).to(cell.U.dtype), joined.advance
+
+
+def equal_parts(lengths: np.ndarray, parts: int) -> list[int]:
+    """The sizes of at most `parts` parts of texts, the longest first, that take about equally long: a part of long ones
+    has more steps, a part of short ones more texts."""
+    words = np.concatenate([[0], np.cumsum(lengths)])
+
+    def cut(most: int) -> list[int]:
+        sizes, first = [], 0
+        while first < len(lengths):
+            room = words[first] + most - ALONE * lengths[first]
+            end = max(first + 1, int(np.searchsorted(words, room, "right")) - 1)
+            sizes.append(end - first)
+            first = end
+        return sizes
+
+    whole = int(words[-1] + ALONE * lengths[0])
+    return cut(bisect_left(range(whole), True, key=lambda most: len(cut(most)) <= parts))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError
-from rnnlens.networks.cells import Cell
+from rnnlens.networks.cells import Cell, Step
 from rnnlens.networks.network import Network
 from rnnlens.networks.scan import no_autocast, repeat, step_by_step, wants_gradient
 
@@ -57,9 +58,9 @@ class Wrapped(nn.Module):
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         return self.changed(self.cell.step, h, e)
 
-    def quick_step(self, h: Tensor, e: Tensor) -> Tensor:
+    def quick_step(self) -> Step:
         """`step` by torch's function, for states h (B, N) of one of our cells (`Cell.quick_step`)."""
-        return self.changed(self.cell.quick_step, h, e)
+        return partial(self.changed, self.cell.quick_step())
 
     def advance(self, h: Tensor, d: Tensor) -> Tensor:
         """`step` for states h (B, N) of one of our cells, from the drives d (B, G·H) of the inputs."""
