@@ -24,6 +24,7 @@ from rnnlens.common.files import append_line
 from rnnlens.corpora import prepare
 from rnnlens.experiments.choosing import best, write_settings
 from rnnlens.experiments.ledger import GRACE, Ledger
+from rnnlens.experiments.lifetime import orderly_end
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.space import SPACES, Choice, parameters
 from rnnlens.experiments.sweep import sweep
@@ -265,6 +266,26 @@ def test_errors_in_jobs_come_back():
     with pytest.raises(ZeroDivisionError):
         list(run_jobs(divmod, [1], 1, (0,)))
     assert sorted(run_jobs(pow, [2, 3], 2, (2,))) == [(2, 4), (3, 9)]
+
+
+@pytest.mark.parametrize(("kind", "end"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_signal_that_strikes_in_a_destructor_is_not_lost(kind, end):
+    """Python ignores exceptions there, such as those of signal handlers."""
+    seen = []
+
+    class Struck:
+        def __del__(self):
+            if not seen:
+                seen.append(kind)
+                signal.raise_signal(kind)
+
+    hook = sys.unraisablehook
+    with pytest.raises(end) as raised, orderly_end():
+        Struck()
+        assert seen  # the first one was ignored
+        time.sleep(10)
+    assert kind == signal.SIGINT or raised.value.code == 128 + kind
+    assert sys.unraisablehook is hook
 
 
 def test_ray_runs_a_killed_workers_trial_again(corpus, log, tmp_path, monkeypatch):

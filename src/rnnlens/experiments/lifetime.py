@@ -18,6 +18,7 @@ from multiprocessing.connection import wait
 from types import FrameType
 from typing import Any
 
+MOMENT = 0.05  # seconds
 _PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 
 
@@ -72,8 +73,35 @@ def orderly_end() -> Iterator[None]:
     for one in signals:
         signal.signal(one, leave)
     try:
-        yield
+        with _none_ignored():
+            yield
     finally:
         with suppress(ValueError):  # only the main thread can set signals, but any can finalize a generator
             for one in signals:
                 signal.signal(one, signal.SIG_DFL)
+
+
+@contextmanager
+def _none_ignored() -> Iterator[None]:
+    """Python ignores exceptions in destructors and in callbacks of weak references, also those of signal handlers that
+    happen to run there. Within the block, such a signal is sent again a moment later."""
+    main, usual = threading.main_thread().ident, sys.unraisablehook
+
+    def send_again(ignored: Any) -> None:
+        error = ignored.exc_value
+        if isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 128:
+            number = error.code - 128
+        elif isinstance(error, KeyboardInterrupt):
+            number = signal.SIGINT
+        else:
+            usual(ignored)
+            return
+        again = threading.Timer(MOMENT, signal.pthread_kill, (main, number))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = send_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
