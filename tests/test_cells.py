@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch import nn
 
 from rnnlens import RnnlensError
 from rnnlens.networks import CELLS, scan, step_by_step
+from rnnlens.networks.tanh import tanh
 
 B, T, H, D = 3, 7, 5, 4
 TORCH = {"gru": nn.GRU, "lstm": nn.LSTM, "vanilla": nn.RNN}
@@ -177,3 +179,25 @@ def test_importing_changes_no_warning_filter():
         "assert not [f for f in warnings.filters if f not in before]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("shape", [(2**15,), (3, 7, 2, 40, 5, 64), (300, 256)])
+def test_the_quick_tanh_is_tanh(shape):
+    x = 3 * torch.randn(shape)
+    x.view(-1)[:6] = torch.tensor([torch.inf, -torch.inf, 1e-30, -0.0, 1e-42, -200.0])
+    for part in (x, x.transpose(0, -1), x.double()):
+        torch.testing.assert_close(tanh(part), torch.tanh(part.double()).to(part), rtol=2e-7, atol=1e-38)
+    assert torch.isnan(tanh(x * torch.nan)).all()
+
+
+def test_the_quick_tanh_is_left_to_torch_where_it_is_differentiated():
+    x = torch.randn(2, 2**15)
+    slope = 1 - torch.tanh(x) ** 2
+    y = x.clone().requires_grad_()
+    torch.testing.assert_close(torch.autograd.grad(tanh(y).sum(), y)[0], slope)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.func.jvp(tanh, (x,), (torch.ones_like(x),))[1], slope)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # vmap warns of what it does not know
+            torch.testing.assert_close(torch.func.vmap(tanh)(x), torch.tanh(x))

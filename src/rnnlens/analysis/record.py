@@ -34,7 +34,7 @@ from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
 from rnnlens.common.ranges import in_range
-from rnnlens.context.barcodes import Barcode, barcode, component_barcodes
+from rnnlens.context.barcodes import Barcode, barcodes, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.dose_response import Steering
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
@@ -145,7 +145,7 @@ class Analysis(Shown):
 
     @cached_property
     def barcodes(self) -> dict[str, Barcode]:
-        return {word: barcode(self.network, self.line, word, self.probes) for word in self.named}
+        return barcodes(self.network, self.line, self.named, self.probes)
 
     @cached_property
     def components(self) -> list[Barcode]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -78,22 +79,37 @@ class Barcode(Shown):
 @in_range()
 def barcode(network: Network, line: LineAttractor, word: str, probes: Probes | None = None) -> Barcode:
     """A word's barcode: the change from h* to h_mod = F(h*, word)."""
-    h_mod = network.step(line.h_star, word_inputs(network, [word])[0])
-    return state_barcode(network, line, h_mod, word, probes)
+    return barcodes(network, line, [word], probes)[word]
 
 
 @torch.no_grad()
+def barcodes(
+    network: Network, line: LineAttractor, words: Sequence[str], probes: Probes | None = None
+) -> dict[str, Barcode]:
+    """The barcodes of several words, which are computed together."""
+    h_mod = network.step(line.h_star, word_inputs(network, words))
+    return dict(zip(words, _of_states(network, line, h_mod, words, probes), strict=True))
+
+
 @in_range()
 def state_barcode(
     network: Network, line: LineAttractor, h: Tensor, name: str = "state", probes: Probes | None = None
 ) -> Barcode:
     """The barcode of a state (N,), such as the initial state or one on the way back to the line."""
+    check_states(network, one=True, h=h)
+    return _of_states(network, line, h.unsqueeze(0), [name], probes)[0]
+
+
+@torch.no_grad()
+def _of_states(
+    network: Network, line: LineAttractor, h: Tensor, names: Sequence[str], probes: Probes | None
+) -> list[Barcode]:
+    """The barcodes of states (K, N)."""
     line.check_blank()
     probes = Probes.from_network(network, line) if probes is None else probes
-    e = probes.inputs(network)
-    base = linear_effects(network, line.h_star, e)
-    change = linear_effects(network, h, e) - base
-    return Barcode(name, probes, *probes.split(change), *probes.split(base))
+    base, *effects = linear_effects(network, torch.cat([line.h_star.unsqueeze(0), h]), probes.inputs(network))
+    changes = [probes.split(after - base) for after in effects]
+    return [Barcode(name, probes, *change, *probes.split(base)) for name, change in zip(names, changes, strict=True)]
 
 
 @in_range()
@@ -102,17 +118,14 @@ def component_barcodes(
 ) -> list[Barcode]:
     """Barcodes of directions (P, N) of state space: half the difference between the barcodes at h* plus and minus size
     (P,) times the direction, which cancels the change that is even in the direction (Fig. 8)."""
-    probes = Probes.from_network(network, line) if probes is None else probes
     check_states(network, components=components)
     if not isinstance(sizes, Tensor) or sizes.shape != components.shape[:1]:
         given = tuple(sizes.shape) if isinstance(sizes, Tensor) else type(sizes).__name__
         raise RnnlensError(f"sizes are {quoted(given)}: expected a tensor ({len(components)},), one for each component")
-    barcodes = []
-    for p, (direction, size) in enumerate(zip(components, sizes.tolist(), strict=True), start=1):
-        forth, back = (
-            state_barcode(network, line, line.h_star + sign * size * direction, f"component {p}", probes)
-            for sign in (1, -1)
-        )
-        change = (forth.positive - back.positive) / 2, (forth.negative - back.negative) / 2
-        barcodes.append(Barcode(f"component {p}", probes, *change, forth.base_positive, forth.base_negative))
-    return barcodes
+    moves = sizes.to(components).unsqueeze(1) * components
+    names = [f"component {p}" for p in range(1, len(components) + 1)]
+    both = _of_states(network, line, torch.cat([line.h_star + moves, line.h_star - moves]), names * 2, probes)
+    return [
+        replace(forth, positive=(forth.positive - back.positive) / 2, negative=(forth.negative - back.negative) / 2)
+        for forth, back in zip(both[: len(names)], both[len(names) :], strict=True)
+    ]

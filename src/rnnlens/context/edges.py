@@ -205,8 +205,11 @@ def ending(
     fastest: modes with a shorter timescale belong to modifiers; modes slower than `steps` words integrate.
     """
     line.check_blank()
-    e = probes.inputs(network)
-    transients = _transients(network, line.h_star, e, steps)
+    known = [word for word in examples if network.vocab is not None and word in network.vocab]
+    known = known or [*probes.positive[:2], *probes.negative[:2]]
+    shown = word_inputs(network, known)
+    every = _transients(network, line.h_star, torch.cat([probes.inputs(network), shown]), steps)
+    transients, of_shown = every.split([len(probes.words), len(known)])
     first, last = transients[:, 0], transients[:, -1]
     unsettled = (transients - last.unsqueeze(1)).abs() > 0.05 * (first - last).abs().unsqueeze(1).clamp(min=1e-12)
     settled = (unsettled * torch.arange(1, steps + 2, device=unsettled.device)).amax(1)
@@ -216,7 +219,7 @@ def ending(
         last / torch.where(first == 0, torch.ones_like(first), first),
         settled,
         abs(line.integration_eigenvalue) ** steps,
-        _ending_modes(network, line, probes, steps, fastest, examples),
+        _ending_modes(network, line, probes, steps, fastest, (known, shown, of_shown)),
     )
 
 
@@ -243,8 +246,14 @@ def _transients(
 
 
 def _ending_modes(
-    network: Network, line: LineAttractor, probes: Probes, steps: int, fastest: float, examples: Sequence[str]
+    network: Network,
+    line: LineAttractor,
+    probes: Probes,
+    steps: int,
+    fastest: float,
+    examples: tuple[list[str], Tensor, Tensor],
 ) -> EndingModes | None:
+    """The modes, or None without any. examples: words, their embeddings (V, D) and their transients (V, steps+1)."""
     try:
         modes = line.modes
         modes.right  # noqa: B018 - made now
@@ -268,11 +277,8 @@ def _ending_modes(
         unit = list(modes.units[i])
         powers = modes.eigenvalues[unit].unsqueeze(1) ** t
         course.append((at_once[:, unit] @ powers).real.abs().mean(0))
-    known = [word for word in examples if network.vocab is not None and word in network.vocab]
-    known = known or [*probes.positive[:2], *probes.negative[:2]]
-    shown = word_inputs(network, known)
+    known, shown, transients = examples
     rows = [a for i in strongest for a in modes.units[i]]
-    transients = _transients(network, line.h_star, shown, steps)
     without = _transients(network, line.h_star, shown, steps, (modes.left[rows], modes.right[:, rows]))
     return EndingModes(
         modes,

@@ -6,7 +6,7 @@ A modifier is a word after which the effects of other words differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -14,8 +14,9 @@ from torch import Tensor
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.vocab import PAD_WORD
+from rnnlens.dynamics.features import feature_map
 from rnnlens.dynamics.inputs import check_states, check_tensor
-from rnnlens.dynamics.jacobians import linearise, readout_after
+from rnnlens.dynamics.jacobians import linearise, readout_after, recurrent_input
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.parallel import cores_for, in_parallel
 
@@ -51,11 +52,11 @@ def check_expansion(network: Network, h: Tensor, e: Tensor) -> None:
 
 
 @torch.no_grad()
-def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) -> Tensor:
+def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None, u: Tensor | None = None) -> Tensor:
     """w·[F(h, v) − F(h, 0)] for states h (..., N) and embedded words e (V, D) → (..., V); through a head that is not
     linear, the exact difference of logits. Of a network with C classes → (..., V, C).
 
-    read (N,): a readout in place of w.
+    read (N,): a readout in place of w. u: `recurrent_input` of h, if it is known.
 
     For a cell, the words' drives and the states' recurrent inputs are computed once, and only φ for every pair.
     """
@@ -63,7 +64,7 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
     flat, cell = h.reshape(-1, network.size), network.cell
     few = max(1, BLOCK // network.size)
     if len(e) > few:
-        return torch.cat([effects(network, h, words, read) for words in e.split(few)], h.ndim - 1)
+        return torch.cat([effects(network, h, words, read, u) for words in e.split(few)], h.ndim - 1)
     if read is None and network.features is None and not network.several_classes:
         read = network.w
     inputs = torch.cat([e.new_zeros(1, network.inputs), e])
@@ -74,21 +75,29 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None) 
         after = network.step(states, inputs) if u is None else cell.combine(states, d, u.unsqueeze(1))
         return network.logit(after) if read is None else after @ read
 
-    def from_states(states: Tensor) -> Tensor:
+    def from_states(part: tuple[Tensor, Tensor | None]) -> Tensor:
+        states, u = part
         if d is None or h.is_cuda:
-            logits = logits_after(states, None if d is None else cell.recur(states))
+            logits = logits_after(states, recurrent_input(network, states) if u is None else u)
         else:  # one product for many states, but a few pairs at a time
             pairs = max(1, CACHED // (len(inputs) * network.size))
-            parts = zip(states.split(pairs), cell.recur(states).split(pairs), strict=True)
-            logits = torch.cat([logits_after(*part) for part in parts])
+            u = cell.recur(states) if u is None else u
+            logits = torch.cat([logits_after(*few) for few in zip(states.split(pairs), u.split(pairs), strict=True)])
         return logits[:, 1:] - logits[:, :1]
 
     if d is None or h.is_cuda:
         at_once = BLOCK // (len(inputs) * network.size)
     else:
         at_once = min(few // 16, -(-len(flat) // cores_for(network)))
-    every = torch.cat(in_parallel(from_states, flat.split(max(1, at_once)), network))
+    states = flat.split(max(1, at_once))
+    known = [None] * len(states) if u is None else u.reshape(len(flat), -1).split(max(1, at_once))
+    every = torch.cat(in_parallel(from_states, list(zip(states, known, strict=True)), network))
     return every.reshape(*h.shape[:-1], len(e), *every.shape[2:])
+
+
+def blank_step(network: Network, h: Tensor, u: Tensor | None) -> Tensor:
+    """F(h, 0), the states after a blank input, from states h (..., N) and their `recurrent_input` u."""
+    return network.step(h) if u is None else network.cell.combine(h, network.cell.b, u)
 
 
 @torch.no_grad()
@@ -101,6 +110,22 @@ def linear_effects(network: Network, h: Tensor, e: Tensor) -> Tensor:
         for states in flat.split(max(1, BLOCK // (8 * network.size)))
     ]
     return (torch.cat(slopes) @ e.t()).reshape(*h.shape[:-1], len(e))
+
+
+def first_order_change(
+    network: Network, h_star: Tensor, e: Tensor
+) -> Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor]]:
+    """How much the expansion at other states differs from that at h* (N,): a function of states (M, N) and their
+    `recurrent_input` that returns the norm ‖ΔJ_inp‖_F, (M,), and the change of the linear effects of inputs e (V, D),
+    (M, V)."""
+    features, usual = feature_map(network), linear_effects(network, h_star, e)
+    at_star = features(h_star)
+
+    def change(h: Tensor, u: Tensor | None) -> tuple[Tensor, Tensor]:
+        here = linearise(network, h, u=u)
+        return (features(h, here) - at_star).norm(dim=-1), here.inp_T(readout_after(network, h)) @ e.t() - usual
+
+    return change
 
 
 @torch.no_grad()

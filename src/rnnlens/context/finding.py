@@ -13,15 +13,11 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.common.options import OBJECTS
 from rnnlens.common.ranges import in_range
 from rnnlens.context.decay import fit_exponential
-from rnnlens.context.effects import linear_effects, states_after
 from rnnlens.context.modifiers import Modifiers, table_of
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.strength import check_measured, fading, strengths, training_error
 from rnnlens.dynamics import LineAttractor
-from rnnlens.dynamics.features import feature_map, states_at_once
-from rnnlens.dynamics.jacobians import linearise, readout_after
 from rnnlens.networks import Network
-from rnnlens.networks.parallel import in_parallel
 
 PRIOR_SEEDS = 4.0  # the weight, in networks, of the rule for the training error beside the networks that are given
 
@@ -51,41 +47,21 @@ def find_modifiers(
     probes = Probes.from_network(network, line) if probes is None else probes
     ids = common_words(network, top)
     assert network.vocab is not None and network.E is not None
-    norm, positive, negative = _first_order(network, line.h_star, network.E.detach()[ids], probes)
-    check_measured(norm=norm)
-    modifiers = measured_words(network, line, ids, probes)
-    modifiers = replace(modifiers, norm=norm, on_positive=positive, on_negative=negative)
+    modifiers = measured_words(network, line, ids, probes, first_order=True)
+    check_measured(norm=modifiers.norm)
     return replace(modifiers, tau=_taus(modifiers))
 
 
-def _first_order(network: Network, h_star: Tensor, words: Tensor, probes: Probes) -> tuple[Tensor, Tensor, Tensor]:
-    """The norm ‖ΔJ_inp‖_F, and the mean barcode of positive and of negative probes, each (M,), of embedded words
-    (M, D)."""
-    features = feature_map(network)
-    usual = features(h_star)
-    # To first order, the mean effect of the positive probes is the effect of their mean, and so for the negative ones.
-    e = torch.stack([part.mean(-1) for part in probes.split(probes.inputs(network).t())])
-
-    def measure(h_mod: Tensor) -> tuple[Tensor, Tensor]:
-        here = linearise(network, h_mod)
-        return (features(h_mod, here) - usual).norm(dim=-1), here.inp_T(readout_after(network, h_mod)) @ e.t()
-
-    found = []
-    for h_mod in states_after(network, h_star, words):
-        found += in_parallel(measure, h_mod.split(states_at_once(network)), network)
-    norm, after = map(torch.cat, zip(*found, strict=True))
-    positive, negative = (after - linear_effects(network, h_star, e)).unbind(-1)
-    return norm, positive, negative
-
-
-def measured_words(network: Network, line: LineAttractor, ids: Tensor, probes: Probes) -> Modifiers:
-    """The table of words, given by their ids (M,), with strengths and their errors; norms, barcodes and τ are NaN."""
+def measured_words(
+    network: Network, line: LineAttractor, ids: Tensor, probes: Probes, first_order: bool = False
+) -> Modifiers:
+    """The table of words, given by their ids (M,), with strengths and their errors; τ is NaN, and so are norms and
+    barcodes without `first_order`."""
     assert network.vocab is not None
-    measured, counts = strengths(network, line, ids, probes), network.vocab.counts
+    measured, counts = strengths(network, line, ids, probes, first_order), network.vocab.counts
     training = training_error(measured.moves, None if counts is None else float(sum(counts)))
     errors = torch.stack([measured.from_probes, measured.from_places, training])
     check_measured(strength=measured.strength, error=errors, valence=measured.valence)
-    later = dict.fromkeys(("norm", "on_positive", "on_negative", "tau"), torch.full_like(measured.strength, torch.nan))
     return table_of(
         network,
         line,
@@ -96,7 +72,10 @@ def measured_words(network: Network, line: LineAttractor, ids: Tensor, probes: P
         valence=measured.valence,
         own=measured.own,
         moves=measured.moves,
-        **later,
+        norm=measured.norm,
+        on_positive=measured.on_positive,
+        on_negative=measured.on_negative,
+        tau=torch.full_like(measured.strength, torch.nan),
     )
 
 

@@ -17,7 +17,7 @@ from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.subspace import Subspace
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
-from rnnlens.networks.parallel import in_parallel
+from rnnlens.networks.parallel import cores_for, in_parallel
 
 
 @torch.no_grad()
@@ -189,11 +189,17 @@ class Timescales(Shown):
 def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps: int = 30) -> Timescales:
     """Exponential fits to the modifiers' coordinates in the subspace, under blank inputs."""
 
-    def path(words: Sequence[str]) -> Tensor:
-        rows = torch.tensor([modifiers.row(word) for word in words], device=modifiers.ids.device)
-        return subspace.project(responses(network, modifiers.after(rows), steps))
+    def path(rows: Tensor) -> Tensor:
+        h = modifiers.after(rows)
+        coordinates = [subspace.project(h)]
+        for _ in range(steps):
+            h = network.step(h)
+            coordinates.append(subspace.project(h))
+        return torch.stack(coordinates, 1)
 
-    paths = torch.cat(in_parallel(path, list(_several(subspace.words, network, steps)), network))
+    rows = torch.tensor([modifiers.row(word) for word in subspace.words], device=modifiers.ids.device)
+    few = min(-(-len(rows) // cores_for(network)), STATES // network.size)
+    paths = torch.cat(in_parallel(path, rows.split(max(1, few)), network))
     fit = fit_exponential(paths.transpose(1, 2))
     # If a word hardly moves the state along a component, nothing decays there.
     moved = paths[:, 0].abs() >= 0.05 * paths[:, 0].norm(dim=1, keepdim=True)

@@ -25,9 +25,11 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.context.effects import effects, states_after
+from rnnlens.context.effects import blank_step, effects, first_order_change, states_after
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
+from rnnlens.dynamics.features import states_at_once
+from rnnlens.dynamics.jacobians import recurrent_input
 from rnnlens.networks import Network
 from rnnlens.networks.parallel import cores_for, in_parallel
 
@@ -61,6 +63,8 @@ class Strengths:
     valence      a word's own effect at h*, in logits; own: in units of the mean |effect| of a probe word
     moves        how far the word moves the state beyond a blank input, in units of the median over common words
     from_probes, from_places  two parts of the error; the third is `training_error`
+    norm         ‖ΔJ_inp‖_F; on_positive, on_negative: the mean barcode of positive and of negative probes, to first
+                 order; all NaN if they were not asked for
     """
 
     strength: Tensor
@@ -69,24 +73,42 @@ class Strengths:
     moves: Tensor
     from_probes: Tensor
     from_places: Tensor
+    norm: Tensor
+    on_positive: Tensor
+    on_negative: Tensor
 
 
 @torch.no_grad()
-def strengths(network: Network, line: LineAttractor, ids: Tensor, probes: Probes) -> Strengths:
-    """Measure words, given by their ids (M,), at h* and at other places on the line."""
+def strengths(
+    network: Network, line: LineAttractor, ids: Tensor, probes: Probes, first_order: bool = False
+) -> Strengths:
+    """Measure words, given by their ids (M,), at h* and at other places on the line. first_order: measure norms and
+    barcodes too, which need the same products with the states after the words."""
     assert network.E is not None
     words, many, few = network.E.detach()[ids], probes.some(ENOUGH), probes.some(FEW)
-    e, blank, blocks = many.inputs(network), network.step(line.h_star), []
+    e, blank, found = many.inputs(network), network.step(line.h_star), list[tuple[Tensor, ...]]()
+    # To first order, the mean effect of the positive probes is the effect of their mean, and so for the negative ones.
+    means = torch.stack([part.mean(-1) for part in probes.split(probes.inputs(network).t())])
+    change = first_order_change(network, line.h_star, means) if first_order else None
+
+    def measure(h: Tensor) -> tuple[Tensor, ...]:
+        u = recurrent_input(network, h)
+        own, moved = network.logit(h) - network.logit(blank), (h - blank).norm(dim=-1)
+        unknown = own.new_full((len(h), 1), torch.nan)
+        norm, barcodes = (unknown.squeeze(1), unknown.expand(-1, 2)) if change is None else change(h, u)
+        return effects(network, h, e, u=u), own, moved, norm, barcodes
+
     for h_mod in states_after(network, line.h_star, words):
-        own = network.logit(h_mod) - network.logit(blank)
-        blocks.append((effects(network, h_mod, e), own, (h_mod - blank).norm(dim=-1)))
-    usual, after, valence, moved = effects(network, line.h_star, e), *map(torch.cat, zip(*blocks, strict=True))
+        found += in_parallel(measure, h_mod.split(states_at_once(network)), network)
+    after, valence, moved, norm, barcodes = map(torch.cat, zip(*found, strict=True))
+    usual = effects(network, line.h_star, e)
     strength, from_probes = _ratio(usual, after, many)
     places = [line.at(logit) for logit in PLACES]
     elsewhere = [_elsewhere(network, h, words, few) for h in places]
     from_places = torch.stack([strength, *elsewhere]).std(0) / (1 + len(places)) ** 0.5
     moves = relative_moves(network, line.h_star, ids, moved)
-    return Strengths(strength, valence, valence / usual.abs().mean(), moves, from_probes, from_places)
+    own = valence / usual.abs().mean()
+    return Strengths(strength, valence, own, moves, from_probes, from_places, norm, *barcodes.unbind(-1))
 
 
 def _elsewhere(network: Network, h: Tensor, words: Tensor, probes: Probes) -> Tensor:
@@ -180,10 +202,12 @@ def fading(network: Network, line: LineAttractor, h_mod: Tensor, probes: Probes,
     e = few.inputs(network)
 
     def contrasts(h: Tensor) -> Tensor:
-        found = []
+        found, u = [], recurrent_input(network, h)
         for lag in range(lags + 1):
-            h = network.step(h) if lag else h
-            found.append(few.contrast(effects(network, h, e)))
+            if lag:
+                h = blank_step(network, h, u)
+                u = recurrent_input(network, h)
+            found.append(few.contrast(effects(network, h, e, u=u)))
         return torch.stack(found, -1)
 
     parts = h_mod.split(max(1, -(-len(h_mod) // cores_for(network))))

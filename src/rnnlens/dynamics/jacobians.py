@@ -57,8 +57,8 @@ class Linearisation(Protocol):
         """J_inpᵀ v for v (..., N) → (..., D)."""
 
 
-def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisation:
-    """The linearization of a network's step at h (..., N) and e (..., D)."""
+def linearise(network: Network, h: Tensor, e: Tensor | None = None, u: Tensor | None = None) -> Linearisation:
+    """The linearization of a network's step at h (..., N) and e (..., D). u: `recurrent_input` of h, if it is known."""
     check_states(network, h=h)
     check_inputs(network, e=e)
     with torch.no_grad():
@@ -73,10 +73,17 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None) -> Linearisa
         h = h.expand(*lead, network.size)
         if isinstance(network.cell, Cell):
             cell = network.cell
-            return CellLinearisation(cell, *cell.partials(h, cell.drive(e).expand(*lead, -1), cell.recur(h)))
+            u = cell.recur(h) if u is None else u
+            return CellLinearisation(cell, *cell.partials(h, cell.drive(e).expand(*lead, -1), u))
         if getattr(network.cell, "depth", 0) == 1:
             return DiagonalLinearisation(network, h, e.expand(*lead, network.inputs))
         return StepLinearisation(network, h, e.expand(*lead, network.inputs))
+
+
+def recurrent_input(network: Network, h: Tensor) -> Tensor | None:
+    """u = U h + c of a cell at states h (..., N), on which all of its steps and derivatives at h depend; the product
+    takes most of their time in large networks. None for other step functions."""
+    return network.cell.recur(h) if isinstance(network.cell, Cell) else None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rnnlens.networks.scan import scan
+from rnnlens.networks.tanh import tanh
 
 Partials = tuple[Tensor, Tensor, Tensor]
 Step = Callable[[Tensor, Tensor], Tensor]
@@ -146,11 +147,11 @@ class Vanilla(Cell):
         return (torch.zeros_like(low), torch.full_like(high, torch.inf)) if self.nonlinearity == "relu" else (low, high)
 
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
-        return torch.relu(d + u) if self.nonlinearity == "relu" else torch.tanh(d + u)
+        return torch.relu(d + u) if self.nonlinearity == "relu" else tanh(d + u)
 
     def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
         a = d + u
-        slope = (a > 0).to(a.dtype) if self.nonlinearity == "relu" else 1 - torch.tanh(a) ** 2
+        slope = (a > 0).to(a.dtype) if self.nonlinearity == "relu" else 1 - tanh(a) ** 2
         p_a = slope[..., None, None, :]
         return torch.zeros_like(p_a), p_a, p_a
 
@@ -175,11 +176,11 @@ class UGRNN(Cell):
 
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
         a_c, a_g = (d + u).chunk(2, -1)
-        return torch.lerp(torch.tanh(a_c), h, torch.sigmoid(a_g))
+        return torch.lerp(tanh(a_c), h, torch.sigmoid(a_g))
 
     def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
         a_c, a_g = (d + u).chunk(2, -1)
-        c, g = torch.tanh(a_c), torch.sigmoid(a_g)
+        c, g = tanh(a_c), torch.sigmoid(a_g)
         p_a = torch.stack([(1 - g) * (1 - c * c), (h - c) * g * (1 - g)], -2).unsqueeze(-3)
         return g[..., None, None, :], p_a, p_a
 
@@ -192,13 +193,13 @@ class GRU(Cell):
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
         H = self.hidden
         r, z = torch.sigmoid(d[..., : 2 * H] + u[..., : 2 * H]).chunk(2, -1)
-        n = torch.tanh(d[..., 2 * H :] + r * u[..., 2 * H :])
+        n = tanh(torch.addcmul(d[..., 2 * H :], r, u[..., 2 * H :]))
         return torch.lerp(n, h, z)
 
     def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
         H = self.hidden
         r, z = torch.sigmoid(d[..., : 2 * H] + u[..., : 2 * H]).chunk(2, -1)
-        n = torch.tanh(d[..., 2 * H :] + r * u[..., 2 * H :])
+        n = tanh(d[..., 2 * H :] + r * u[..., 2 * H :])
         p_n = (1 - z) * (1 - n * n)
         p_r, p_z = p_n * u[..., 2 * H :] * r * (1 - r), (h - n) * z * (1 - z)
         p_d = torch.stack([p_r, p_z, p_n], -2).unsqueeze(-3)
@@ -234,12 +235,12 @@ class LSTM(Cell):
         c = h[..., self.hidden :]
         i, f, g, o = self._gates(d + u)
         c = f * c + i * g
-        return torch.cat([o * torch.tanh(c), c], -1)
+        return torch.cat([o * tanh(c), c], -1)
 
     def partials(self, h: Tensor, d: Tensor, u: Tensor) -> Partials:
         c = h[..., self.hidden :]
         i, f, g, o = self._gates(d + u)
-        s = torch.tanh(f * c + i * g)
+        s = tanh(f * c + i * g)
         q, zero = o * (1 - s * s), torch.zeros_like(c)  # q = ∂h'/∂c'
         c_a = torch.stack([g * i * (1 - i), c * f * (1 - f), i * (1 - g * g), zero], -2)
         h_a = q.unsqueeze(-2) * c_a + torch.stack([zero, zero, zero, s * o * (1 - o)], -2)
@@ -279,7 +280,7 @@ class LSTM(Cell):
 
     def _gates(self, a: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         a_i, a_f, a_g, a_o = a.chunk(4, -1)
-        return torch.sigmoid(a_i), torch.sigmoid(a_f), torch.tanh(a_g), torch.sigmoid(a_o)
+        return torch.sigmoid(a_i), torch.sigmoid(a_f), tanh(a_g), torch.sigmoid(a_o)
 
 
 @contextmanager
