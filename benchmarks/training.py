@@ -24,8 +24,8 @@ from benchmarks.table import Row
 from benchmarks.timing import side_by_side
 from rnnlens.context import Reviews, final_logits
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.training import TrainConfig, evaluate
-from rnnlens.training.batches import epoch_batches
+from rnnlens.training import TrainConfig, batches, evaluate
+from rnnlens.training.batches import epoch_batches, packed
 from rnnlens.training.loop import Trainer
 from rnnlens.training.processes import accelerator_for
 
@@ -85,9 +85,7 @@ def one_of_many(size: Size, of: int = 8, batch: int = 512) -> Iterator[Row]:
         network = rnnlens.Network(data.vocab, "gru", size.units, size.embedding)
         alone = accelerator_for(config, size.device)
         trainer = Trainer(network, data, config, Path(out), alone, resume=False)
-        among: Any = SimpleNamespace(
-            process_index=0, num_processes=of, backward=alone.backward, clip_grad_norm_=alone.clip_grad_norm_
-        )
+        among: Any = SimpleNamespace(process_index=0, num_processes=of)
 
         def run(accelerator: Any, batches: list[np.ndarray]) -> None:
             trainer.accelerator = accelerator
@@ -144,7 +142,7 @@ def pageable(run: Run) -> Run:
     """Without the pinned memory that lets a batch travel while the GPU works."""
 
     def slow() -> None:
-        with patch.object(torch.Tensor, "pin_memory", lambda x: x):
+        with patch.object(batches, "packed", lambda arrays, pin: packed(arrays, pin=False)):
             run()
 
     return slow

@@ -76,8 +76,6 @@ def trainer(corpus, config, tmp_path, process=0, processes=1):
         process_index=process,
         num_processes=processes,
         prepare_model=prepared,
-        backward=lambda loss: loss.backward(),
-        clip_grad_norm_=torch.nn.utils.clip_grad_norm_,
     )
     return Trainer(small(corpus), corpus, config, tmp_path, accelerator, resume=False), given
 

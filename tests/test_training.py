@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, Vocab, toy_corpus, train
@@ -13,8 +14,10 @@ from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
 from rnnlens.corpora.batches import token_batches
 from rnnlens.networks import ARCHITECTURES
-from rnnlens.training.batches import epoch_batches
+from rnnlens.training.batches import epoch_batches, packed, unpacked
 from rnnlens.training.dropping import drop
+from rnnlens.training.objective import Objective
+from rnnlens.training.optimiser import clip_gradients
 
 QUICK = TrainConfig(
     epochs=3, batch=16, learning_rate=0.02, word_dropout=0.1, embedding_dropout=0.1, checkpoint_every=4, average=0.9
@@ -178,9 +181,40 @@ def test_dropped_words_become_no_input_and_embeddings_keep_their_mean():
         0.3, abs=0.01
     )
     assert mask.shape == (200, 100, 3) and set(mask.unique().tolist()) == {0.0, 2.0}
-    assert mask.mean() == pytest.approx(1, abs=0.02)
+    assert mask[dropped != PAD].mean() == pytest.approx(1, abs=0.02) and not mask[dropped == PAD].any()
     same_ids, none = drop(ids, 3, TrainConfig(word_dropout=0, embedding_dropout=0), generator)
     assert torch.equal(same_ids, ids) and none is None
+
+
+def test_a_masked_batch_is_embedded_as_without_a_mask():
+    network = Network(["<unk>", "a", "b"], hidden=4, embedding=3)
+    ids, lengths = torch.tensor([[1, 2, PAD], [2, PAD, PAD]]), torch.tensor([2, 1])
+    mask = (ids != PAD).float().unsqueeze(-1).expand(-1, -1, 3)
+    given, found = (lengths, torch.tensor([1.0, 0.0])), []
+    for chosen in (None, mask):
+        network.zero_grad()
+        loss, _ = Objective(network)(ids, *given, chosen, None)
+        loss.backward()
+        found.append([loss.detach(), *(p.grad.clone() for p in network.parameters())])
+    torch.testing.assert_close(*found, rtol=0, atol=0)
+
+
+def test_arrays_travel_in_one_piece():
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(-1, 99, (3, 7)), np.array([7, 5, 2]), np.array([1, 0, 1], np.float32), rng.random(3)]
+    for given, found in zip(arrays, unpacked(packed(arrays, pin=False), arrays), strict=True):
+        assert np.array_equal(found.numpy(), given) and found.numpy().dtype == given.dtype
+
+
+def test_gradients_are_clipped_as_by_torch():
+    for most in (0.1, 1e6):
+        grads = [torch.randn(4, 3), torch.randn(5)]
+        parameters = [nn.Parameter(torch.zeros_like(grad)) for grad in grads]
+        for parameter, grad in zip(parameters, grads, strict=True):
+            parameter.grad = grad.clone()
+        nn.utils.clip_grad_norm_(parameters, most)
+        clip_gradients(grads, most)
+        assert all(torch.equal(p.grad, grad) for p, grad in zip(parameters, grads, strict=True))
 
 
 def test_words_drop_in_runs_as_often_as_one_by_one():

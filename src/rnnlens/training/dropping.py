@@ -26,7 +26,7 @@ def drop(
     share: slice = slice(None),
 ) -> tuple[Tensor, Tensor | None]:
     """Word dropout: ids (B, T) with some words replaced by blank inputs. Embedding dropout: a mask (B, T, D), scaled
-    so that embedded words keep their mean; None without it.
+    so that embedded words keep their mean, and 0 for blank inputs; None without it.
 
     If the ids are the rows `share` of a larger batch of shape `whole`, the random numbers are drawn for that batch, so
     that the same words drop however many processes share it."""
@@ -40,5 +40,5 @@ def drop(
     if config.embedding_dropout:
         keep = 1 - config.embedding_dropout
         mask = torch.empty(rows, width, inputs, device=ids.device).bernoulli_(keep, generator=generator)
-        mask = mask[share, :T] / keep
+        mask = mask[share, :T].mul_(((ids != PAD) / keep).unsqueeze(-1))
     return ids, mask

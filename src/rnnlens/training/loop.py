@@ -31,12 +31,12 @@ from rnnlens.networks.devices import check_device, threads_for
 from rnnlens.networks.finite import check_precision
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.runs.config import TrainConfig
-from rnnlens.training.batches import epoch_batches
+from rnnlens.training.batches import epoch_batches, to_device
 from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
 from rnnlens.training.dropping import drop, insert_blanks
 from rnnlens.training.evaluation import evaluate_together
 from rnnlens.training.objective import Objective
-from rnnlens.training.optimiser import make_optimiser, shrink_words
+from rnnlens.training.optimiser import clip_gradients, make_optimiser, shrink_words
 from rnnlens.training.processes import accelerator_for
 from rnnlens.training.resuming import about_run, check_given, check_writable, is_finished, provenance_of
 from rnnlens.training.watching import Watch, Watching
@@ -137,12 +137,13 @@ class Trainer:
         self.mark = mark
         self.report: Callable[[], None] = lambda: None
         self.main, self.device = accelerator.is_main_process, accelerator.device
+        self.generator = torch.Generator(self.device)  # of the dropped words; seeded at every step
         self.steps = math.ceil(len(corpus.train) / config.batch)  # per epoch
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
         network.to(self.device).train()
         self.model = accelerator.prepare_model(Objective(network))
         self.weights = document_weights(corpus, config)
-        self.optimiser = make_optimiser(network, config)
+        self.optimiser, self.parameters = make_optimiser(network, config), list(network.parameters())
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
         self.counters, resumed = Counters(), resume and checkpoint_path(out).exists()
@@ -204,13 +205,13 @@ class Trainer:
         mine, weight = rows[share], accelerator.num_processes / len(rows)
         if not len(mine):  # fewer reviews than processes: read one with weight 0
             share, mine, weight = slice(0, 1), rows[:1], 0.0
-        ids, lengths = (torch.from_numpy(part) for part in train.batch(mine, config.max_words))
-        labels = torch.from_numpy(np.asarray(train.labels)[mine].astype(np.float32))
-        ids, lengths, labels = (self._to_device(x) for x in (ids, lengths, labels))
-        weights = None if self.weights is None else self._to_device(torch.from_numpy(self.weights[mine]))
+        arrays = [*train.batch(mine, config.max_words), np.asarray(train.labels)[mine].astype(np.float32)]
+        arrays += [] if self.weights is None else [self.weights[mine]]
+        ids, lengths, labels, *others = to_device(arrays, self.device)
+        weights = others[0] if others else None
         # Random numbers are drawn for the whole batch: the same words drop however many processes share it.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
-        generator = torch.Generator(self.device).manual_seed(int(seed))
+        generator = self.generator.manual_seed(int(seed))
         longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
         if config.blanks and labels.ndim == 1 and self.counters.step % BLANKS_EVERY == 0:
             places = torch.rand(len(rows), generator=generator, device=self.device)[share]
@@ -223,9 +224,9 @@ class Trainer:
             group["lr"] = config.rate(self.counters.step, self.total)
         self.optimiser.zero_grad(set_to_none=True)
         # Gradients are averaged over processes; this scale makes that average the mean over the whole batch.
-        accelerator.backward(loss * weight)
+        (loss * weight).backward()
         if config.clip:
-            accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
+            clip_gradients([p.grad for p in self.parameters if p.grad is not None], config.clip)
         self.optimiser.step()
         if config.sparsity and self.network.E is not None:
             shrink_words(self.network.E, config, self.counters.step, self.total)
@@ -329,10 +330,6 @@ class Trainer:
         write_json(self.out / "run.json", {**about, KEY: fingerprints, "status": "finished", "processes": processes})
         checkpoint_path(self.out).unlink(missing_ok=True)
         self.watching.clear()
-
-    def _to_device(self, x: Tensor) -> Tensor:
-        """Copy to the device; from pinned memory, so that the next batch is prepared while the GPU computes."""
-        return x.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else x
 
     def _weights(self) -> Weights:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}

@@ -33,6 +33,14 @@ def make_optimiser(network: AnyNetwork, config: TrainConfig) -> torch.optim.Opti
 
 
 @torch.no_grad()
+def clip_gradients(gradients: list[Tensor], most: float) -> None:
+    """Scale gradients in place, so that the norm of all of them together is at most `most`. (The same numbers as
+    torch.nn.utils.clip_grad_norm_, which takes three times as long for the gradients of a small network.)"""
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+    torch._foreach_mul_(gradients, (most / (norm + 1e-6)).clamp(max=1.0))
+
+
+@torch.no_grad()
 def shrink_words(E: Tensor, config: TrainConfig, step: int, total: int) -> None:
     """Shorten each word embedding (W, D) by learning rate × sparsity, in place: the proximal step of a penalty on the
     embeddings' norms."""
