@@ -29,7 +29,8 @@ from benchmarks.timing import once, side_by_side
 from rnnlens import Network
 from rnnlens.dynamics import find_fixed_points, jacobians
 from rnnlens.dynamics.fixed_points import Mode, exact_problem
-from rnnlens.dynamics.solvers import Search, newton_dense
+from rnnlens.dynamics.problem import Search
+from rnnlens.dynamics.solvers import newton_dense
 
 TOLERANCE, DEPTH = 1e-12, 20_000
 FINDER = "git clone https://github.com/mattgolub/fixed-point-finder"

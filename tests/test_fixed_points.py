@@ -9,7 +9,7 @@ import torch
 
 from rnnlens import Network, RnnlensError, adapt
 from rnnlens.dynamics import find_fixed_points, linearise
-from rnnlens.dynamics.solvers import gmres, least_squares
+from rnnlens.dynamics.linear_solvers import gmres, least_squares
 from rnnlens.networks import CELLS, Vanilla
 
 

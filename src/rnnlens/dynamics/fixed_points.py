@@ -23,16 +23,8 @@ from rnnlens.common.rows import chosen_row, chosen_rows
 from rnnlens.dynamics.inputs import Inputs, given_states, held_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.minima import certified, minimize
-from rnnlens.dynamics.solvers import (
-    Problem,
-    Search,
-    energy,
-    gauss_newton,
-    newton_dense,
-    newton_krylov,
-    relax,
-    search_roots,
-)
+from rnnlens.dynamics.problem import Problem, Search, energy
+from rnnlens.dynamics.solvers import gauss_newton, newton_dense, newton_krylov, relax, search_roots
 from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.finite import check_precision

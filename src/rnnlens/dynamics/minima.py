@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rnnlens.dynamics.solvers import Problem, Search, energy
+from rnnlens.dynamics.problem import Problem, Search, energy
 from rnnlens.networks import Network
 
 ENOUGH = 1e-4  # share of q by which a further step would lower it, at most

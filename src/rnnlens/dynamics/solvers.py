@@ -7,86 +7,16 @@ iteration. q is ½‖h − F(h)‖². No solver returns a state with a larger q 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from rnnlens.dynamics.jacobians import Linearisation, linearise
-from rnnlens.networks import Cell, Network
+from rnnlens.dynamics.linear_solvers import Product, gmres, least_squares, one_by_one, solve_damped
+from rnnlens.dynamics.problem import Problem, Search, energy, line_search
 
-Product = Callable[[Tensor], Tensor]
 FAR = 500.0  # words that a step along a slow manifold covers
 RUNS = (100, 200, 400, 800, 1600)  # steps of the network between attempts to solve h = F(h)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """F(·, e) of a network, for states (K, N) with inputs e (D,) or (K, D), within bounds low ≤ h ≤ high (N,)."""
-
-    network: Network
-    e: Tensor
-    low: Tensor
-    high: Tensor
-
-    def take(self, rows: Tensor) -> Problem:
-        """The problem for the states with the given rows."""
-        return self if self.e.ndim == 1 else replace(self, e=self.e[rows])
-
-    @cached_property
-    def _drive(self) -> Tensor:
-        """The product of the constant input with the weights, computed once."""
-        return self.network.cell.drive(self.e).detach()
-
-    @torch.no_grad()
-    def residual(self, h: Tensor) -> Tensor:
-        """g = F(h) − h, (K, N)."""
-        cell = self.network.cell
-        if isinstance(cell, Cell):
-            return cell.combine(h, self._drive, cell.recur(h)).sub_(h)
-        return self.network.step(h, self.e) - h
-
-    def linearise(self, h: Tensor) -> Linearisation:
-        return linearise(self.network, h, self.e)
-
-    def unbounded(self) -> Problem:
-        """The same problem without bounds, so that iterations may pass through states that the network cannot reach."""
-        return replace(self, low=torch.full_like(self.low, -torch.inf), high=torch.full_like(self.high, torch.inf))
-
-    def inside(self, h: Tensor) -> Tensor:
-        """Which states lie within the bounds, (K,)."""
-        return ((h >= self.low) & (h <= self.high)).all(-1)
-
-    def clip(self, h: Tensor) -> Tensor:
-        return torch.minimum(torch.maximum(h, self.low), self.high)
-
-
-def energy(g: Tensor) -> Tensor:
-    """q = ½‖g‖², (K,)."""
-    return 0.5 * g.square().sum(-1)
-
-
-@dataclass
-class Search:
-    """The current states h (K, N) with their residual g (K, N), q (K,) and number of iterations (K,)."""
-
-    h: Tensor
-    g: Tensor
-    q: Tensor
-    iterations: Tensor
-
-    @classmethod
-    def begin(cls, problem: Problem, h: Tensor) -> Search:
-        g = problem.residual(h)
-        return cls(h, g, energy(g), torch.zeros(len(h), dtype=torch.long, device=h.device))
-
-    def put(self, rows: Tensor, h: Tensor, g: Tensor, q: Tensor) -> None:
-        """Replace states by new ones that have a smaller q."""
-        better = q < self.q[rows]
-        rows = rows[better]
-        self.h[rows], self.g[rows], self.q[rows] = h[better], g[better], q[better]
 
 
 def relax(problem: Problem, search: Search, tolerance: float, steps: int, window: int = 6, rest: float = 0.9) -> None:
@@ -168,7 +98,7 @@ def newton_krylov(
             return v - J(v)
 
         delta = precondition(gmres(product, g, inner, 0.1))
-        taken = _line_search(here, search, rows, h, delta, q, lengths[rows])
+        taken = line_search(here, search, rows, h, delta, q, lengths[rows])
         lengths[rows] = (4 * taken).clamp(max=1)  # after a short step, the next one starts short too
         go_on = (taken > 0) & (search.q[rows] > tolerance)
         search.iterations[rows] += 1
@@ -273,7 +203,9 @@ def newton_dense(problem: Problem, search: Search, tolerance: float, steps: int 
             h, g, q, here = search.h[rows], search.g[rows], search.q[rows], problem.take(rows)
             A = -here.linearise(h).J_rec()
             A.diagonal(dim1=1, dim2=2).add_(1)
-            moved = _line_search(here, search, rows, h, _solve(A, g, damping), q, torch.ones_like(q), halvings=10) > 0
+            moved = (
+                line_search(here, search, rows, h, solve_damped(A, g, damping), q, torch.ones_like(q), halvings=10) > 0
+            )
             search.iterations[rows] += 1
             # Damp states that did not move more, up to gradient descent, and the others less.
             damping = torch.where(moved, damping * 0.1 * (damping > 1e-8), (damping * 10).clamp(min=1e-6))
@@ -284,96 +216,6 @@ def newton_dense(problem: Problem, search: Search, tolerance: float, steps: int 
             rows, damping, landmark = rows[go_on], damping[go_on], landmark[go_on]
 
 
-def _solve(A: Tensor, g: Tensor, damping: Tensor) -> Tensor:
-    """δ of A δ = g, or of (AᵀA + damping·I) δ = Aᵀg where damping > 0 or A is singular."""
-    delta = one_by_one(lambda a, b: torch.linalg.solve_ex(a, b)[0], A, g)
-    damped = (damping > 0) | ~torch.isfinite(delta).all(-1)
-    if damped.any():
-        A, g = A[damped], g[damped]
-        square, right = A.mT @ A, (A.mT @ g.unsqueeze(-1)).squeeze(-1)
-        square.diagonal(dim1=1, dim2=2).add_(damping[damped].clamp(min=1e-12).unsqueeze(1))
-        delta[damped] = one_by_one(lambda a, b: torch.linalg.solve_ex(a, b)[0], square, right)
-    return delta
-
-
-def one_by_one(function: Callable[..., Tensor], *batches: Tensor) -> Tensor:
-    """Apply a function to batches of matrices: all at once on a GPU, one after another on the CPU, where torch's
-    batched LU hangs with several threads (oneMKL: "Parameter 6 was incorrect on entry to SLASWP") and is no faster."""
-    if batches[0].is_cuda or len(batches[0]) == 0:
-        return function(*batches)
-    return torch.stack([function(*items) for items in zip(*batches, strict=True)])
-
-
-def _line_search(
-    problem: Problem,
-    search: Search,
-    rows: Tensor,
-    h: Tensor,
-    delta: Tensor,
-    q: Tensor,
-    lengths: Tensor,
-    halvings: int = 8,
-) -> Tensor:
-    """Try h + ℓδ, starting from the given lengths ℓ (K,) and halving until q falls; returns the ℓ taken, 0 if none,
-    (K,)."""
-    taken = torch.zeros_like(q)
-    pending = torch.arange(len(rows), device=h.device)
-    for _ in range(halvings):
-        here, length = problem.take(pending), lengths[pending]
-        trial = here.clip(torch.addcmul(h[pending], length.unsqueeze(1), delta[pending]))
-        g = here.residual(trial)
-        new = energy(g)
-        good = new < q[pending] * (1 - 1e-4 * length)  # false for NaN
-        search.put(rows[pending[good]], trial[good], g[good], new[good])
-        taken[pending[good]] = length[good]
-        pending = pending[~good]
-        if not len(pending):
-            break
-        lengths = lengths / 2
-    return taken
-
-
-def gmres(product: Product, b: Tensor, inner: int, tolerance: float) -> Tensor:
-    """Solve A x = b for K systems (K, N) at once from products A v alone: one cycle of GMRES with at most `inner`
-    products, which ends when 95 % of the residuals are below `tolerance`·‖b‖."""
-    K, N = b.shape
-    V = b.new_empty(K, inner + 1, N)
-    R, y = b.new_zeros(inner, inner, K), b.new_zeros(inner + 1, K)  # H made triangular by rotations; right-hand side
-    cos, sin = b.new_empty(inner, K), b.new_empty(inner, K)
-    norm = b.norm(dim=1)
-    tiny = torch.finfo(b.dtype).tiny
-    V[:, 0] = b / norm.clamp(min=tiny).unsqueeze(1)
-    y[0] = norm
-    used = 0
-    for j in range(inner):
-        w = product(V[:, j]).unsqueeze(2)
-        basis = V[:, : j + 1]
-        along = torch.bmm(basis, w)
-        w = torch.baddbmm(w, basis.mT, along, alpha=-1).squeeze(2)
-        length = w.norm(dim=1)
-        torch.div(w, length.clamp(min=tiny).unsqueeze(1), out=V[:, j + 1])
-        column = [*along.squeeze(2).unbind(1), length]
-        for i in range(j):  # earlier rotations, then the one that clears this column's last entry
-            column[i], column[i + 1] = (
-                cos[i] * column[i] + sin[i] * column[i + 1],
-                cos[i] * column[i + 1] - sin[i] * column[i],
-            )
-        whole = torch.hypot(column[j], column[j + 1]).clamp(min=tiny)
-        cos[j], sin[j] = column[j] / whole, column[j + 1] / whole
-        for i in range(j):
-            R[i, j] = column[i]
-        R[j, j] = whole
-        y[j], y[j + 1] = cos[j] * y[j], -sin[j] * y[j]
-        used = j + 1
-        # Do not wait for the hardest 5 %: the line search checks their steps like all others.
-        if float((y[used].abs() <= tolerance * norm).float().mean()) >= 0.95:
-            break
-    x = y[:used].clone()
-    for i in range(used - 1, -1, -1):  # back substitution
-        x[i] = (x[i] - (R[i, i + 1 : used] * x[i + 1 : used]).sum(0)) / R[i, i]
-    return torch.bmm(x.t().unsqueeze(1), V[:, :used]).squeeze(1)
-
-
 def gauss_newton(problem: Problem, search: Search, rows: Tensor, steps: int = 20, inner: int = 6) -> None:
     """Reduce q without sliding along slow directions: Gauss-Newton steps, truncated after a few conjugate gradient
     iterations, which reduce the fast directions first. For states that are not slow after running the network."""
@@ -382,22 +224,6 @@ def gauss_newton(problem: Problem, search: Search, rows: Tensor, steps: int = 20
             return
         h, g, q, here = search.h[rows], search.g[rows], search.q[rows], problem.take(rows)
         delta = least_squares(here.linearise(h), g, inner)
-        _line_search(here, search, rows, h, delta, q, torch.ones_like(q))
+        line_search(here, search, rows, h, delta, q, torch.ones_like(q))
         search.iterations[rows] += 1
         rows = rows[search.q[rows] < 0.5 * q]
-
-
-def least_squares(J: Linearisation, b: Tensor, steps: int) -> Tensor:
-    """x (K, N) that reduces ‖(I − J) x − b‖ for K systems at once: a few conjugate gradient steps (CGLS)."""
-    tiny = torch.finfo(b.dtype).tiny
-    x, r = torch.zeros_like(b), b
-    s = r - J.rec_T(r)
-    p, size = s, s.square().sum(1, keepdim=True)
-    for _ in range(steps):
-        Ap = p - J.rec(p)
-        along = size / Ap.square().sum(1, keepdim=True).clamp(min=tiny)
-        x, r = x + along * p, r - along * Ap
-        s, before = r - J.rec_T(r), size
-        size = s.square().sum(1, keepdim=True)
-        p = s + (size / before.clamp(min=tiny)) * p
-    return x

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.dynamics.jacobians import Linearisation
-from rnnlens.dynamics.solvers import Problem, Search, energy
+from rnnlens.dynamics.problem import Problem, Search, energy
 from rnnlens.networks import Network
 
 DEFECTIVE = "J_rec has fewer eigenvectors than units at this point (it is defective): it has no modes"
