@@ -219,11 +219,15 @@ def reproduce(
     """
     from rnnlens import figures
     from rnnlens.analysis.table import table_text
+    from rnnlens.common.replacing import check_output
     from rnnlens.experiments.modifier_words import read_modifiers
     from rnnlens.experiments.reproduce import reproduce as run_reproduction
     from rnnlens.experiments.space import models_of
     from rnnlens.page import report as write_report
 
+    drawn = {"table": figures.table, "architectures": figures.architectures}
+    for name in drawn:
+        check_output(out / f"{name}.html", "a figure", "html")
     words = read_modifiers(modifiers, most) if modifiers else None
     results = run_reproduction(
         corpus,
@@ -241,7 +245,7 @@ def reproduce(
         report=lambda note: say(note, flush=True),
     )
     say(table_text(results["table"]), lines=True)
-    for name, draw in (("table", figures.table), ("architectures", figures.architectures)):
+    for name, draw in drawn.items():
         if results[name]:
             say(f"figure: {figures.write_figure(draw(results), out / f'{name}.html')}")
     show_report(write_report(out))
