@@ -360,6 +360,20 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         "ranks is '(9,)': expected some up to 2, the rank of the subspace",
     ),
     "draws": (lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, draws=3), "draws is 3: expected a"),
+    "others": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, others=[3]),
+        "others is '[3]': expected a list of subspaces, such as [analysis.subspace]",
+    ),
+    "one other": (
+        lambda m: rnnlens.context.dose_response(m.known, m.subspace, m.modifiers, m.reviews, others=m.subspace),
+        "others is 'Subspace': expected a list of subspaces",
+    ),
+    "others None": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, others=None),
+        "others is 'None': expected a list of subspaces",
+    ),
+    "agreed trees": (lambda m: rnnlens.agreement(m.run, trees=5), "trees is 5: expected a file of trees, or trees"),
+    "listed trees": (lambda m: rnnlens.agreement(m.run, trees=[5]), "trees is '[5]': expected a file of trees"),
     "timescales": (
         lambda m: rnnlens.context.fit_exponential(torch.rand(3, 20), shortest=10, longest=1),
         "shortest is 10: expected less than longest, 1",
