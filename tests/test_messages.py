@@ -16,9 +16,9 @@ import pytest
 from support.world import write_reviews
 
 import rnnlens
-from rnnlens import RnnlensError
+from rnnlens import Network, RnnlensError, Vocab
 from rnnlens.cli import main
-from rnnlens.common.errors import exit_code_of, pasted
+from rnnlens.common.errors import RnnlensWarning, exit_code_of, pasted
 from rnnlens.common.files import UnwrittenError
 
 SMALL = ["--hidden", "4", "--embedding", "2", "--epochs", "1"]
@@ -505,3 +505,22 @@ def test_a_finished_run_is_not_said_to_be_trained_again(capsys, here):
     line = ["train", "corpus", "--out", "new", *SMALL]
     assert "finished already" not in call(capsys, *line)[1]
     assert "this run was finished already: nothing was trained" in call(capsys, *line, "--resume")[1]
+
+
+def test_a_count_of_one_is_in_the_singular():
+    from rnnlens.page.sections import modifier_counts, written
+
+    said = {"above_words": "", "below_words": "", "measured_on": "", "none_clear": "", "one_component": ""}
+    for n, unclear, words in (
+        (1, 1, "1 of 30 words is a clear modifier; 1 more is unclear."),
+        (2, 0, "2 of 30 words are clear modifiers; 0 more are unclear."),
+    ):
+        counts = modifier_counts({"n": n, "of": 30, "unclear": unclear})
+        assert words in written("analysis", "modifiers", **counts, **said, negators="")[0]["text"]
+        assert words in written("extra", "class-modifiers", **counts, more="")[0]["text"]
+    assert repr(Vocab(["a"])) == "Vocab(1 word: a)" and repr(Vocab(["a", "b"])).startswith("Vocab(2 words")
+    network = Network(["<unk>", "good"], hidden=2, embedding=2)
+    with pytest.warns(RnnlensWarning, match="the one word of 'qwzx' is unknown to this network, 'qwzx': its reading"):
+        network.read("qwzx")
+    with pytest.warns(RnnlensWarning, match="2 of the 2 words of 'qwzx aa' are unknown to this network, such as"):
+        network.read("qwzx aa")
