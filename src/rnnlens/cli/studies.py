@@ -118,7 +118,7 @@ def sweep(
         URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines can share;
         by default an SQLite file in the folder.
     jobs
-        Number of trials at a time, each in its own process; 0 runs them in this process.
+        Number of trials at a time, each in its own process; 0 runs them in this process (not on a cluster).
     resume
         Continue the search in the folder.
     modifiers
@@ -213,7 +213,7 @@ def reproduce(
     engine
         Train in processes of this machine, or on a Ray cluster.
     jobs
-        Number of models at a time, each in its own process; 0 trains them in this process.
+        Number of models at a time, each in its own process; 0 trains them in this process (not on a cluster).
     device
         Where to compute.
     """
@@ -298,7 +298,7 @@ def validate(
     memory
         Initial time constants of the units, log-uniform from 1 to this many words; 0 keeps torch's default.
     jobs
-        Number of networks at a time, each in its own process.
+        Number of networks at a time, each in its own process; 0 and 1 train them in this process.
     device
         Where to compute; by default a GPU if there is one.
     """
