@@ -387,10 +387,33 @@ def test_a_warning_about_h_star_gives_what_it_is_compared_with():
     from rnnlens.analysis.locate import warnings_of
     from rnnlens.context.blank import BlankInput
 
-    line = SimpleNamespace(range=(0.0085, 0.0091), is_line=False, explained=0.8999, h_star=torch.tensor(0.0088))
+    line = SimpleNamespace(range=(0.85, 0.91), is_line=False, explained=0.8999, h_star=torch.tensor(0.88))
     told = warnings_of(BlankInput(1.0, 0.0, (3.0, 3.0, 3.0)), line, SimpleNamespace(logit=lambda h: h))
     assert told[0].endswith("a curve explains 89 % of their variance")
-    assert "h* reads +0.0088, and the others from +0.0085 to +0.0091" in told[1]
+    assert "h* reads +0.88, and the others from +0.85 to +0.91" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "at", "spread", "biased"),
+    [
+        (0.0035, 0.0038, 0.0037, 0.12, False),  # untrained: the slow points are one
+        (0.24, 0.25, 0.24, 0.12, True),
+        (0.24, 0.25, 0.24, 3.0, False),  # readings forget, but reach far beyond
+        (-3.0, 3.0, 0.5, 3.0, False),
+        (0.7, 5.0, 0.7, 3.0, True),
+    ],
+)
+def test_h_star_is_called_biased_by_the_size_of_readings(low, high, at, spread, biased):
+    from types import SimpleNamespace
+
+    import torch
+
+    from rnnlens.analysis.locate import warnings_of
+    from rnnlens.context.blank import BlankInput
+
+    line = SimpleNamespace(range=(low, high), is_line=True, explained=1.0, h_star=torch.tensor(at))
+    told = warnings_of(BlankInput(1.0, 0.0, (spread, 0.0, 0.0)), line, SimpleNamespace(logit=lambda h: h))
+    assert bool(told) == biased
 
 
 # --- single commands and functions ------------------------------------------------------------------------------------
