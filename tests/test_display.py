@@ -2,6 +2,8 @@
 
 import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
+from zlib import crc32
 
 import pytest
 import torch
@@ -136,9 +138,18 @@ def test_pictures_share_one_browser(tmp_path):
     chromium()
     figure = rnnlens.figures.reading({"one": [("not", 0.5), ("good", 1.0)]})
     with shared_browser():
-        for kind in ("svg", "png"):
+        for kind in ("svg", "png", "pdf") * 2:  # the second of a kind replaces the first
             path = write_figure(figure, tmp_path / f"reading.{kind}")
-            assert path.read_bytes()[:4] in (b"<svg", b"\x89PNG")
+            assert path.read_bytes()[:4] in (b"<svg", b"\x89PNG", b"%PDF")
+    assert ElementTree.parse(tmp_path / "reading.svg").getroot().tag.endswith("svg")
+    data, at = (tmp_path / "reading.png").read_bytes(), 8
+    while at < len(data):  # the chunks: length, type, content, checksum
+        end = at + 8 + int.from_bytes(data[at : at + 4], "big")
+        assert crc32(data[at + 4 : end]) == int.from_bytes(data[end : end + 4], "big")
+        at = end + 4
+    pages = (tmp_path / "reading.pdf").read_bytes()
+    start = int(pages[pages.rindex(b"startxref") :].split()[1])
+    assert pages[start : start + 4] == b"xref"
 
 
 def test_terms_of_the_pages_glossary_are_found_as_whole_words():

@@ -219,6 +219,11 @@ CHOICES: dict[str, tuple[Callable[[Any], object], str]] = {
         "kind is 'x': expected biorthogonal or orthogonal",
     ),
     "engine": (lambda m: sweep("nowhere", ["bow"], 1, "o", engine="Ray"), "engine is 'Ray': expected local or ray"),
+    "no jobs on a cluster": (
+        lambda m: sweep("nowhere", ["bow"], 1, "o", engine="ray", jobs=0),
+        "jobs is 0, which runs them in this process, but the engine is ray: expected at least 1",
+    ),
+    "no jobs of reproduce": (lambda m: reproduce("nowhere", "o", engine="ray", jobs=0), "the engine is ray: expected"),
     "engine of reproduce": (lambda m: reproduce("nowhere", "o", engine="x"), "engine is 'x': expected local or ray"),
     "models": (lambda m: reproduce("nowhere", "o", models=["rnn"]), "unknown model 'rnn': expected one of bow"),
     "models as text": (lambda m: sweep("nowhere", "gru", 1, "o"), "models is 'gru': expected a list of some of bow"),
@@ -360,6 +365,20 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         "ranks is '(9,)': expected some up to 2, the rank of the subspace",
     ),
     "draws": (lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, draws=3), "draws is 3: expected a"),
+    "others": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, others=[3]),
+        "others is '[3]': expected a list of subspaces, such as [analysis.subspace]",
+    ),
+    "one other": (
+        lambda m: rnnlens.context.dose_response(m.known, m.subspace, m.modifiers, m.reviews, others=m.subspace),
+        "others is 'Subspace': expected a list of subspaces",
+    ),
+    "others None": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, others=None),
+        "others is 'None': expected a list of subspaces",
+    ),
+    "agreed trees": (lambda m: rnnlens.agreement(m.run, trees=5), "trees is 5: expected a file of trees, or trees"),
+    "listed trees": (lambda m: rnnlens.agreement(m.run, trees=[5]), "trees is '[5]': expected a file of trees"),
     "timescales": (
         lambda m: rnnlens.context.fit_exponential(torch.rand(3, 20), shortest=10, longest=1),
         "shortest is 10: expected less than longest, 1",

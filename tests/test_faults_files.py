@@ -26,6 +26,7 @@ from rnnlens.experiments.reproduce import reproduce
 from rnnlens.experiments.sweep import sweep
 from rnnlens.experiments.trials import run_trials
 from rnnlens.experiments.validate import validate
+from rnnlens.figures.pictures import marked
 from rnnlens.runs import unpack
 
 TEXTS = ["a good film", "a bad film", "not good", "not bad"] * 15
@@ -311,6 +312,37 @@ def test_a_figure_replaces_only_a_figure(name: str, run: Path, tmp_path: Path) -
     (tmp_path / "x.html").unlink(missing_ok=True)
     for _ in range(2):
         rnnlens.figures.write_figure(figure, tmp_path / "x.html")
+
+
+OTHERS = {  # files that other programs write
+    "svg": b'<svg xmlns="http://www.w3.org/2000/svg"/>',
+    "pdf": b"%PDF-1.4\n%\xe2\xe3\n1 0 obj<<>>endobj\ntrailer<<>>\nstartxref\n9\n%%EOF\n",
+    "png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(17) + b"\0\0\0\0IEND\xaeB`\x82",
+}
+
+
+@pytest.mark.parametrize("kind", ["html", *OTHERS])
+def test_a_figure_does_not_replace_one_that_another_program_wrote(kind: str, run: Path, tmp_path: Path) -> None:
+    figure, path = rnnlens.figures.barcodes(rnnlens.load(run)), tmp_path / f"mine.{kind}"
+    if kind == "html":
+        figure.write_html(path)  # as anybody saves a figure of Plotly's
+    else:
+        path.write_bytes(OTHERS[kind])
+    refused(
+        lambda: rnnlens.figures.write_figure(figure, path), tmp_path, path.name, "a figure that rnnlens wrote: choose"
+    )
+    path.write_bytes(marked(path.read_bytes(), kind))
+    assert check_output(path, "a figure", kind) == path
+
+
+def test_reproduce_says_before_training_that_a_figure_is_not_its_own(corpus: Path, tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "table"
+    out.mkdir()
+    (out / "table.html").write_text("<html>mine</html>")
+    with pytest.raises(SystemExit):
+        main(["reproduce", str(corpus), "--out", str(out), "--model", "bow", "--seeds", "1"])
+    assert "is not a figure that rnnlens wrote" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["table.html"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -264,6 +264,68 @@ def test_a_step_without_derivatives_is_told() -> None:
     assert linearise(constant, ones).rec(ones).abs().sum() == 0
 
 
+MIX, INTO = torch.linspace(-1, 1, H * H).sin().reshape(H, H), torch.linspace(-2, 2, D * H).cos().reshape(D, H)
+
+
+def without_gradient(h: Tensor) -> Tensor:
+    with torch.no_grad():
+        return torch.tanh(h @ MIX.to(h))
+
+
+def straight_through(x: Tensor) -> Tensor:
+    """sign(x), with derivative 1."""
+    return x + (torch.sign(x) - x).detach()
+
+
+DETACHED = {
+    "part of h": ("h", lambda h, e: torch.tanh(torch.cat([h[:, :2].detach(), h[:, 2:]], -1) @ MIX.to(h))),
+    "part of the result": ("h", lambda h, e: torch.cat([(h @ MIX.to(h))[:, :1].detach(), 0.5 * h[:, 1:]], -1)),
+    "gate": ("h", lambda h, e: torch.sigmoid(h.detach() @ MIX.to(h)) * h),
+    "rectified": ("h", lambda h, e: 0.9 * h + torch.relu(h.detach() @ MIX.to(h) + e @ INTO.to(h))),
+    "no_grad": ("h", lambda h, e: 0.5 * h + without_gradient(h)),
+    "part of e": ("e", lambda h, e: 0.5 * h + torch.cat([e[:, :1].detach(), e[:, 1:]], -1) @ INTO.to(h)),
+}
+ATTACHED = {
+    "rectified": lambda h, e: torch.relu(h @ MIX.to(h) + e @ INTO.to(h)),
+    "kinks at zero": lambda h, e: h.abs() + torch.relu(e) @ INTO.to(h).relu(),
+    "hard gate": lambda h, e: (h @ MIX.to(h) > 0).to(h) * h + e @ INTO.to(h),
+    "reset": lambda h, e: 0.9 * h + e @ INTO.to(h) - (h > 0.05).to(h).detach(),
+    "straight through": lambda h, e: 0.5 * h + straight_through(h @ MIX.to(h) + e @ INTO.to(h)),
+    "rounded": lambda h, e: torch.round(16 * torch.tanh(h @ MIX.to(h))) / 16,
+    "rounded by a cast": lambda h, e: torch.tanh(h @ MIX.to(h)).bfloat16().to(h),
+    "stable softmax": lambda h, e: (h - h.max(-1, keepdim=True)[0].detach()).exp().cumsum(-1),
+    "steep": lambda h, e: torch.sigmoid(1e6 * h @ MIX.to(h)),
+    "saturated": lambda h, e: torch.sigmoid(50 + h @ MIX.to(h)),
+    "largest": lambda h, e: h * (h >= h.max(-1, keepdim=True)[0]),
+    "word by number": lambda h, e: 0.5 * h + INTO.to(h)[e[:, 0].long() % D],
+}
+
+
+def adapted_as(dtype: torch.dtype, step) -> Network:
+    E = torch.eye(4, D, dtype=dtype)  # with zeros, where some steps have a kink
+    return adapt(step, E, (torch.ones(H, dtype=dtype), 0.0), WORDS, torch.zeros(H, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kind", DETACHED)
+def test_a_step_that_detaches_a_part_is_told(kind: str, dtype: torch.dtype) -> None:
+    argument, step = DETACHED[kind]
+    network = adapted_as(dtype, step)
+    assert network.read("not good"), "reading needs no derivatives"
+    line = told(lambda: jacobians(network, network.h0), f"its result is detached from {argument}", ".detach()")
+    assert f"of {argument} (both from 0), but has derivative 0" in line
+    told(lambda: jacobians(rnnlens.networks.steered.steered(network, torch.eye(H)[:1], 2.0), network.h0), "detached")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kind", ATTACHED)
+def test_a_step_with_kinks_jumps_or_a_derivative_of_its_own_is_not_called_detached(
+    kind: str, dtype: torch.dtype
+) -> None:
+    network = adapted_as(dtype, ATTACHED[kind])
+    assert linearise(network, network.h0).J_rec().shape == (H, H)
+
+
 class Residual(nn.GRU):
     def forward(self, x, h=None):
         y, h = super().forward(x, h)

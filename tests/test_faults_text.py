@@ -259,7 +259,7 @@ def test_lists_of_words_are_read_as_texts_are(tmp_path):
     model = ModifierConvolution(modifiers=given, min_count=1, epochs=1).fit(texts, labels)
     assert model.modifiers_["word"].sort().to_list() == ["don't", "not"]
     assert list(read_lexicon(tmp_path / "list.csv").values) == ["don't", "not", "kind of"]
-    with pytest.warns(RnnlensWarning, match="none of the 1 modifiers, such as 'niemals', is a word of these texts"):
+    with pytest.warns(RnnlensWarning, match="the one modifier, 'niemals', is not a word of these texts"):
         ModifierConvolution(modifiers=["Niemals"], min_count=1, epochs=1).fit(texts, labels)
 
 

@@ -16,9 +16,9 @@ import pytest
 from support.world import write_reviews
 
 import rnnlens
-from rnnlens import RnnlensError
+from rnnlens import Network, RnnlensError, Vocab
 from rnnlens.cli import main
-from rnnlens.common.errors import exit_code_of, pasted
+from rnnlens.common.errors import RnnlensWarning, exit_code_of, pasted
 from rnnlens.common.files import UnwrittenError
 
 SMALL = ["--hidden", "4", "--embedding", "2", "--epochs", "1"]
@@ -387,10 +387,33 @@ def test_a_warning_about_h_star_gives_what_it_is_compared_with():
     from rnnlens.analysis.locate import warnings_of
     from rnnlens.context.blank import BlankInput
 
-    line = SimpleNamespace(range=(0.0085, 0.0091), is_line=False, explained=0.8999, h_star=torch.tensor(0.0088))
+    line = SimpleNamespace(range=(0.85, 0.91), is_line=False, explained=0.8999, h_star=torch.tensor(0.88))
     told = warnings_of(BlankInput(1.0, 0.0, (3.0, 3.0, 3.0)), line, SimpleNamespace(logit=lambda h: h))
     assert told[0].endswith("a curve explains 89 % of their variance")
-    assert "h* reads +0.0088, and the others from +0.0085 to +0.0091" in told[1]
+    assert "h* reads +0.88, and the others from +0.85 to +0.91" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "at", "spread", "biased"),
+    [
+        (0.0035, 0.0038, 0.0037, 0.12, False),  # untrained: the slow points are one
+        (0.24, 0.25, 0.24, 0.12, True),
+        (0.24, 0.25, 0.24, 3.0, False),  # readings forget, but reach far beyond
+        (-3.0, 3.0, 0.5, 3.0, False),
+        (0.7, 5.0, 0.7, 3.0, True),
+    ],
+)
+def test_h_star_is_called_biased_by_the_size_of_readings(low, high, at, spread, biased):
+    from types import SimpleNamespace
+
+    import torch
+
+    from rnnlens.analysis.locate import warnings_of
+    from rnnlens.context.blank import BlankInput
+
+    line = SimpleNamespace(range=(low, high), is_line=True, explained=1.0, h_star=torch.tensor(at))
+    told = warnings_of(BlankInput(1.0, 0.0, (spread, 0.0, 0.0)), line, SimpleNamespace(logit=lambda h: h))
+    assert bool(told) == biased
 
 
 # --- single commands and functions ------------------------------------------------------------------------------------
@@ -505,3 +528,22 @@ def test_a_finished_run_is_not_said_to_be_trained_again(capsys, here):
     line = ["train", "corpus", "--out", "new", *SMALL]
     assert "finished already" not in call(capsys, *line)[1]
     assert "this run was finished already: nothing was trained" in call(capsys, *line, "--resume")[1]
+
+
+def test_a_count_of_one_is_in_the_singular():
+    from rnnlens.page.sections import modifier_counts, written
+
+    said = {"above_words": "", "below_words": "", "measured_on": "", "none_clear": "", "one_component": ""}
+    for n, unclear, words in (
+        (1, 1, "1 of 30 words is a clear modifier; 1 more is unclear."),
+        (2, 0, "2 of 30 words are clear modifiers; 0 more are unclear."),
+    ):
+        counts = modifier_counts({"n": n, "of": 30, "unclear": unclear})
+        assert words in written("analysis", "modifiers", **counts, **said, negators="")[0]["text"]
+        assert words in written("extra", "class-modifiers", **counts, more="")[0]["text"]
+    assert repr(Vocab(["a"])) == "Vocab(1 word: a)" and repr(Vocab(["a", "b"])).startswith("Vocab(2 words")
+    network = Network(["<unk>", "good"], hidden=2, embedding=2)
+    with pytest.warns(RnnlensWarning, match="the one word of 'qwzx' is unknown to this network, 'qwzx': its reading"):
+        network.read("qwzx")
+    with pytest.warns(RnnlensWarning, match="2 of the 2 words of 'qwzx aa' are unknown to this network, such as"):
+        network.read("qwzx aa")

@@ -282,6 +282,26 @@ def test_lists_and_records_in_a_parquet_file_are_refused(tmp_path: Path) -> None
             open_source(tmp_path / "a.parquet")
 
 
+@pytest.mark.parametrize("column", ["text", "label"])
+@pytest.mark.parametrize("value", [["good", "film"], {"a": "good"}, []])
+@pytest.mark.parametrize("row", [1, 3_000])  # polars takes the kind of a column from the first 1,000 rows
+def test_lists_and_records_among_the_rows_of_a_jsonl_file_are_refused(
+    tmp_path: Path, row: int, value: object, column: str
+) -> None:
+    rows: list[dict[str, object]] = [{"tags": [1], "text": "[a] good {film}", "label": i % 2} for i in range(4_000)]
+    path = tmp_path / "a.jsonl"
+
+    def write() -> Path:
+        path.write_text("\n" + "".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    assert len(read_all(open_source(write()))[0]) == 4_000, "texts may begin with a bracket"
+    rows[row][column] = value
+    line = rf"column '{column}' of '.*a.jsonl' holds lists or records, the first in line {row + 2}, '"
+    with pytest.raises(RnnlensError, match=line):
+        list(open_source(write(), classes=True).read())
+
+
 @pytest.mark.parametrize("name", ["a[1]", "a*", "a?", "[!b]", "a]b", "{a,b}", "**"])
 @pytest.mark.parametrize("write", [write_jsonl, write_csv, write_parquet])
 def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, name: str, write: Callable[[Path], Path]) -> None:

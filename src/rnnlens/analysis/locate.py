@@ -25,6 +25,7 @@ from rnnlens.runs.missing import not_analyzed
 
 SETTLE = (0, 10, 20, 50, 100, 200)  # numbers of blank inputs before the search for slow points, to end transients
 LARGEST_STATE = 65_504  # the largest number of float16
+NEAR = 0.1  # logits: a reading that is not farther from 0 is near it, a probability of 47.5 to 52.5 %
 NEARLY_LINEAR = 0.9  # R² of a head's linearization below which a warning is given
 SLOW, VISITED = "slow points", "visited states"  # what the line goes through
 
@@ -211,14 +212,15 @@ def location_of(network: Network, states: Tensor) -> Location:
 
 
 def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> list[str]:
-    """Reasons why an analysis at the blank input is unreliable."""
+    """Reasons why an analysis at the blank input is unreliable. h* reads near 0 within a tenth of the line's range; if
+    the slow points lie together, as in an untrained network, within a tenth of the spread of readings, or `NEAR`."""
     low, high = line.range
     warnings = [blank.warning()] if blank.drifts else []
     if not line.is_line:
         explained = floor(100 * line.explained)  # 89.9 % is not 90 %, the limit
         warnings.append(f"the slow points are not one-dimensional: a curve explains {explained} % of their variance")
     at = float(network.logit(line.h_star))
-    if abs(at) > 0.1 * (high - low):
+    if abs(at) > max(0.1 * (high - low), 0.1 * blank.spread[0], NEAR):
         lowest, highest = f"{low:+.2g}", f"{high:+.2g}"
         others = f"from {lowest} to {highest}" if lowest != highest else "about the same"
         warnings.append(

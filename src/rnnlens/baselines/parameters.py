@@ -45,6 +45,7 @@ def listed(words: Iterable[str], vocab: Vocab) -> list[str]:
     found = list(dict.fromkeys(word if word in vocab else spelled(word) for word in words))
     if found and not any(word in vocab for word in found):
         few = f"none of the {len(found):,} modifiers, such as {quoted(found[0], 40)}, is a word of these texts"
+        few = few if len(found) > 1 else f"the one modifier, {quoted(found[0], 40)}, is not a word of these texts"
         warnings.warn(RnnlensWarning(f"{few}: the model is fitted without modifiers"), stacklevel=4)
     return found
 

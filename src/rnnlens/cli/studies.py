@@ -118,7 +118,7 @@ def sweep(
         URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines can share;
         by default an SQLite file in the folder.
     jobs
-        Number of trials at a time, each in its own process; 0 runs them in this process.
+        Number of trials at a time, each in its own process; 0 runs them in this process (not on a cluster).
     resume
         Continue the search in the folder.
     modifiers
@@ -213,17 +213,21 @@ def reproduce(
     engine
         Train in processes of this machine, or on a Ray cluster.
     jobs
-        Number of models at a time, each in its own process; 0 trains them in this process.
+        Number of models at a time, each in its own process; 0 trains them in this process (not on a cluster).
     device
         Where to compute.
     """
     from rnnlens import figures
     from rnnlens.analysis.table import table_text
+    from rnnlens.common.replacing import check_output
     from rnnlens.experiments.modifier_words import read_modifiers
     from rnnlens.experiments.reproduce import reproduce as run_reproduction
     from rnnlens.experiments.space import models_of
     from rnnlens.page import report as write_report
 
+    drawn = {"table": figures.table, "architectures": figures.architectures}
+    for name in drawn:
+        check_output(out / f"{name}.html", "a figure", "html")
     words = read_modifiers(modifiers, most) if modifiers else None
     results = run_reproduction(
         corpus,
@@ -241,7 +245,7 @@ def reproduce(
         report=lambda note: say(note, flush=True),
     )
     say(table_text(results["table"]), lines=True)
-    for name, draw in (("table", figures.table), ("architectures", figures.architectures)):
+    for name, draw in drawn.items():
         if results[name]:
             say(f"figure: {figures.write_figure(draw(results), out / f'{name}.html')}")
     show_report(write_report(out))
@@ -294,7 +298,7 @@ def validate(
     memory
         Initial time constants of the units, log-uniform from 1 to this many words; 0 keeps torch's default.
     jobs
-        Number of networks at a time, each in its own process.
+        Number of networks at a time, each in its own process; 0 and 1 train them in this process.
     device
         Where to compute; by default a GPU if there is one.
     """

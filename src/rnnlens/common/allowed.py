@@ -177,32 +177,34 @@ class Words(Allowed):
 
 @dataclass(frozen=True)
 class Each(Allowed):
-    """A list or array, at least one long, of values of one kind.
+    """A list or array of values of one kind.
 
     distinct   no value may be there twice
     includes   a value that must be there
+    empty      whether the list may have no values
     """
 
     kind: Allowed
     distinct: bool = False
     includes: object = None
+    empty: bool = False
 
     def allows(self, value: object) -> bool:
         values = _listed(value)
-        if not values or not all(each in self.kind for each in values):
+        if values is None or not (values or self.empty) or not all(each in self.kind for each in values):
             return False
         twice = self.distinct and any(each in values[:i] for i, each in enumerate(values))
         return not twice and (self.includes is None or self.includes in values)
 
     def plain(self, value: Any) -> Any:
-        return tuple(self.kind.plain(each) for each in _listed(value))
+        return tuple(self.kind.plain(each) for each in _listed(value) or ())
 
 
-def _listed(value: Any) -> list[Any]:
-    """The values of a list or of an array with one axis; none of anything else."""
+def _listed(value: Any) -> list[Any] | None:
+    """The values of a list or of an array with one axis; None for anything else."""
     if isinstance(value, list | tuple | range):
         return list(value)
-    return value.tolist() if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1 else []
+    return value.tolist() if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1 else None
 
 
 @dataclass(frozen=True)

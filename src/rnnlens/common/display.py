@@ -44,6 +44,11 @@ def cell_text(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+def plural(n: int, noun: str) -> str:
+    """The noun after a count: 1 word, 2 words."""
+    return noun if n == 1 else f"{noun}s"
+
+
 def percent(share: float, digits: int = 1) -> str:
     return f"{round(100 * share, digits) + 0.0:.{digits}f} %".replace("-", "−")  # + 0.0: no −0
 

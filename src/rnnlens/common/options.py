@@ -59,6 +59,9 @@ MAPPING = Instance("a dict, by word", ("items", "keys"))
 VALENCE = Range("a number from -1e6 to 1e6", -1e6, 1e6)
 VOCAB = Instance("a Vocab, such as corpus.vocab or rnnlens.Vocab(words)", ("words", "encode"))
 STARTED = Instance("a run to start from, such as rnnlens.load(FOLDER)", ("network", "vocab", "provenance"))
+SUBSPACE = Instance("a subspace, such as analysis.subspace", ("components", "h_star"))
+SUBSPACES = Each("a list of subspaces, such as [analysis.subspace]", SUBSPACE, empty=True)
+TREES = Instance("trees, such as rnnlens.analysis.trees.read_trees(FILE)", ("pairs", "source"))
 REVIEWS = Instance("reviews, such as rnnlens.context.Reviews.to_read(split, network)", ("labels", "batches"))
 
 OBJECTS: dict[str, Allowed] = {  # arguments with one meaning in all functions
@@ -66,7 +69,7 @@ OBJECTS: dict[str, Allowed] = {  # arguments with one meaning in all functions
     "line": Instance("a line, such as analysis.line or fit_line_attractor(network, points)", ("h_star", "nearest")),
     "probes": Instance("probe words, such as rnnlens.Probes(positive, negative)", ("words", "inputs")),
     "modifiers": Instance("a table of words, such as find_modifiers(network, line)", ("words", "strength")),
-    "subspace": Instance("a subspace, such as analysis.subspace", ("components", "h_star")),
+    "subspace": SUBSPACE,
     "word": TEXT,
     "progress": FLAG,
     "device": DEVICE,
@@ -164,7 +167,12 @@ RANGES: dict[str, dict[str, Allowed]] = {
     "project_out": {"subspace": ANYTHING},
     "steer": {"gain": GAIN, "subspace": ANYTHING},
     "audit": {"worst": COUNT, "seed": SEED},
-    "agree": {"top": COUNT, "seed": SEED, "figure": OPTIONAL_PATH},
+    "agree": {
+        "trees": Either("a file of trees, or trees such as read_trees(FILE)", (PATH, TREES)),
+        "top": COUNT,
+        "seed": SEED,
+        "figure": OPTIONAL_PATH,
+    },
     "report": {"words": whole(0, none=True), "out": OPTIONAL_PATH},
     "figures": {"out": OPTIONAL_FOLDER, "format": FORMAT},
     "write_figures": {"out": FOLDER, "format": FORMAT, "report": FUNCTION},
@@ -319,12 +327,14 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "pads": whole(0, 10**6),
         "gains": GAINS,
         "control_gains": GAINS,
+        "others": SUBSPACES,
         "reviews": REVIEWS,
     },
     "perturbations": {
         "seed": SEED,
         "ranks": Each("a list of ranks, at least 1, each once", COUNT, distinct=True),
         "draws": replace(FUNCTION, what="a function that gives the number of draws of a rank"),
+        "others": SUBSPACES,
         "reviews": REVIEWS,
     },
     "read_reviews": {"split": SPLIT, "max_words": OPTIONAL_COUNT},

@@ -1,7 +1,7 @@
 """Replace only what rnnlens wrote. Anything else is left as it is, and an error names it.
 
 A folder is replaced only if every file in it has a name that rnnlens gives in such a folder, and one of them shows
-that rnnlens wrote it. A file is replaced only by one of the same kind.
+that rnnlens wrote it. A file is replaced only by one of the same kind, and only if it has the mark of rnnlens.
 """
 
 from __future__ import annotations
@@ -32,12 +32,18 @@ _SEARCHED = 1 << 16  # bytes at the beginning and at the end of a file that are 
 FINGERPRINTED = rb'\A\{\s*"fingerprint": "'  # how `write_json` begins
 TENSORS = rb'"fingerprint":\s*"'  # in the header that `write_tensors` writes
 _PAGE = rb'name="generator" content="rnnlens'
+FIGURE_MARKS = {  # what `figures.pictures.marked` adds to a figure: anybody can save one with Plotly
+    "html": b'<meta name="generator" content="figure drawn by rnnlens">',
+    "svg": b"<!-- figure drawn by rnnlens -->",
+    "pdf": b"% figure drawn by rnnlens\n",
+    "png": b"tEXtSoftware\0figure drawn by rnnlens",
+}
 _MARKS = {
     "a page": {"html": _PAGE, "htm": _PAGE},
-    "a figure": {"html": rb"PlotlyConfig|plotly\.js v", "svg": rb"<svg", "pdf": rb"\A%PDF-", "png": rb"\A\x89PNG"},
+    "a figure": {suffix: re.escape(mark) for suffix, mark in FIGURE_MARKS.items()},
     "a table": {"csv": rb"on_positive", "parquet": rb"on_positive"},
 }
-"""By suffix: a pattern that occurs in a page, figure or table of words. Figures do not say which program drew them."""
+"""By suffix: a pattern that occurs in a page, figure or table of words that rnnlens wrote."""
 
 
 # --- folders ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, lines_svg, table_html
+from rnnlens.common.display import Facts, Shown, lines_svg, plural, table_html
 from rnnlens.common.ranges import in_range
 from rnnlens.context.decay import ExponentialFit, fit_exponential
 from rnnlens.context.effects import STATES, word_inputs
@@ -181,7 +181,7 @@ class Timescales(Shown):
 
     def __repr__(self) -> str:
         means = ", ".join("none" if m is None else f"{m:.1f}" for m in self.mean())
-        return f"Timescales({len(self.words)} modifiers, mean τ {means} words)"
+        return f"Timescales({len(self.words)} {plural(len(self.words), 'modifier')}, mean τ {means} words)"
 
 
 @torch.no_grad()

@@ -29,6 +29,7 @@ from rnnlens.corpora.tables import (
     Table,
     batches,
     check_name,
+    check_values,
     open_files,
     open_hub,
     read_column,
@@ -309,6 +310,7 @@ def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
         if name not in table.columns:
             raise RnnlensError(f"{table.where} has no column {quoted(name)}: it has {_listed(table.columns)}")
         if name in table.nested:
+            check_values(table, name)  # names the line
             raise RnnlensError(
                 f"column {quoted(name)} of {table.where} holds lists or records: expected one text or label in each "
                 "row; join or pick them first"

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rnnlens.common.allowed import shown
+from rnnlens.common.display import plural
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import check_options, in_range
 from rnnlens.common.rows import chosen_row, chosen_rows
@@ -112,7 +113,8 @@ class Split:
         positive = self.labels.mean() if len(self) else 0.0
         several = len(self) and self.labels.max() > 1
         what = f"{len(np.unique(self.labels))} classes" if several else f"{positive:.0%} positive"
-        return f"Split({len(self):,} reviews, {what}, {len(self.ids):,} words)"
+        words = f"{len(self.ids):,} {plural(len(self.ids), 'word')}"
+        return f"Split({len(self):,} {plural(len(self), 'review')}, {what}, {words})"
 
 
 def split_of(documents: Sequence[Any], labels: Any, n_words: int, n_classes: int = 2) -> Split:

@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 
 from rnnlens.common.allowed import shown
+from rnnlens.common.display import plural
 from rnnlens.common.errors import RnnlensError, UnknownId, UnknownWord, quoted
 from rnnlens.common.options import WORDS
 from rnnlens.common.ranges import in_range
@@ -203,7 +204,8 @@ class Vocab:
         return hash(self.words)
 
     def __repr__(self) -> str:
-        return printable(f"Vocab({len(self)} words: {', '.join(self.words[:5])}{', …' if len(self) > 5 else ''})")
+        first = f"{', '.join(self.words[:5])}{', …' if len(self) > 5 else ''}"
+        return printable(f"Vocab({len(self)} {plural(len(self), 'word')}: {first})")
 
 
 def _by_id(ids: Mapping[str, int]) -> list[str]:

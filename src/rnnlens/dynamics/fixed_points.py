@@ -16,7 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown
+from rnnlens.common.display import Facts, Shown, plural
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import in_range
 from rnnlens.common.rows import chosen_row, chosen_rows
@@ -156,7 +156,10 @@ class FixedPoints(Shown):
 
     def __repr__(self) -> str:
         q = self.q.median().item() if len(self) else 0.0
-        return f"FixedPoints({len(self)} {self.mode} points, {int(self.converged.sum())} converged, median q {q:.1e})"
+        return (
+            f"FixedPoints({len(self)} {self.mode} {plural(len(self), 'point')}, {int(self.converged.sum())} converged, "
+            f"median q {q:.1e})"
+        )
 
 
 @in_range("find_fixed_points")

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
+from rnnlens.dynamics.attached import check_attached
 from rnnlens.dynamics.inputs import check_inputs, check_states
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.given import said
@@ -77,6 +78,8 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None, u: Tensor | 
             return CellLinearisation(cell, *cell.partials(h, cell.drive(e).expand(*lead, -1), u))
         if getattr(network.cell, "depth", 0) == 1:
             return DiagonalLinearisation(network, h, e.expand(*lead, network.inputs))
+        with _differentiated():
+            check_attached(network)
         return StepLinearisation(network, h, e.expand(*lead, network.inputs))
 
 
@@ -256,7 +259,7 @@ def _differentiated() -> Iterator[None]:
             raise
         raise RnnlensError(
             f"step(h, e) cannot be differentiated: {said(error)}; use torch operations on h and e throughout, without "
-            ".detach(), .item() or numpy"
+            ".detach(), .item(), torch.no_grad() or numpy"
         ) from error
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +32,7 @@ from rnnlens.corpora.splits import Split
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.space import check_models, models_of
 from rnnlens.experiments.trials import baseline, judge, network, opened
-from rnnlens.experiments.workers import everywhere, ray_cluster, run_jobs, run_jobs_on_ray
-from rnnlens.networks.devices import check_device
+from rnnlens.experiments.workers import everywhere, ray_cluster, runner
 from rnnlens.training import train
 from rnnlens.training.settings import PACKAGED, read_choice
 
@@ -66,8 +64,7 @@ def reproduce(
     trials     number of trials per model of a search for settings; 0 for no search
     balance    whether to weight the classes equally, however many reviews each has; by default as in the settings
     """
-    if engine == "local":  # the machines of a cluster have their own
-        check_device(device)
+    start = runner(engine, jobs, device)
     if trials and settings is not None:
         raise RnnlensError(f"trials is {trials}, and {quoted(str(settings))} names other settings: give one of the two")
     models = models_of("all") if models is None else check_models(models)
@@ -78,7 +75,6 @@ def reproduce(
     data.check_two_classes("a reproduction")
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation and test reviews: prepare the corpus with both")
-    start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
 
     def choose(names: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
         if trials:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +16,7 @@ from rnnlens.experiments.choosing import earlier_models, write_settings
 from rnnlens.experiments.ledger import Ledger, open_storage, watched
 from rnnlens.experiments.space import check_models
 from rnnlens.experiments.trials import current, mark, need_modifiers, numbered_trial
-from rnnlens.experiments.workers import everywhere, run_jobs, run_jobs_on_ray
-from rnnlens.networks.devices import check_device
+from rnnlens.experiments.workers import everywhere, runner
 
 Engine = Literal["local", "ray"]
 Report = Callable[[list[dict[str, Any]], list[tuple[str, int]]], None]
@@ -51,8 +49,7 @@ def sweep(
     """
     from rnnlens.corpora import load_corpus
 
-    if engine == "local":  # the machines of a cluster have their own
-        check_device(device)
+    start = runner(engine, jobs, device)
     models = check_models(models)
     need_modifiers(models, modifiers)
     if earlier is not None and not earlier.is_file():
@@ -81,7 +78,6 @@ def sweep(
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
         running: list[tuple[str, int]] = []
         stack.callback(_release, ledgers, running)
-        start = partial(run_jobs_on_ray, gpu=device == "cuda") if engine == "ray" else run_jobs
         while True:
             claims = _claims(ledgers, trials, running)
             with closing(start(trial, claims, jobs, (corpus, seed, modifiers, device))) as results:

@@ -13,6 +13,7 @@ import os
 import socket
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -124,6 +125,21 @@ def _work(theirs: Connection) -> None:
             theirs.send(result)
 
 
+def runner(engine: str, jobs: int, device: str | None) -> Callable[..., Generator[tuple[Any, Any]]]:
+    """`run_jobs` or `run_jobs_on_ray`. An error if the jobs cannot run there."""
+    from rnnlens.networks.devices import check_device  # imports torch, for which a new worker should not wait
+
+    if engine == "local":  # the machines of a cluster have their own devices
+        check_device(device)
+        return run_jobs
+    if not jobs:
+        raise RnnlensError(
+            "jobs is 0, which runs them in this process, but the engine is ray: expected at least 1, for so many at a "
+            "time on the cluster; leave --engine out to run them here"
+        )
+    return partial(run_jobs_on_ray, gpu=device == "cuda")
+
+
 @contextmanager
 def ray_cluster(workers: int) -> Generator[Any]:
     """Ray, connected to the cluster at $RAY_ADDRESS or, without it, to a new one on this machine. An existing
@@ -137,7 +153,7 @@ def ray_cluster(workers: int) -> Generator[Any]:
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends usage statistics by default
     # "local" starts a new cluster: an existing one on this machine would not accept a number of workers.
-    local: dict[str, Any] = {"address": "local", "num_cpus": max(1, workers), "include_dashboard": False}
+    local: dict[str, Any] = {"address": "local", "num_cpus": workers, "include_dashboard": False}
     if address := os.environ.get("RAY_ADDRESS"):
         _need_answer(address)
     ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if address else local))
@@ -163,7 +179,6 @@ def run_jobs_on_ray(
     function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = (), gpu: bool = False
 ) -> Generator[tuple[Any, Any]]:
     """The same on a Ray cluster, whose machines must have the same files under the same paths."""
-    workers = max(1, workers)
     with ray_cluster(workers) as ray:
         share = min(1.0, ray.cluster_resources().get("GPU", 0) / workers) if gpu else 0
         remote = ray.remote(num_cpus=1, num_gpus=share, max_retries=0)(function)

@@ -1,4 +1,4 @@
-"""Figures as svg, pdf and png: drawn by kaleido in a local browser, without network requests."""
+"""The files of figures: html by Plotly; svg, pdf and png by kaleido in a local browser, without network requests."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from rnnlens.common.replacing import FIGURE_MARKS
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+PNG_HEADER = 8 + 4 + 4 + 13 + 4  # bytes: signature; length, type, content and checksum of the first chunk
 
 
 def offline_page() -> Any:
@@ -47,6 +52,25 @@ def picture(figure: Figure, kind: str) -> bytes:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The kopts argument is ignored")  # when a shared browser runs
         return kaleido.calc_fig_sync(figure.to_dict(), opts={"format": kind, "scale": 2, **size}, kopts=offline())
+
+
+def page(figure: Figure) -> bytes:
+    """The bytes of a self-contained html file."""
+    return str(figure.to_html(include_plotlyjs=True)).encode()
+
+
+def marked(data: bytes, kind: str) -> bytes:
+    """The bytes of a figure's file with the mark by which `replacing` knows that rnnlens wrote it, where the format has
+    a place for it: in the head of html, after the drawing of svg, before the last lines of pdf (nothing that follows
+    is addressed by its position), after the header of png."""
+    mark = FIGURE_MARKS[kind]
+    if kind == "png":
+        chunk = (len(mark) - 4).to_bytes(4, "big") + mark + crc32(mark).to_bytes(4, "big")
+        return data[:PNG_HEADER] + chunk + data[PNG_HEADER:]
+    if kind == "svg":
+        return data + mark
+    before, place, after = data.rpartition(b"startxref") if kind == "pdf" else data.partition(b"</head>")
+    return before + mark + place + after
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import atomic_file
 from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
-from rnnlens.figures.pictures import picture
+from rnnlens.figures.pictures import marked, page, picture
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -176,12 +176,12 @@ PICTURES = ("html", "svg", "pdf", "png")  # file formats of a figure
 @in_range("write_figure")
 def write_figure(figure: Figure, path: Path | str) -> Path:
     """Save a figure in the format of the suffix: .html is self-contained; .svg, .pdf and .png need the extra
-    `rnnlens[images]`. A file of another kind is never replaced."""
+    `rnnlens[images]`. Only a file that this function wrote is replaced."""
     path = check_output(path, "a figure", *PICTURES)
     kind = path.suffix.lower().lstrip(".")
     with atomic_file(path) as temporary:
         if kind == "html":
-            figure.write_html(temporary, include_plotlyjs=True)
+            data = page(figure)
         else:
             try:
                 data = picture(figure, kind)
@@ -190,5 +190,5 @@ def write_figure(figure: Figure, path: Path | str) -> Path:
                     f"cannot draw {quoted(str(path))}: {(str(error).strip().splitlines() or [repr(error)])[0]:.160} "
                     "(pictures need `pip install 'rnnlens[images]'` and a Chrome or Chromium; .html needs neither)"
                 ) from error
-            temporary.write_bytes(data)
+        temporary.write_bytes(marked(data, kind))
     return path

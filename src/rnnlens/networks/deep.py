@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rnnlens.common.display import plural
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.both_ways import NoSuchPart, padded, reverse
 from rnnlens.networks.network import Network
@@ -182,7 +183,7 @@ class DeepBothWays(ReadsTexts, nn.Module):
 
     def __repr__(self) -> str:
         first, last = self.layers[0].forwards, self.layers[-1].forwards
-        words = "continuous inputs" if self.vocab is None else f"{len(self.vocab)} words"
+        words = "continuous inputs" if self.vocab is None else f"{len(self.vocab)} {plural(len(self.vocab), 'word')}"
         head = "" if self.features is None else ", nonlinear head"
         classes = f", {len(self.classes)} classes" if self.several_classes else ""
         states = f"states {first.size} + {first.size}" if len(self.layers) == 1 else f"states {last.size} + {last.size}"

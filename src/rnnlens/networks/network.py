@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from rnnlens.common.display import plural
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.classes import checked_names
@@ -340,7 +341,9 @@ class Network(ReadsTexts, nn.Module):
         return shape | {name: value for name, (value, default) in initial.items() if value != default} | named
 
     def __repr__(self) -> str:
-        words = f"continuous inputs (B, T, {self.inputs})" if self.vocab is None else f"{len(self.vocab)} words"
+        words = f"continuous inputs (B, T, {self.inputs})"
+        if self.vocab is not None:
+            words = f"{len(self.vocab)} {plural(len(self.vocab), 'word')}"
         reads = f", reads {self.reads}" if self.reads else ""
         order = " in order" if self.ordered else ""
         classes = f", {len(self.classes)} classes{order}" if self.several_classes else ""

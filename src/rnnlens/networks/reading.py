@@ -83,9 +83,10 @@ class ReadsTexts(HasClasses):
             raise RnnlensError(f"no word in {quoted(text)}: expected some text")
         unknown = vocab.unknown(words)
         if 2 * len(unknown) > len(words):
+            few = f"{len(unknown)} of the {len(words)} words of {quoted(text)} are unknown to this network, such as "
+            one = f"the one word of {quoted(text)} is unknown to this network, "
             warnings.warn(
-                f"{len(unknown)} of the {len(words)} words of {quoted(text)} are unknown to this network, such as "
-                f"{quoted(unknown[0])}: its reading is unreliable",
+                f"{one if len(words) == 1 else few}{quoted(unknown[0])}: its reading is unreliable",
                 RnnlensWarning,
                 stacklevel=3,  # the line that calls `read`
             )

@@ -16,7 +16,16 @@ from rnnlens.figures import catalogue
 from rnnlens.networks import BothWays, Network
 from rnnlens.page.extra import both_ways_sections, class_sections, layer_sections
 from rnnlens.page.findings import finding
-from rnnlens.page.sections import Example, Section, Story, architecture, blank_input_fact, drawn, written
+from rnnlens.page.sections import (
+    Example,
+    Section,
+    Story,
+    architecture,
+    blank_input_fact,
+    drawn,
+    modifier_counts,
+    written,
+)
 from rnnlens.page.table import architectures, table_section
 from rnnlens.runs import Run
 
@@ -125,7 +134,7 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
     modifiers = results["modifiers"]
     negators = modifiers["negation_form"].get("n")
     sides = sides_of(results)
-    numbers = {name: modifiers[name] for name in ("n", "of", "unclear")}
+    numbers = modifier_counts(modifiers)
     above, below = sides.words
     on = f" It is measured on {above} and {below}." if sides.name else ""
     numbers |= {"above_words": above, "below_words": below, "measured_on": on}

@@ -10,7 +10,7 @@ from rnnlens.common.sides import said
 from rnnlens.context.strength import CHANGES
 from rnnlens.figures.catalogue import LAYERS
 from rnnlens.figures.parts import described
-from rnnlens.page.sections import Section, drawn, written
+from rnnlens.page.sections import Section, drawn, modifier_counts, written
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -56,8 +56,7 @@ def class_sections(results: Mapping[str, Any], figures: Catalogue) -> list[Secti
         return sections
     few = names[:COLUMNS]
     more = "" if len(few) == len(names) else f" The first {len(few)} classes are listed."
-    counts = {name: stored.get(name, 0) for name in ("n", "of", "unclear")}
-    part = _part("class-modifiers", **counts, more=more)
+    part = _part("class-modifiers", **modifier_counts(stored), more=more)
     sections.append(Section(**part, table=_by_class(stored["modifiers"], few), shaded=True))
     spread, probed = stored.get("spread") or {}, (stored.get("probes") or {}).get("words") or names
     word = next((row["word"] for row in stored["modifiers"] if row["word"] in spread), None)

@@ -95,6 +95,13 @@ def written(page: str, only: str | None = None, **numbers: Any) -> list[dict[str
     ]
 
 
+def modifier_counts(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """How many words are clear modifiers and how many unclear, for the texts of sections."""
+    counts = {name: stored.get(name, 0) for name in ("n", "of", "unclear")}
+    are_clear = "is a clear modifier" if counts["n"] == 1 else "are clear modifiers"
+    return {**counts, "are_clear": are_clear, "are": "is" if counts["unclear"] == 1 else "are"}
+
+
 def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[list[Drawing], list[str]]:
     """The figures with these names, and the reasons why others could not be drawn."""
     drawings, missing = [], []
