@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.context.effects import blank_step, effects, first_order_change, states_after
+from rnnlens.context.effects import STATES, blank_step, effects, first_order_change, states_after
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.features import states_at_once
@@ -86,20 +86,20 @@ def strengths(
     barcodes too, which need the same products with the states after the words."""
     assert network.E is not None
     words, many, few = network.E.detach()[ids], probes.some(ENOUGH), probes.some(FEW)
-    e, blank, found = many.inputs(network), network.step(line.h_star), list[tuple[Tensor, ...]]()
+    e, blank = many.inputs(network), network.step(line.h_star)
     # To first order, the mean effect of the positive probes is the effect of their mean, and so for the negative ones.
     means = torch.stack([part.mean(-1) for part in probes.split(probes.inputs(network).t())])
     change = first_order_change(network, line.h_star, means) if first_order else None
 
-    def measure(h: Tensor) -> tuple[Tensor, ...]:
+    def measure(some: Tensor) -> tuple[Tensor, ...]:
+        h = network.step(line.h_star, some)
         u = recurrent_input(network, h)
         own, moved = network.logit(h) - network.logit(blank), (h - blank).norm(dim=-1)
         unknown = own.new_full((len(h), 1), torch.nan)
         norm, barcodes = (unknown.squeeze(1), unknown.expand(-1, 2)) if change is None else change(h, u)
         return effects(network, h, e, u=u), own, moved, norm, barcodes
 
-    for h_mod in states_after(network, line.h_star, words):
-        found += in_parallel(measure, h_mod.split(states_at_once(network)), network)
+    found = in_parallel(measure, _parts(network, words), network)
     after, valence, moved, norm, barcodes = map(torch.cat, zip(*found, strict=True))
     usual = effects(network, line.h_star, e)
     strength, from_probes = _ratio(usual, after, many)
@@ -114,8 +114,13 @@ def strengths(
 def _elsewhere(network: Network, h: Tensor, words: Tensor, probes: Probes) -> Tensor:
     """Strengths (M,) of embedded words (M, D) at another state (N,)."""
     e = probes.inputs(network)
-    after = torch.cat([effects(network, h_mod, e) for h_mod in states_after(network, h, words)])
-    return _ratio(effects(network, h, e), after, probes)[0]
+    after = in_parallel(lambda some: effects(network, network.step(h, some), e), _parts(network, words), network)
+    return _ratio(effects(network, h, e), torch.cat(after), probes)[0]
+
+
+def _parts(network: Network, words: Tensor) -> Sequence[Tensor]:
+    """Embedded words (M, D) in parts, each for one core, the states after which fit into memory."""
+    return words.split(max(1, min(states_at_once(network), STATES // network.size)))
 
 
 def relative_moves(network: Network, h: Tensor, ids: Tensor, moved: Tensor | None = None) -> Tensor:
