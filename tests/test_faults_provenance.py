@@ -25,6 +25,7 @@ from rnnlens.common.files import read_json, read_tensors, write_json, write_tens
 from rnnlens.corpora import Corpus, load_corpus, prepare
 from rnnlens.corpora.synthetic import prepared_synthetic
 from rnnlens.experiments import reproduce
+from rnnlens.experiments.workers import run_jobs
 from rnnlens.runs import unpack
 from rnnlens.training.loop import Trainer
 
@@ -358,7 +359,7 @@ def test_an_analysis_interrupted_between_its_files_is_done_again(stored: Path, t
     corpus = str(stored / "corpus")
 
     def words(out: Path) -> list[str]:
-        return reproduce._consensus_words(corpus, out, SETTINGS, 1, 5, reproduce.run_jobs, 0, None, lambda note: None)
+        return reproduce._consensus_words(corpus, out, SETTINGS, 1, 5, run_jobs, 0, None, lambda note: None)
 
     undisturbed = words(tmp_path / "one")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -377,7 +378,7 @@ def test_an_analysis_interrupted_between_its_files_is_done_again(stored: Path, t
 def test_modifiers_found_in_another_way_are_not_reused(stored: Path, tmp_path: Path) -> None:
     def found(most: int, seeds: int) -> list[str]:
         given = (str(stored / "corpus"), tmp_path / "out", SETTINGS, seeds, most)
-        return reproduce._consensus_words(*given, reproduce.run_jobs, 0, None, lambda note: None)
+        return reproduce._consensus_words(*given, run_jobs, 0, None, lambda note: None)
 
     assert found(3, 1) == found(3, 1)
     for most, seeds, other in ((4, 1, "most: '3', now '4'"), (3, 2, "seeds: '1', now '2'")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.probes import common_words, logistic_weights, words_that_occur
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import Network
+from rnnlens.networks.parallel import usable_cores
 
 MOST_TEXTS = 10_000  # of the logistic regressions, one for each class
 
@@ -97,7 +99,9 @@ class ClassProbes(Shown):
             raise RnnlensError("the corpus has no classes: expected three or more; for two use Probes.from_corpus")
         occurs, chosen = words_that_occur(corpus, seed, most)
         labels = np.asarray(corpus.train.labels)[chosen]
-        weights = np.stack([logistic_weights(occurs, labels == k, seed) for k in range(len(names))], 1)
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            fits = pool.map(lambda k: logistic_weights(occurs, labels == k, seed), range(len(names)))
+            weights = np.stack(list(fits), 1)
         words = [word for i, word in enumerate(corpus.vocab.words) if i != corpus.vocab.unk]
         weights = np.delete(weights, corpus.vocab.unk, 0) if corpus.vocab.unk >= 0 else weights
         return cls(_of_each(words, torch.from_numpy(weights), names, n), "logistic regression of each class")

@@ -18,9 +18,14 @@ WORDS = 2**14  # padded words that a core reads at a time: enough for long produ
 most_cores: ContextVar[int | None] = ContextVar("cores", default=None)  # set by `devices.threads_for`
 
 
+def usable_cores() -> int:
+    """How many CPU cores work may be shared among."""
+    return most_cores.get() or torch.get_num_threads()
+
+
 def cores_for(network: Any) -> int:
     """How many parts of some work with a network `in_parallel` computes at a time."""
-    return (most_cores.get() or torch.get_num_threads()) if _shares(network) else 1
+    return usable_cores() if _shares(network) else 1
 
 
 def words_at_once(network: Any, most: int) -> int:
