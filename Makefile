@@ -9,7 +9,7 @@ demo: .venv/ready  ## analyze the packaged reviews network and write its report 
 	$(BIN)/rnnlens demo --out runs/demo
 
 test: lint browser  ## everything that must hold, in as many processes as there are cores, at most four
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -5,6 +5,16 @@ from browser import ARGUMENTS, chromium
 # Tests use networks of a few units: a second thread would only wait for the first, and for other processes.
 torch.set_num_threads(1)
 
+# Files that take longest. They begin, so that no process ends with one of them while the others have nothing to do.
+LONG = (
+    "test_page", "test_docs", "test_sweep", "test_comparison", "test_reproduce", "test_fixed_points", "test_demo",
+    "test_faults", "test_live", "test_context",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
+
 
 @pytest.fixture(scope="module")
 def browser():

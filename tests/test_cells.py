@@ -12,7 +12,7 @@ from torch import nn
 
 from rnnlens import RnnlensError
 from rnnlens.networks import CELLS, scan, step_by_step
-from rnnlens.networks.tanh import tanh
+from rnnlens.networks.tanh import ONEDNN, tanh
 
 B, T, H, D = 3, 7, 5, 4
 TORCH = {"gru": nn.GRU, "lstm": nn.LSTM, "vanilla": nn.RNN}
@@ -183,12 +183,15 @@ def test_importing_changes_no_warning_filter():
 
 @torch.no_grad()
 @pytest.mark.parametrize("shape", [(2**15,), (3, 7, 2, 40, 5, 64), (300, 256)])
-def test_the_quick_tanh_is_tanh(shape):
+def test_the_quick_tanh_is_tanh(shape, monkeypatch):
+    calls, to_mkldnn = [], torch.Tensor.to_mkldnn
+    monkeypatch.setattr(torch.Tensor, "to_mkldnn", lambda *given: calls.append(1) or to_mkldnn(*given))
     x = 3 * torch.randn(shape)
     x.view(-1)[:6] = torch.tensor([torch.inf, -torch.inf, 1e-30, -0.0, 1e-42, -200.0])
     for part in (x, x.transpose(0, -1), x.double()):
         torch.testing.assert_close(tanh(part), torch.tanh(part.double()).to(part), rtol=2e-7, atol=1e-38)
     assert torch.isnan(tanh(x * torch.nan)).all()
+    assert len(calls) == 3 * ONEDNN  # all but the one in float64
 
 
 def test_the_quick_tanh_is_left_to_torch_where_it_is_differentiated():

@@ -17,6 +17,7 @@ import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, adapt, from_torch, train
 from rnnlens.analysis.checks import check_results
 from rnnlens.baselines import ModifierConvolution
+from rnnlens.common.errors import RnnlensWarning
 from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
 from rnnlens.dynamics import FixedPoints, find_fixed_points, fit_line_attractor, jacobians, linear_modes, linearise
 from rnnlens.experiments.trials import run_trial
@@ -313,8 +314,38 @@ def test_a_step_that_detaches_a_part_is_told(kind: str, dtype: torch.dtype) -> N
     network = adapted_as(dtype, step)
     assert network.read("not good"), "reading needs no derivatives"
     line = told(lambda: jacobians(network, network.h0), f"its result is detached from {argument}", ".detach()")
-    assert f"of {argument} (both from 0), but has derivative 0" in line
+    assert f"of {argument} (counted from 0), but torch's derivative is 0" in line
     told(lambda: jacobians(rnnlens.networks.steered.steered(network, torch.eye(H)[:1], 2.0), network.h0), "detached")
+
+
+def detached_gate(h: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
+    z = torch.sigmoid(h @ MIX.to(h) + e @ INTO.to(h)).detach()
+    return z * h + (1 - z) * torch.tanh(h @ MIX.to(h).T + e @ INTO.to(h))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_derivative_far_from_the_change_is_warned_of_once(dtype: torch.dtype) -> None:
+    network = adapted_as(dtype, detached_gate)
+    with pytest.warns(RnnlensWarning, match="torch's derivative of step\\(h, e\\) differs from its change: component"):
+        jacobians(network, network.h0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        jacobians(network, network.h0)
+
+
+@pytest.mark.parametrize("detached", [100, None])
+def test_large_states_are_checked_by_a_sample(detached: int | None) -> None:
+    mix = torch.randn(200, 200, generator=torch.Generator().manual_seed(0)) / 14
+
+    def step(h: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
+        kept = h if detached is None else torch.cat([h[:, :detached].detach(), h[:, detached:]], -1)
+        return torch.tanh(kept @ mix + e.sum(-1, keepdim=True))
+
+    network = adapt(step, torch.eye(4, D), (torch.ones(200), 0.0), WORDS, torch.zeros(200))
+    if detached is None:
+        assert jacobians(network, network.h0)[0].shape == (200, 200)
+    else:
+        told(lambda: jacobians(network, network.h0), "its result is detached from h")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

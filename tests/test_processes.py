@@ -6,16 +6,18 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from accelerate.utils import DistributedType
 from shared_training import CONFIG, reviews, run
 
-from rnnlens import load
+from rnnlens import RnnlensError, load
 from rnnlens.common.files import read_tensors
 from rnnlens.runs import read_about
-from rnnlens.training import TrainConfig
+from rnnlens.training import TrainConfig, processes
 from rnnlens.training.dropping import drop
 
 SCRIPT = Path(__file__).parent / "shared_training.py"
@@ -81,3 +83,10 @@ def test_the_same_words_drop_however_a_batch_is_shared(run):
         mine = ids[share, :4]  # its own longest review may be shorter than the batch's
         dropped, kept = drop(mine, 3, config, torch.Generator().manual_seed(1), (5, 7), share)
         assert torch.equal(dropped, whole[share, :4]) and torch.equal(kept, mask[share, :4])
+
+
+def test_processes_that_share_weights_are_refused(monkeypatch):
+    """Their gradients are parts, which the loop would clip one by one."""
+    monkeypatch.setattr(processes, "Accelerator", lambda **_: SimpleNamespace(distributed_type=DistributedType.FSDP))
+    with pytest.raises(RnnlensError, match="accelerate is set up for FSDP: expected one process, MULTI_GPU"):
+        processes.accelerator_for(TrainConfig(), "cpu")

@@ -188,15 +188,23 @@ def test_dropped_words_become_no_input_and_embeddings_keep_their_mean():
 
 def test_a_masked_batch_is_embedded_as_without_a_mask():
     network = Network(["<unk>", "a", "b"], hidden=4, embedding=3)
-    ids, lengths = torch.tensor([[1, 2, PAD], [2, PAD, PAD]]), torch.tensor([2, 1])
-    mask = (ids != PAD).float().unsqueeze(-1).expand(-1, -1, 3)
+    ids, lengths = torch.tensor([[1, 2, PAD], [2, 1, 1]]), torch.tensor([2, 3])
+    config, generator = TrainConfig(word_dropout=0.3, embedding_dropout=0.5), torch.Generator().manual_seed(1)
+    ids, mask = drop(ids, 3, config, generator)
+    plain = network.embed(ids)
+    assert mask.any() and (ids == PAD).sum() > 1
+    torch.testing.assert_close(network.embed(ids, mask), plain * mask, rtol=0, atol=0)
     given, found = (lengths, torch.tensor([1.0, 0.0])), []
-    for chosen in (None, mask):
+    for embed in (network.embed, lambda ids, mask: Network.embed(network, ids) * mask):
+        network.embed = embed
         network.zero_grad()
-        loss, _ = Objective(network)(ids, *given, chosen, None)
+        loss, _ = Objective(network)(ids, *given, mask, None)
         loss.backward()
         found.append([loss.detach(), *(p.grad.clone() for p in network.parameters())])
     torch.testing.assert_close(*found, rtol=0, atol=0)
+    del network.embed
+    with pytest.raises(RnnlensError, match="word ids range from"):
+        Objective(network)(ids.clamp(min=0) + 9, *given, mask, None)
 
 
 def test_arrays_travel_in_one_piece():

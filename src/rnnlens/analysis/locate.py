@@ -212,8 +212,8 @@ def location_of(network: Network, states: Tensor) -> Location:
 
 
 def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> list[str]:
-    """Reasons why an analysis at the blank input is unreliable. h* reads near 0 within a tenth of the line's range; if
-    the slow points lie together, as in an untrained network, within a tenth of the spread of readings, or `NEAR`."""
+    """Reasons why an analysis at the blank input is unreliable. h* reads near 0 if its logit is at most a tenth of the
+    line's range, a tenth of the spread of readings, or `NEAR`, whichever is largest."""
     low, high = line.range
     warnings = [blank.warning()] if blank.drifts else []
     if not line.is_line:

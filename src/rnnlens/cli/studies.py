@@ -118,7 +118,8 @@ def sweep(
         URL of the ledger's database, such as `postgresql+psycopg://user@host/name`, which several machines can share;
         by default an SQLite file in the folder.
     jobs
-        Number of trials at a time, each in its own process; 0 runs them in this process (not on a cluster).
+        Number of trials at a time, each in its own process; 0 runs them in this process, and is refused with
+        `--engine ray`.
     resume
         Continue the search in the folder.
     modifiers
@@ -213,7 +214,8 @@ def reproduce(
     engine
         Train in processes of this machine, or on a Ray cluster.
     jobs
-        Number of models at a time, each in its own process; 0 trains them in this process (not on a cluster).
+        Number of models at a time, each in its own process; 0 trains them in this process, and is refused with
+        `--engine ray`.
     device
         Where to compute.
     """

@@ -176,8 +176,8 @@ def check_file(path: Path | str, mark: bytes, what: str) -> None:
 
 
 def check_output(path: Path | str, what: str, *suffixes: str) -> Path:
-    """Refuse to save `what` (a page, a figure, a table) under a name without one of the suffixes, or over a file of
-    another kind; returns the path."""
+    """Refuse to save `what` (a page, a figure, a table) under a name without one of the suffixes, or over a file
+    that rnnlens did not write; returns the path."""
     path = Path(PATH.check("path", path))
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in suffixes:

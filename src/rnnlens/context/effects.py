@@ -82,7 +82,7 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None, 
         else:  # one product for many states, but a few pairs at a time
             pairs = max(1, CACHED // (len(inputs) * network.size))
             u = cell.recur(states) if u is None else u
-            logits = torch.cat([logits_after(*few) for few in zip(states.split(pairs), u.split(pairs), strict=True)])
+            logits = torch.cat([logits_after(*some) for some in zip(states.split(pairs), u.split(pairs), strict=True)])
         return logits[:, 1:] - logits[:, :1]
 
     if d is None or h.is_cuda:
@@ -90,7 +90,7 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None, 
     else:
         at_once = min(few // 16, -(-len(flat) // cores_for(network)))
     states = flat.split(max(1, at_once))
-    known = [None] * len(states) if u is None else u.reshape(len(flat), -1).split(max(1, at_once))
+    known = [None] * len(states) if u is None else u.reshape(-1, u.shape[-1]).split(max(1, at_once))
     every = torch.cat(in_parallel(from_states, list(zip(states, known, strict=True)), network))
     return every.reshape(*h.shape[:-1], len(e), *every.shape[2:])
 

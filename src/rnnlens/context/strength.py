@@ -120,7 +120,8 @@ def _elsewhere(network: Network, h: Tensor, words: Tensor, probes: Probes) -> Te
 
 def _parts(network: Network, words: Tensor) -> Sequence[Tensor]:
     """Embedded words (M, D) in parts, each for one core, the states after which fit into memory."""
-    return words.split(max(1, min(states_at_once(network), STATES // network.size)))
+    most = min(states_at_once(network), STATES // network.size, -(-len(words) // cores_for(network)))
+    return words.split(max(1, most))
 
 
 def relative_moves(network: Network, h: Tensor, ids: Tensor, moved: Tensor | None = None) -> Tensor:

@@ -1,17 +1,22 @@
 """Whether torch differentiates a user's step completely.
 
-A part of the state that a step detaches, as in `torch.cat([a.detach(), b])`, is constant for torch: its derivatives are
-exactly 0, without an error. They are compared with finite differences. A derivative that is not 0 is never questioned:
-a step with a hard threshold may have one on purpose, where finite differences are 0 (straight-through, surrogate).
+What a step detaches, as in `torch.cat([a.detach(), b])`, is constant for torch, without an error: derivatives are
+compared with finite differences. A derivative of exactly 0 where the result changes is an error. One that is not 0 but
+far from the change gives a warning: a gate may be detached, but a step may also have such a derivative on purpose (a
+straight-through estimator). Where the result does not change smoothly, derivatives are never questioned.
 
 Shapes: S states, N flat state, D embedding, K numbers of the result, C numbers of h or e.
 """
 
 from __future__ import annotations
 
+import warnings
+from weakref import WeakSet
+
 import torch
 from torch import Tensor
 
+from rnnlens.common.errors import RnnlensWarning
 from rnnlens.networks import Network
 from rnnlens.networks.adapters import Adapted
 
@@ -21,24 +26,34 @@ AGREED = 6  # of the states, where the result must change
 SIZES = (1.0, 0.5, 2.0)  # of the finite differences, all of which must agree: at a kink or a jump they do not
 CLOSE = 0.1  # relative difference up to which they agree
 NOISE = 32  # units of rounding that a change must exceed
+FAR = 0.2  # relative difference from which on a derivative is far from the change
+
+_CHECKED: WeakSet[Adapted] = WeakSet()
 
 
 def check_attached(network: Network) -> None:
-    """Raise a RuntimeError if a user's step depends on a part of h or e that it detaches. Each step is checked once, at
-    a few states around h0 and inputs around words."""
+    """Raise a RuntimeError if a user's step depends on a part of h or e that it detaches, and warn if a derivative is
+    far from the change of the result. Each step is checked once, at a few states around h0 and inputs around words."""
     for cell in network.cell.modules():
-        if not isinstance(cell, Adapted) or cell.attached:
+        if not isinstance(cell, Adapted) or cell in _CHECKED:
             continue
         tried = _tried(network, cell)
         for argument, name in enumerate("he"):
-            missing = _missing(cell, tried, argument)
+            missing, far = _compared(cell, tried, argument)
             if missing is not None:
                 k, c = missing
                 raise RuntimeError(
-                    f"its result is detached from {name}: number {k} of it changes with number {c} of {name} "
-                    "(both from 0), but has derivative 0"
+                    f"its result is detached from {name}: component {k} of the new state changes with component {c} of "
+                    f"{name} (counted from 0), but torch's derivative is 0"
                 )
-        cell.attached = True
+            if far is not None:
+                k, c = far
+                warning = (
+                    f"torch's derivative of step(h, e) differs from its change: component {k} of the new state by "
+                    f"component {c} of {name} (counted from 0); if the step detaches a part, Jacobians lack its effect"
+                )
+                warnings.warn(RnnlensWarning(warning), stacklevel=2)
+        _CHECKED.add(cell)
 
 
 @torch.no_grad()
@@ -52,22 +67,28 @@ def _tried(network: Network, cell: Adapted) -> tuple[Tensor, Tensor]:
     return h, e
 
 
-def _missing(cell: Adapted, at: tuple[Tensor, Tensor], argument: int) -> tuple[int, int] | None:
-    """A number k of the result and a number c of an argument, such that k changes with c in several states, but has
-    derivative 0 in all of them; None if there are none, or if torch has no derivative."""
+Pair = tuple[int, int] | None
+
+
+def _compared(cell: Adapted, at: tuple[Tensor, Tensor], argument: int) -> tuple[Pair, Pair]:
+    """Two pairs of a number of the result and a number of an argument with which it changes in several states: one
+    with derivative 0 in all of them, and one with a derivative far from the change in several. None if there are none,
+    or if torch has no derivative."""
     results, numbers = (_spread(size, at[0]) for size in (cell.size, at[argument].shape[-1]))
     try:
         slopes = _derivatives(cell, at, argument, results)[..., numbers]
     except RuntimeError:  # torch's own, told where derivatives are needed
-        return None
-    moved = torch.cat(
-        [
-            _moved(cell, parts, argument, numbers)[..., results].transpose(1, 2)
-            for parts in zip(*(x.split(max(1, ROWS // len(numbers))) for x in at), strict=True)
-        ]
-    )
-    found = (((moved & (slopes == 0)).sum(0) >= AGREED) & ~(moved & (slopes != 0)).any(0)).nonzero()
-    return (int(results[found[0, 0]]), int(numbers[found[0, 1]])) if len(found) else None
+        return None, None
+    parts = zip(*(x.split(max(1, ROWS // len(numbers))) for x in at), strict=True)
+    found = [_changes(cell, part, argument, numbers) for part in parts]
+    moved, change = (torch.cat(columns)[..., results].transpose(1, 2) for columns in zip(*found, strict=True))
+
+    def pair(wrong: Tensor, right: Tensor | None = None) -> Pair:
+        there = (moved & wrong).sum(0) >= AGREED
+        there = (there if right is None else there & ~(moved & right).any(0)).nonzero()
+        return (int(results[there[0, 0]]), int(numbers[there[0, 1]])) if len(there) else None
+
+    return pair(slopes == 0, slopes != 0), pair((slopes - change).abs() > FAR * change.abs())
 
 
 def _spread(size: int, like: Tensor) -> Tensor:
@@ -90,9 +111,9 @@ def _derivatives(cell: Adapted, at: tuple[Tensor, Tensor], argument: int, result
 
 
 @torch.no_grad()
-def _moved(cell: Adapted, at: tuple[Tensor, ...], argument: int, numbers: Tensor) -> Tensor:
+def _changes(cell: Adapted, at: tuple[Tensor, ...], argument: int, numbers: Tensor) -> tuple[Tensor, Tensor]:
     """Which numbers of the result change smoothly with some numbers of an argument, (S, C, N): by the same slope over
-    all sizes, and by more than rounding."""
+    all sizes, and by more than rounding. And these slopes, (S, C, N)."""
     eps = torch.finfo(at[0].dtype).eps
     step = eps ** (1 / 3)  # the size with the least error of rounding and curvature together
     points = [x.unsqueeze(1).expand(-1, len(numbers), -1) for x in at]
@@ -107,4 +128,5 @@ def _moved(cell: Adapted, at: tuple[Tensor, ...], argument: int, numbers: Tensor
         slopes.append((ends[0] - ends[1]) / size)
         largest = torch.maximum(largest, ends[0].abs().max())
     agree = [(slope - slopes[0]).abs() <= CLOSE * slopes[0].abs() for slope in slopes[1:]]
-    return torch.stack(agree).all(0) & (slopes[0].abs() * min(SIZES) > NOISE * eps * largest)
+    moved = torch.stack(agree).all(0) & (slopes[0].abs() * min(SIZES) > NOISE * eps * largest)
+    return moved, slopes[0] / (2 * along.sum(-1, keepdim=True))

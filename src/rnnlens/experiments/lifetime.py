@@ -6,19 +6,21 @@ is gone from a signal of the kernel (Linux) or from a thread that watches the pa
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import multiprocessing
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from types import FrameType
 from typing import Any
 
-MOMENT = 0.05  # seconds
+MOMENT = 0.05  # seconds until an ignored signal is sent again
 _PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 
 
@@ -67,13 +69,13 @@ def orderly_end() -> Iterator[None]:
         return
 
     def leave(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
+        raise _Ended(number)
 
     signals = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
     for one in signals:
         signal.signal(one, leave)
     try:
-        with _none_ignored():
+        with _resend_ignored_signals():
             yield
     finally:
         with suppress(ValueError):  # only the main thread can set signals, but any can finalize a generator
@@ -81,27 +83,39 @@ def orderly_end() -> Iterator[None]:
                 signal.signal(one, signal.SIG_DFL)
 
 
+class _Ended(SystemExit):
+    """A signal told this process to end."""
+
+    def __init__(self, number: int):
+        super().__init__(128 + number)
+        self.number = number
+
+
 @contextmanager
-def _none_ignored() -> Iterator[None]:
+def _resend_ignored_signals() -> Iterator[None]:
     """Python ignores exceptions in destructors and in callbacks of weak references, also those of signal handlers that
     happen to run there. Within the block, such a signal is sent again a moment later."""
-    main, usual = threading.main_thread().ident, sys.unraisablehook
+    main, usual, ended = threading.main_thread().ident, sys.unraisablehook, threading.Event()
+    assert main is not None
 
     def send_again(ignored: Any) -> None:
         error = ignored.exc_value
-        if isinstance(error, SystemExit) and isinstance(error.code, int) and error.code > 128:
-            number = error.code - 128
-        elif isinstance(error, KeyboardInterrupt):
-            number = signal.SIGINT
-        else:
+        if ended.is_set() or not isinstance(error, _Ended | KeyboardInterrupt):
             usual(ignored)
             return
-        again = threading.Timer(MOMENT, signal.pthread_kill, (main, number))
-        again.daemon = True
-        again.start()
+        number = error.number if isinstance(error, _Ended) else signal.SIGINT
+        # (`threading` starts threads under a lock, which the interrupted code may hold.)
+        _thread.start_new_thread(_send_later, (main, number))
 
     sys.unraisablehook = send_again
     try:
         yield
     finally:
-        sys.unraisablehook = usual
+        ended.set()
+        if sys.unraisablehook is send_again:
+            sys.unraisablehook = usual
+
+
+def _send_later(thread: int, number: int) -> None:
+    time.sleep(MOMENT)
+    signal.pthread_kill(thread, number)

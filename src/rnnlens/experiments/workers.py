@@ -134,8 +134,8 @@ def runner(engine: str, jobs: int, device: str | None) -> Callable[..., Generato
         return run_jobs
     if not jobs:
         raise RnnlensError(
-            "jobs is 0, which runs them in this process, but the engine is ray: expected at least 1, the number of "
-            "jobs at a time on the cluster; leave --engine out to run them here"
+            "engine is 'ray' and jobs is 0: expected at least 1 job at a time; for jobs in this process leave engine "
+            "(--engine) out"
         )
     return partial(run_jobs_on_ray, gpu=device == "cuda")
 

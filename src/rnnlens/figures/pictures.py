@@ -54,15 +54,15 @@ def picture(figure: Figure, kind: str) -> bytes:
         return kaleido.calc_fig_sync(figure.to_dict(), opts={"format": kind, "scale": 2, **size}, kopts=offline())
 
 
-def page(figure: Figure) -> bytes:
+def html(figure: Figure) -> bytes:
     """The bytes of a self-contained html file."""
     return str(figure.to_html(include_plotlyjs=True)).encode()
 
 
 def marked(data: bytes, kind: str) -> bytes:
     """The bytes of a figure's file with the mark by which `replacing` knows that rnnlens wrote it, where the format has
-    a place for it: in the head of html, after the drawing of svg, before the last lines of pdf (nothing that follows
-    is addressed by its position), after the header of png."""
+    a place for it: in the head of html, after the drawing of svg, before the last lines of pdf (byte offsets in a pdf
+    point only to what comes before), after the header of png."""
     mark = FIGURE_MARKS[kind]
     if kind == "png":
         chunk = (len(mark) - 4).to_bytes(4, "big") + mark + crc32(mark).to_bytes(4, "big")
@@ -70,7 +70,7 @@ def marked(data: bytes, kind: str) -> bytes:
     if kind == "svg":
         return data + mark
     before, place, after = data.rpartition(b"startxref") if kind == "pdf" else data.partition(b"</head>")
-    return before + mark + place + after
+    return before + mark + place + after if place else data + mark
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import atomic_file
 from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
-from rnnlens.figures.pictures import marked, page, picture
+from rnnlens.figures.pictures import html, marked, picture
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -181,7 +181,7 @@ def write_figure(figure: Figure, path: Path | str) -> Path:
     kind = path.suffix.lower().lstrip(".")
     with atomic_file(path) as temporary:
         if kind == "html":
-            data = page(figure)
+            data = html(figure)
         else:
             try:
                 data = picture(figure, kind)

@@ -192,12 +192,7 @@ def adapt(
 
 
 class Adapted(nn.Module):
-    """A user's step function as a cell; leading dimensions are folded into one batch before it is called.
-
-    attached   whether `dynamics.attached` has checked that torch differentiates all of it
-    """
-
-    attached = False
+    """A user's step function as a cell; leading dimensions are folded into one batch before it is called."""
 
     def __init__(self, step: Callable[[Tensor, Tensor], Tensor], size: int, inputs: int):
         super().__init__()

@@ -170,10 +170,10 @@ class BothWays(ReadsTexts, nn.Module):
         own = self.forwards.config
         return {**own, "hidden": 2 * own["hidden"], **named, **order, "both_ways": True}
 
-    def embed(self, ids: Tensor) -> Tensor:
-        """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector."""
+    def embed(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector. mask: as of `Network.embed`."""
         self.E  # noqa: B018 - refuse readers that embed words differently
-        return self.forwards.embed(ids)
+        return self.forwards.embed(ids, mask)
 
     def forward(self, ids: Tensor | str | Sequence[str], lengths: Tensor | None = None) -> Tensor:
         """Logits (B,), or (B, C) of C classes, of ids (B, T). Ids after a row's length are not read; without lengths,

@@ -192,7 +192,7 @@ class GRU(Cell):
 
     def combine(self, h: Tensor, d: Tensor, u: Tensor) -> Tensor:
         H = self.hidden
-        r, z = (d[..., : 2 * H] + u[..., : 2 * H]).sigmoid_().chunk(2, -1)  # in place: memory takes time
+        r, z = (d[..., : 2 * H] + u[..., : 2 * H]).sigmoid_().chunk(2, -1)  # in place: one array less to write
         n = tanh(torch.addcmul(d[..., 2 * H :], r, u[..., 2 * H :]))
         return torch.lerp(n, h, z)
 

@@ -170,15 +170,16 @@ class Network(ReadsTexts, nn.Module):
             h, e = h.expand(*lead, -1), e.expand(*lead, -1)
         return self.cell.step(h, e)
 
-    def embed(self, ids: Tensor) -> Tensor:
-        """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector. Continuous inputs pass through."""
+    def embed(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector. Continuous inputs pass through.
+        mask (..., D): multiplies the result; it must be 0 for PAD."""
         _check_tensor(ids, "inputs" if self.E is None else "ids")
         if self.E is None:
             if not ids.is_floating_point() or ids.shape[-1] != self.inputs:
                 raise RnnlensError(
                     f"this network has no words: expected inputs (..., {self.inputs}), got {tuple(ids.shape)}"
                 )
-            return ids
+            return ids if mask is None else ids * mask
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise RnnlensError(f"expected word ids, got {ids.dtype} of shape {tuple(ids.shape)}: pass whole numbers")
         ids = ids if ids.dtype == torch.int32 else ids.long()
@@ -190,7 +191,7 @@ class Network(ReadsTexts, nn.Module):
                 f"word ids range from {ids.min()} to {ids.max()}: expected 0 … {len(self.E) - 1}, "
                 f"or {PAD} for a blank input"
             ) from error
-        return e.masked_fill(pad.unsqueeze(-1), 0)
+        return e.masked_fill(pad.unsqueeze(-1), 0) if mask is None else e * mask
 
     def logit(self, h: Tensor) -> Tensor:
         """w·h + b for states h (..., N) → (...), or (..., C) of C classes."""

@@ -1,5 +1,5 @@
-"""Which reviews make up each batch: a function of the seed and the epoch alone, so a run can resume in mid-epoch. And
-how a batch gets to a GPU."""
+"""Which reviews make up each batch: a function of the seed and the epoch alone, so a run can resume in mid-epoch. Also
+copies a batch to a GPU."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def to_device(arrays: Sequence[np.ndarray], device: torch.device) -> list[Tensor
     """The arrays as tensors on a device. A GPU gets all of them in one copy from pinned memory, which does not wait for
     what the GPU computes."""
     if device.type != "cuda":
-        return [torch.from_numpy(array) for array in arrays]
+        return [torch.from_numpy(array).to(device) for array in arrays]
     return unpacked(packed(arrays, pin=True).to(device, non_blocking=True), arrays)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rnnlens.networks import AnyNetwork
@@ -21,11 +20,7 @@ class Objective(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Sums over the reviews of a batch: the loss, weighted by `weights` (B,) if given, and the number correct.
         mask: from `drop`; embedded words are multiplied by it."""
-        E = self.network.E
-        if mask is None or E is None:
-            e = self.network.embed(ids)
-        else:  # the mask is 0 for blank inputs, so their ids do not matter
-            e = F.embedding(ids.clamp(min=0), E) * mask
+        e = self.network.embed(ids, mask)
         loss, correct = losses(read_out(self.network, e, lengths, per_word=labels.ndim == 2).float(), labels)
         if weights is not None:
             loss = loss * weights

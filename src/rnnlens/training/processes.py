@@ -7,9 +7,12 @@ import os
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from accelerate.utils import DistributedType
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.runs.config import TrainConfig
+
+KINDS = (DistributedType.NO, DistributedType.MULTI_GPU, DistributedType.MULTI_CPU)  # where each process has all weights
 
 
 def accelerator_for(config: TrainConfig, device: str | None) -> Accelerator:
@@ -20,4 +23,11 @@ def accelerator_for(config: TrainConfig, device: str | None) -> Accelerator:
     if int(os.environ.get("WORLD_SIZE", 1)) == 1:
         # accelerate keeps the settings of a process's first run; a second run may need others.
         AcceleratorState._reset_state(reset_partial_state=True)
-    return Accelerator(cpu=cpu, mixed_precision="bf16" if config.precision == "bf16" else "no")
+    accelerator = Accelerator(cpu=cpu, mixed_precision="bf16" if config.precision == "bf16" else "no")
+    kind = accelerator.distributed_type
+    if kind not in KINDS:
+        raise RnnlensError(
+            f"accelerate is set up for {kind.value}: expected one process, MULTI_GPU or MULTI_CPU; change it by "
+            "`accelerate config`, or by the options of `accelerate launch`"
+        )
+    return accelerator
