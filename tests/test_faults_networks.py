@@ -354,7 +354,13 @@ def test_a_step_with_kinks_jumps_or_a_derivative_of_its_own_is_not_called_detach
     kind: str, dtype: torch.dtype
 ) -> None:
     network = adapted_as(dtype, ATTACHED[kind])
-    assert linearise(network, network.h0).J_rec().shape == (H, H)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        J_rec, J_inp = jacobians(network, network.h0)
+    assert J_rec.shape == (H, H) and J_inp.shape == (H, D)
+    assert len(warned) == (kind == "straight through")  # whose derivative is not that of the step
+    if kind in ("rounded", "steep"):
+        assert not J_inp.any(), "they do not depend on the input"
 
 
 class Residual(nn.GRU):
