@@ -221,9 +221,9 @@ CHOICES: dict[str, tuple[Callable[[Any], object], str]] = {
     "engine": (lambda m: sweep("nowhere", ["bow"], 1, "o", engine="Ray"), "engine is 'Ray': expected local or ray"),
     "no jobs on a cluster": (
         lambda m: sweep("nowhere", ["bow"], 1, "o", engine="ray", jobs=0),
-        "jobs is 0, which runs them in this process, but the engine is ray: expected at least 1",
+        "engine is 'ray' and jobs is 0: expected at least 1 job at a time",
     ),
-    "no jobs of reproduce": (lambda m: reproduce("nowhere", "o", engine="ray", jobs=0), "the engine is ray: expected"),
+    "no jobs of reproduce": (lambda m: reproduce("nowhere", "o", engine="ray", jobs=0), "'ray' and jobs is 0"),
     "engine of reproduce": (lambda m: reproduce("nowhere", "o", engine="x"), "engine is 'x': expected local or ray"),
     "models": (lambda m: reproduce("nowhere", "o", models=["rnn"]), "unknown model 'rnn': expected one of bow"),
     "models as text": (lambda m: sweep("nowhere", "gru", 1, "o"), "models is 'gru': expected a list of some of bow"),
