@@ -19,6 +19,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
 from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
+from rnnlens.corpora.jsonl import check_values
 from rnnlens.corpora.labels import DROPPED, NO_CLASS, Scheme, class_names, decide_scheme, looks_like_label, read_as
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
@@ -29,7 +30,6 @@ from rnnlens.corpora.tables import (
     Table,
     batches,
     check_name,
-    check_values,
     open_files,
     open_hub,
     read_column,
@@ -310,7 +310,7 @@ def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
         if name not in table.columns:
             raise RnnlensError(f"{table.where} has no column {quoted(name)}: it has {_listed(table.columns)}")
         if name in table.nested:
-            check_values(table, name)  # names the line
+            check_values(table.files if table.kind == "jsonl" else (), name)  # names the line
             raise RnnlensError(
                 f"column {quoted(name)} of {table.where} holds lists or records: expected one text or label in each "
                 "row; join or pick them first"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import glob
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ import polars.selectors as cs
 from polars.exceptions import PanicException, PolarsError
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.corpora.jsonl import bad_line, check_values, mixed, nested_value
 from rnnlens.corpora.labels import kind_of_label
 
 SUFFIXES = {
@@ -45,7 +45,6 @@ _STARTS = {  # first bytes of files that are not plain text, and what to do
     b"\xfe\xff": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
 }  # fmt: skip
 _BARE = re.compile("\r(?!\n)")
-_BRACKETED = re.compile(rb":\s*[\[{]")  # in a line of JSON with a list or record in it
 _NO_JSON = {b"\xef\xbb\xbf": "begins with a byte order mark: remove it first, for example with tail -c +4"}
 
 
@@ -131,7 +130,7 @@ def read_column(table: Table, name: str) -> pl.Series:
         flags = pl.QueryOptFlags(projection_pushdown=table.kind not in ("csv", "tsv"))
         column = table.frame.select(_named(name)).collect(engine="streaming", optimizations=flags).to_series()
         if _bracketed(table, column):
-            check_values(table, name)
+            check_values(table.files, name)
         return column
 
 
@@ -146,7 +145,7 @@ def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
             for batch in frames:
                 column = batch.to_series()
                 if not checked and _bracketed(table, column):
-                    check_values(table, text)
+                    check_values(table.files, text)
                     checked = True
                 longest = int(column.str.len_bytes().max() or 0)  # type: ignore[arg-type]
                 if longest > LONGEST:
@@ -162,36 +161,6 @@ def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
 def _bracketed(table: Table, column: pl.Series) -> bool:
     """Whether rows of a jsonl file may hold lists or records, which polars gives as text, in JSON."""
     return table.kind == "jsonl" and bool(column.str.contains(r"^[\[{]").any())
-
-
-def check_values(table: Table, name: str) -> None:
-    """Refuse lists and records in rows of jsonl files. A text may begin with a bracket too, so the lines themselves
-    decide."""
-    for file in table.files if table.kind == "jsonl" else ():
-        for number, content in _objects(file, having=_BRACKETED):
-            if isinstance(content.get(name), list | dict):
-                raise RnnlensError(_nested_value(file, number, name, content[name]))
-
-
-def _objects(file: Path, having: re.Pattern[bytes] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a jsonl file, with the numbers of their lines; having: only of lines that match it. Lines that are
-    no JSON are left out."""
-    with open(file, "rb") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                content = json.loads(line) if having is None or having.search(line) else None
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(content, dict):
-                yield number, content
-
-
-def _nested_value(file: Path, number: int, name: str, value: Any) -> str:
-    return (
-        f"column {quoted(name)} of {quoted(str(file), 200)} holds lists or records, the first in line {number}, "
-        f"{quoted(json.dumps(value, ensure_ascii=False), 60)}: expected one text or label in each row; join or pick "
-        "them first"
-    )
 
 
 def _named(name: str) -> pl.Expr:
@@ -317,18 +286,14 @@ def _message(table: Table, reason: str) -> str:
             )
     if len(table.files) > 1 and reason.startswith(_UNLIKE):
         return f"the files of {table.where} differ in their columns ({reason[:120]}): give them the same columns"
-    if table.kind == "jsonl" and (wrong := next(filter(None, map(_bad_line, table.files)), None)):
+    if table.kind == "jsonl" and (wrong := next(filter(None, map(bad_line, table.files)), None)):
         file, line, why = wrong
         return (
             f"cannot read {quoted(str(file), 200)}: line {line} {why}; expected one JSON object in each line, such as "
             '{"text": "good", "label": 1}'
         )
-    if (
-        table.kind == "jsonl"
-        and "supertype" in reason
-        and (mixed := next(filter(None, map(_mixed, table.files)), None))
-    ):
-        return _nested_value(*mixed)
+    if table.kind == "jsonl" and "supertype" in reason and (found := next(filter(None, map(mixed, table.files)), None)):
+        return nested_value(*found)
     if "more fields" in reason:
         ragged = next(filter(None, map(_ragged_row, table.files)), None)
         problem = "line {} has {} fields, the first has {}".format(*ragged) if ragged else "a row has too many fields"
@@ -348,40 +313,6 @@ def _bad_byte(file: Path) -> tuple[int, int, int] | None:
             except UnicodeDecodeError as error:
                 return number, offset + error.start, line[error.start]
             offset += len(line)
-    return None
-
-
-def _bad_line(file: Path) -> tuple[Path, int, str] | None:
-    """The file, the number and the problem of the first line that is not a JSON object."""
-
-    def refuse(constant: str) -> None:
-        raise ValueError(f"holds {constant}, which is not JSON")
-
-    with open(file, "rb") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                content = json.loads(line, parse_constant=refuse) if line.strip() else {}
-            except json.JSONDecodeError:
-                return file, number, "is not complete JSON"
-            except (ValueError, RecursionError) as error:
-                return file, number, str(error) if isinstance(error, ValueError) else "is nested too deeply"
-            if not isinstance(content, dict):
-                return file, number, "is JSON, but not an object"
-    return None
-
-
-def _mixed(file: Path) -> tuple[Path, int, str, Any] | None:
-    """The file, the line, the name and the value of the first list or record in a column that has other values too."""
-    plain: set[str] = set()
-    nested: dict[str, tuple[Path, int, str, Any]] = {}
-    for number, content in _objects(file):
-        for name, value in content.items():
-            if isinstance(value, list | dict):
-                nested.setdefault(name, (file, number, name, value))
-            elif value is not None:
-                plain.add(name)
-            if name in plain and name in nested:
-                return nested[name]
     return None
 
 
