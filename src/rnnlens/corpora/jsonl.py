@@ -14,8 +14,7 @@ _BRACKETED = re.compile(rb":\s*[\[{]")  # in a line of JSON with a list or recor
 
 
 def check_values(files: Sequence[Path], name: str) -> None:
-    """Refuse lists and records in a column. A text may begin with a bracket too, so the lines themselves
-    decide."""
+    """Refuse lists and records in a column. A text may begin with a bracket too, so the lines themselves decide."""
     for file in files:
         for number, content in objects(file, having=_BRACKETED):
             if isinstance(content.get(name), list | dict):
@@ -36,6 +35,7 @@ def objects(file: Path, having: re.Pattern[bytes] | None = None) -> Iterator[tup
 
 
 def nested_value(file: Path, number: int, name: str, value: Any) -> str:
+    """The message about a list or record in a line of a file."""
     return (
         f"column {quoted(name)} of {quoted(str(file), 200)} holds lists or records, the first in line {number}, "
         f"{quoted(json.dumps(value, ensure_ascii=False), 60)}: expected one text or label in each row; join or pick "

@@ -122,7 +122,7 @@ def input_change(network: Network, h: Tensor, reference: Tensor) -> Tensor:
 
 
 def states_at_once(network: Network) -> int:
-    """How many states a core takes at a time for features."""
+    """How many states a core takes at a time for features and effects."""
     if isinstance(network.cell, Cell):
         return max(1, (2**20 if network.h0.is_cuda else 2**18) // network.size)
     return max(1, 2**25 // min(MOST, network.size * network.inputs))
