@@ -1,16 +1,27 @@
 """What holds on the CPU holds on a GPU. Needs one; also runs alone, as `python tests/test_gpu.py`."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
 import numpy as np
 import torch
 from handmade import Documents
 
-from rnnlens import BothWays, Network, analyze, load
+from rnnlens import BothWays, Network, TrainConfig, analyze, load
 from rnnlens.context import Reviews, final_logits, project_out, steer
 from rnnlens.context.both_ways import parts
 from rnnlens.context.subspace import random_subspace
+from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.splits import Split
+from rnnlens.corpora.vocab import Vocab
 from rnnlens.dynamics import find_fixed_points, jacobians
 from rnnlens.networks import CELLS, RECURRENCES, scan, step_by_step, within
 from rnnlens.networks.architectures import make_cell
+from rnnlens.training import recording
+from rnnlens.training.batches import epoch_batches
+from rnnlens.training.loop import Trainer
+from rnnlens.training.processes import accelerator_for
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 
@@ -130,6 +141,14 @@ def test_fixed_points_and_jacobians_agree_with_the_cpu():
         )
 
 
+def corpus_of(words, n=80, classes=2):
+    """A corpus of a few reviews of random words."""
+    rows = documents(len(words), n).rows
+    labels = np.random.default_rng(1).integers(0, classes, n).astype(np.uint8)
+    split = Split(np.concatenate(rows).astype(np.uint16), np.cumsum([0, *map(len, rows)]), labels)
+    return Corpus(Vocab(words), split, None, about={"source": "generated"}, fingerprint="generated")
+
+
 def documents(words, n=40):
     """A few reviews of random words."""
     generator = np.random.default_rng(0)
@@ -173,6 +192,47 @@ def test_networks_that_read_both_ways_agree_with_the_cpu():
             close(gradients["cuda"][name], gradient, 1e-9)
         for name, reference in found["cpu"].items():
             np.testing.assert_allclose(found["cuda"][name], reference, atol=2e-5)
+
+
+def test_recorded_steps_train_as_steps_do():
+    """Weights are the same bit for bit, whether passes are launched kernel by kernel or as graphs."""
+    words = [f"w{i}" for i in range(50)]
+    for name in ("lstm", "ugrnn", "vanilla", "mingru", "mamba", "two layers", "both ways", "classes", "bf16", "gru"):
+        options = {"classes": ["a", "b", "c"]} if name == "classes" else {"layers": 2} if name == "two layers" else {}
+        arch = name if name in (*CELLS, *RECURRENCES) else "gru"
+        found = []
+        for most in (recording.MOST, 0):
+            if name == "both ways":
+                network = BothWays.untrained(words, arch=arch, hidden=32, embedding=8)
+            else:
+                network = Network(words, arch=arch, hidden=32, embedding=8, seed=0, **options)
+            config = TrainConfig(batch=8, blanks=4, precision="bf16" if name == "bf16" else "fp32", average=0.9)
+            corpus = corpus_of(words, classes=len(options.get("classes", "ab")))
+            with TemporaryDirectory() as out, patch.object(recording, "MOST", most):
+                trainer = Trainer(network, corpus, config, Path(out), accelerator_for(config, None), resume=False)
+                for epoch in range(4):
+                    for rows in epoch_batches(corpus.train.lengths, 8, 0, epoch):
+                        sums = trainer.step(rows)
+                        trainer.counters.step += 1
+            assert bool(trainer.recorder.recordings) == bool(most), name
+            found.append([sums, *trainer.average.values(), *(p.detach() for p in network.parameters())])
+        for recorded, launched in zip(*found, strict=True):
+            assert torch.equal(recorded, launched), name
+
+
+def test_gradients_of_training_have_full_precision():
+    """cuDNN would round the numbers of a backward pass to 10 bits."""
+    words = [f"w{i}" for i in range(50)]
+    corpus, config = corpus_of(words, 40), TrainConfig()
+    found = []
+    for device in ("cuda", "cpu"):
+        network = Network(words, arch="gru", hidden=128, embedding=64, seed=0)
+        with TemporaryDirectory() as out, patch("rnnlens.training.loop.drop", lambda ids, *_: (ids, None)):
+            trainer = Trainer(network, corpus, config, Path(out), accelerator_for(config, device), resume=False)
+            trainer.gradients(*trainer.batch(np.arange(40)))
+        found.append([p.grad.cpu() for p in network.parameters()])
+    for there, here in zip(*found, strict=True):
+        close(there, here, 1e-5 * float(here.abs().max()))
 
 
 def test_the_analysis_agrees_with_the_cpu():

@@ -72,13 +72,13 @@ def repeat(
         for t in reversed(range(len(d[0]))) if back else range(len(d[0])):
             states[t + (not back)] = advance(states[t + back], *(part[t] for part in d))
 
-    if not (record and h0.is_cuda) or 4 * few > T:
+    if not (record and h0.is_cuda) or 4 * few > T or torch.cuda.is_current_stream_capturing():
         run(states, d)
         return states
     blocks = (
         [(max(0, t - few), t) for t in range(T, 0, -few)] if back else [(t, min(t + few, T)) for t in range(0, T, few)]
     )
-    current, (side, pool, _, lock) = torch.cuda.current_stream(h0.device), _recorder(h0.device)
+    current, (side, pool, _, lock) = torch.cuda.current_stream(h0.device), recorder(h0.device)
     side.wait_stream(current)
     graph, buffer = torch.cuda.CUDAGraph(), h0.new_empty(few + 1, *h0.shape)
     drives = [torch.empty_like(part[:few]) for part in d]
@@ -103,7 +103,7 @@ def repeat(
 
 
 @cache
-def _recorder(device: torch.device) -> tuple[torch.cuda.Stream, Any, torch.cuda.CUDAGraph, Lock]:
+def recorder(device: torch.device) -> tuple[torch.cuda.Stream, Any, torch.cuda.CUDAGraph, Lock]:
     """One stream and one memory pool for all recordings (a new pool each time would never release its memory), and a
     lock, since one thread at a time may use them."""
     side, pool, graph = torch.cuda.Stream(device), torch.cuda.graph_pool_handle(), torch.cuda.CUDAGraph()

@@ -27,6 +27,7 @@ from rnnlens.common.ranges import in_range
 from rnnlens.common.version import __version__
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import AnyNetwork, BothWays, check_words
+from rnnlens.networks.cells import full_precision
 from rnnlens.networks.devices import check_device, threads_for
 from rnnlens.networks.finite import check_precision
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
@@ -38,6 +39,7 @@ from rnnlens.training.evaluation import evaluate_together
 from rnnlens.training.objective import Objective
 from rnnlens.training.optimiser import clip_gradients, make_optimiser, shrink_words
 from rnnlens.training.processes import accelerator_for
+from rnnlens.training.recording import Batch, Recorder, widen
 from rnnlens.training.resuming import about_run, check_given, check_writable, is_finished, provenance_of
 from rnnlens.training.watching import Watch, Watching
 from rnnlens.training.weighting import check_labels, document_weights, sources_of
@@ -144,6 +146,7 @@ class Trainer:
         self.model = accelerator.prepare_model(Objective(network))
         self.weights = document_weights(corpus, config)
         self.optimiser, self.parameters = make_optimiser(network, config), list(network.parameters())
+        self.recorder = Recorder(self.gradients, self.parameters) if self.device.type == "cuda" else None
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
         self.counters, resumed = Counters(), resume and checkpoint_path(out).exists()
@@ -200,6 +203,26 @@ class Trainer:
 
     def step(self, rows: np.ndarray) -> Tensor:
         """One update on the reviews `rows`; returns this process's sums (loss, correct, reviews)."""
+        config, step = self.config, self.counters.step
+        batch, weight = self.batch(rows)
+        alone = self.accelerator.num_processes == 1
+        sums = self.recorder(batch, weight) if self.recorder and alone else self.gradients(batch, weight)
+        for group in self.optimiser.param_groups:
+            group["lr"] = config.rate(step, self.total)
+        if config.clip:
+            clip_gradients([p.grad for p in self.parameters if p.grad is not None], config.clip)
+        self.optimiser.step()
+        if config.sparsity and self.network.E is not None:
+            shrink_words(self.network.E, config, step, self.total)
+        if self.average is not None:
+            # The first steps have a low decay, so that the untrained weights hardly count.
+            decay = min(config.average, (1 + step) / (10 + step))
+            for name, parameter in self.network.named_parameters():
+                self.average[name].lerp_(parameter.detach(), 1 - decay)
+        return sums if weight else torch.zeros_like(sums)
+
+    def batch(self, rows: np.ndarray) -> tuple[Batch, float]:
+        """This process's share of the reviews `rows`, as arguments of an Objective, and the weight of their loss."""
         config, accelerator, train = self.config, self.accelerator, self.corpus.train
         share = slice(accelerator.process_index, None, accelerator.num_processes)
         mine, weight = rows[share], accelerator.num_processes / len(rows)
@@ -208,7 +231,6 @@ class Trainer:
         arrays = [*train.batch(mine, config.max_words), np.asarray(train.labels)[mine].astype(np.float32)]
         arrays += [] if self.weights is None else [self.weights[mine]]
         ids, lengths, labels, *others = to_device(arrays, self.device)
-        weights = others[0] if others else None
         # Random numbers are drawn for the whole batch: the same words drop however many processes share it.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
         generator = self.generator.manual_seed(int(seed))
@@ -219,24 +241,18 @@ class Trainer:
             longest += config.blanks
         whole = len(rows), max(ids.shape[1], longest)
         ids, mask = drop(ids, self.network.inputs, config, generator, whole, share)
-        loss, correct = self.model(ids, lengths, labels, mask, weights)
-        for group in self.optimiser.param_groups:
-            group["lr"] = config.rate(self.counters.step, self.total)
+        if self.recorder and labels.ndim == 1:
+            ids, mask = widen(ids, mask)
+        return (ids, lengths, labels, mask, others[0] if others else None), weight
+
+    def gradients(self, batch: Batch, weight: float) -> Tensor:
+        """The gradients of the loss times `weight`, in every parameter's `grad`; returns sums (loss, correct, reviews).
+        Gradients are averaged over processes; the weight makes that average the mean over the whole batch."""
         self.optimiser.zero_grad(set_to_none=True)
-        # Gradients are averaged over processes; this scale makes that average the mean over the whole batch.
-        (loss * weight).backward()
-        if config.clip:
-            clip_gradients([p.grad for p in self.parameters if p.grad is not None], config.clip)
-        self.optimiser.step()
-        if config.sparsity and self.network.E is not None:
-            shrink_words(self.network.E, config, self.counters.step, self.total)
-        if self.average is not None:
-            # The first steps have a low decay, so that the untrained weights hardly count.
-            decay = min(config.average, (1 + self.counters.step) / (10 + self.counters.step))
-            for name, parameter in self.network.named_parameters():
-                self.average[name].lerp_(parameter.detach(), 1 - decay)
-        sums = torch.stack([loss, correct, torch.full_like(loss, len(mine))]).detach().double()
-        return sums if weight else torch.zeros_like(sums)
+        with full_precision(True, self.device.type == "cuda"):  # of the backward pass, too
+            loss, correct = self.model(*batch)
+            (loss * weight).backward()
+        return torch.stack([loss, correct, torch.full_like(loss, len(batch[0]))]).detach().double()
 
     def progress_so_far(self) -> tuple[float, float]:
         """Mean loss and accuracy of this epoch over all processes. Raises Diverged if the loss or a weight is not
