@@ -26,9 +26,12 @@ def chromium() -> str:
 
 
 @contextmanager
-def opened(browser, path: Path, fragment: str = "", width: int = 1440, height: int = 900, **how):
-    """The page at a file, with `page.wrong`: console errors, uncaught errors, and requests to anywhere."""
+def opened(browser, path: Path, fragment: str = "", width: int = 1440, height: int = 900, idle: bool = False, **how):
+    """The page at a file, with `page.wrong`: console errors, uncaught errors, and requests to anywhere. Figures are
+    unpacked when one is drawn; idle: as soon as the browser is idle, as for a reader, which takes most of a second."""
     context = browser.new_context(viewport={"width": width, "height": height}, **how)
+    if not idle:
+        context.add_init_script("globalThis.requestIdleCallback = () => {}")
     context.set_default_timeout(120_000)  # a busy machine is no failure
     page = context.new_page()
     page.wrong = []

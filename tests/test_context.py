@@ -1,8 +1,8 @@
 """What words do at a state, in full, to first order, and with modes removed; and the toy study built on them."""
 
 import json
+import runpy
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -265,14 +265,11 @@ def test_the_report_stands_alone_and_says_what_failed(studied):
     assert text.count('data-figure="') == 8
 
 
-def test_the_example_tells_the_story(studied):
-    done = subprocess.run(
-        [sys.executable, HERE.parent / "examples" / "toy.py", str(studied.path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "LineAttractor: logits" in done.stdout and "without 3 modes" in done.stdout
+def test_the_example_tells_the_story(studied, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["toy.py", str(studied.path)])
+    runpy.run_path(str(HERE.parent / "examples" / "toy.py"), run_name="__main__")
+    told = capsys.readouterr().out
+    assert "LineAttractor: logits" in told and "without 3 modes" in told
 
 
 @pytest.mark.parametrize("arch", list(CELLS))
