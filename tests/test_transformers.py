@@ -177,6 +177,41 @@ def test_pieces_are_spelled_in_one_way_and_joined_into_words():
     assert vocab.decode(vocab.encode("<pad> not")) == ["<pad>", "not"]
 
 
+def test_bytes_become_characters_and_white_space_parts_words():
+    """Byte-level pieces may hold parts of characters, spaces and line ends, which were joined into one garbled word."""
+    parts = [
+        "<|end|>",
+        "Ġnot",
+        "Ġfilm",
+        "film",
+        "Ġna",
+        "Ã",
+        "¯",
+        "ve",
+        "Ġ",
+        "ðŁ",
+        "ĺĢ",
+        "Ċ",
+        "ĠçĶ",
+        "µ",
+        "Ġà¤",
+        "¹",
+        "à¤¿",
+        "č",
+    ]
+    vocab = PieceVocab(SimpleNamespace(get_vocab=lambda: {part: i for i, part in enumerate(parts)}, tokenize=str.split))
+
+    def joined(*written):
+        return [word for word, _ in vocab.joined([vocab.words[parts.index(part)] for part in written])]
+
+    assert joined("Ġna", "Ã", "¯", "ve", "Ġfilm") == ["naïve", "film"]
+    assert joined("Ġnot", "Ġ", "ðŁ", "ĺĢ", "film") == ["not", "Ġ", "😀", "film"]
+    assert joined("Ġnot", "Ċ", "film", "č", "film") == ["not", "Ċ", "film", "č", "film"]
+    assert joined("ĠçĶ", "µ", "Ġà¤", "¹", "à¤¿") == ["电", "हि"]
+    assert joined("Ġna", "Ã", "Ġfilm", "ðŁ") == ["na", "Ã", "film", "ðŁ"]  # cut off: as the tokenizer writes it
+    assert [vocab.words[i] for i in np.flatnonzero(vocab.begins())] == ["not", "film", "na"]
+
+
 def test_a_reading_has_one_row_for_each_word_with_the_logit_after_its_last_piece():
     network = network_of("mamba")
     ids = torch.as_tensor(network.vocab.encode("the films unhappy"))

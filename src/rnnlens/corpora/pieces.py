@@ -7,9 +7,10 @@ the words of results are words, and every piece has a spelling of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Self
+from unicodedata import category
 
 import numpy as np
 
@@ -93,20 +94,58 @@ class PieceVocab(Vocab):
         return np.concatenate(rows), np.cumsum([0, *map(len, rows)])
 
     def joined(self, pieces: Sequence[str]) -> list[tuple[str, int]]:
-        """The words that pieces make up, each with the place of its last piece. A mark is a word of its own."""
+        """The words that pieces make up, each with the place of its last piece. A mark is a word of its own, and so is
+        white space that is a piece."""
         found: list[tuple[str, int]] = []
-        for place, piece in enumerate(pieces):
-            goes_on = piece.startswith(GOES_ON) and len(piece) > len(GOES_ON) and self.marker is not None
-            text = piece[len(GOES_ON) :] if goes_on else piece
-            if goes_on and found and _is_word(text) and _is_word(found[-1][0]):
+        before = False  # whether the last piece was of a word
+        for characters, place in self._characters(pieces):
+            goes_on = self._goes_on(characters[0])
+            text, is_word = self._text(characters)
+            if goes_on and is_word and before:
                 found[-1] = (found[-1][0] + text, place)
             else:
                 found.append((text, place))
+            before = is_word
         return found
 
+    def _characters(self, pieces: Sequence[str]) -> Iterator[tuple[list[str], int]]:
+        """Pieces, and the place of each; byte-level ones that share a character, such as an emoji, are together."""
+        begun: list[str] = []
+        for place, piece in enumerate(pieces):
+            begun.append(piece)
+            goes_on = place + 1 < len(pieces) and self._goes_on(pieces[place + 1])
+            if not (goes_on and self.marker == BYTE_SPACE and _is_cut(self._written_by_tokenizer(begun))):
+                yield begun, place
+                begun = []
+
+    def _text(self, pieces: Sequence[str]) -> tuple[str, bool]:
+        """The text of pieces that are one, and whether it is of a word."""
+        goes_on = self._goes_on(pieces[0])
+        if self.marker != BYTE_SPACE:
+            text = pieces[0].removeprefix(GOES_ON) if goes_on else pieces[0]
+            return text, _is_word(text)
+        written = self._written_by_tokenizer(pieces)
+        written = written if goes_on else written.removeprefix(BYTE_SPACE)
+        read = _visible(written)
+        return (written, False) if read is None else (read, _is_word(read))
+
+    def _goes_on(self, piece: str) -> bool:
+        """Whether a piece goes on with a word."""
+        return piece.startswith(GOES_ON) and len(piece) > len(GOES_ON) and self.marker is not None
+
+    def _written_by_tokenizer(self, pieces: Sequence[str]) -> str:
+        return "".join(self._unspelled.get(piece, piece) for piece in pieces)
+
+    @cached_property
+    def _unspelled(self) -> dict[str, str]:
+        """Each piece as the tokenizer writes it, by its spelling."""
+        return {self.words[i]: piece for piece, i in self.ids_of_pieces.items()}
+
     def begins(self) -> np.ndarray:
-        """Whether each piece (W,) begins a word, rather than going on with one, or being a special one."""
-        return np.array([not word.startswith(GOES_ON) and not _is_special(word) for word in self.words])
+        """Whether each piece (W,) begins a word, rather than going on with one, being a special one, or ending within a
+        character."""
+        cut = [self.marker == BYTE_SPACE and _is_cut(self._written_by_tokenizer([word])[1:]) for word in self.words]
+        return ~np.array(cut) & [not word.startswith(GOES_ON) and not _is_special(word) for word in self.words]
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self  # nothing here changes, and some tokenizers cannot be copied
@@ -174,16 +213,33 @@ def _bytes() -> dict[str, int]:
 
 def _from_bytes(text: str) -> str:
     """The text that byte-level characters stand for; as it is, if it is no whole text or has invisible characters."""
+    read = _visible(text)
+    return text if read is None else read
+
+
+def _visible(written: str) -> str | None:
+    """The text that byte-level characters stand for; None if it is no whole text or has invisible characters."""
     try:
-        read = bytes(_bytes()[letter] for letter in text).decode()
+        read = bytes(_bytes()[letter] for letter in written).decode()
     except (KeyError, UnicodeDecodeError):
-        return text
-    return read if read.isprintable() and not read[:1].isspace() else text
+        return None
+    return read if read.isprintable() and not read[:1].isspace() else None
+
+
+def _is_cut(written: str) -> bool:
+    """Whether byte-level characters end within a character of the text that they stand for."""
+    try:
+        bytes(_bytes()[letter] for letter in written).decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    except KeyError:
+        pass
+    return False
 
 
 def _is_word(text: str) -> bool:
-    """Whether a text has letters or digits, or is a single apostrophe inside a word."""
-    return any(letter.isalnum() for letter in text) or text in ("'", "’")
+    """Whether a text has letters, vowel signs or digits, or is a single apostrophe inside a word."""
+    return any(letter.isalnum() or category(letter)[0] == "M" for letter in text) or text in ("'", "’")
 
 
 def _is_special(piece: str) -> bool:
