@@ -253,6 +253,29 @@ def test_classes_that_are_large_whole_numbers_stay_apart(tmp_path: Path) -> None
     assert source.names == tuple(map(str, numbers)) and source.labels["train"].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("names", "labels", "scheme", "codes"),
+    [
+        (["positive", "negative"], [0, 1, 1, -1], "neg/pos", [1, 0, 0, 2]),
+        (["neg", "neutral", "pos"], [0, 1, 2, 2], "neg/pos", [0, 2, 1, 1]),
+        (["1", "2", "3", "4", "5"], [0, 4, 3, 2], "stars", [0, 1, 1, 2]),
+        (["spam", "ham"], [0, 1, 1, 0], "0/1", [0, 1, 1, 0]),  # no names that we read: numbers, as without names
+        (["positive"], [0, 1, 1, 0], "0/1", [0, 1, 1, 0]),  # not of all numbers
+        ("no list", [0, 1, 1, 0], "0/1", [0, 1, 1, 0]),
+    ],
+)
+def test_a_parquet_file_that_names_its_numbered_labels_is_read_by_the_names(
+    tmp_path: Path, names: list[str], labels: list[int], scheme: str, codes: list[int]
+) -> None:
+    """A 0 that was named positive was read as negative, without a word."""
+    about = {"info": {"features": {"label": {"names": names, "_type": "ClassLabel"}}}}
+    frame = pl.DataFrame({"text": TEXTS, "label": labels})
+    frame.write_parquet(tmp_path / "train.parquet", metadata={"huggingface": json.dumps(about)})
+    frame.write_csv(tmp_path / "test.csv")
+    source = open_source(tmp_path)
+    assert source.scheme == scheme and source.labels["train"].tolist() == source.labels["test"].tolist() == codes
+
+
 @pytest.mark.parametrize(("text", "label"), [("^t.*$", "*"), ("*", "^text$"), ("^.*$", "^other$")])
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_names_of_columns_are_no_patterns(tmp_path: Path, suffix: str, text: str, label: str) -> None:

@@ -20,6 +20,7 @@ from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
 from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
 from rnnlens.corpora.jsonl import check_values
+from rnnlens.corpora.label_names import named_labels
 from rnnlens.corpora.labels import DROPPED, NO_CLASS, Scheme, class_names, decide_scheme, looks_like_label, read_as
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
@@ -229,6 +230,8 @@ def _from_tables(
 ) -> Source:
     text, label = _columns(tables["train"], where, text, label)
     raw = {split: _raw_labels(table, text, label) for split, table in tables.items()}
+    if not classes:
+        raw = named_labels(raw, tables["train"].files, label)
     for split, column in raw.items():
         if not len(column):
             raise RnnlensError(f"{tables[split].where} is empty: expected rows with a text and a label")
