@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 # Separators of words: white space, control characters, invisible marks, the replacement character.
 _SPACE = r"\x00-\x20\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff\ufff9-\uffff"
 
-# Single characters that are words of their own: ASCII, Latin-1, general, CJK and full-width punctuation, symbols,
+# Single characters that are words of their own: ASCII and Latin-1 punctuation; what ends or parts sentences in Greek,
+# Armenian, Hebrew, Arabic, Indic scripts, Burmese, Amharic and Khmer; general, CJK and full-width punctuation, symbols,
 # emoji (written as themselves: the three engines spell numbers above ffff differently).
 _MARK = (
     r"\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e\xa1-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7"
+    r"\u037e\u0387\u055d\u0589\u058a\u05be\u05c0\u05c3\u060c\u060d\u061b\u061d-\u061f\u066a-\u066d\u06d4"
+    r"\u0964\u0965\u104a\u104b\u1361-\u1368\u17d4-\u17d6"
     r"\u2010-\u2027\u2030-\u205e\u20a0-\u20cf\u2100-\u2bff\u3001-\u3003\u3008-\u3020\u30fb"
     r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
     "\U0001f000-\U0001faff"
