@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from handmade import FAST, H0, LATE, MODIFIERS, NEUTRAL, SLOW, TRANSIENT, VALENC
 
 import rnnlens
 from rnnlens import RnnlensError
+from rnnlens.analysis.examples import corpus_examples
 from rnnlens.context import edges
 from rnnlens.context.barcodes import barcode, component_barcodes
 from rnnlens.context.bilinear import fit_bilinear
@@ -405,6 +407,25 @@ def test_a_mere_shift_of_all_logits_is_told_apart():
 
 
 # --- probes, and the whole analysis -----------------------------------------------------------------------------------
+
+
+def test_words_that_no_review_has_are_no_probes():
+    """A network often knows more words than the reviews have: the rest filled up both sides, in the order of ids."""
+    texts = ["good film", "great film", "bad film", "awful film"] * 10
+    own = rnnlens.Corpus.from_texts(texts, [1, 1, 0, 0] * 10, validation=0)
+    vocab = rnnlens.Vocab(["<unk>", *(f"w{i}" for i in range(300)), "good", "great", "film", "bad", "awful"])
+    probes = Probes.from_corpus(own.with_vocab(vocab))
+    assert set(probes.words) <= set(own.vocab) and {"good", "great"} <= set(probes.positive)
+
+
+def test_examples_have_no_unknown_words():
+    """Unknown words are blank inputs in a vocabulary without `<unk>`."""
+    network = rnnlens.Network(["the", "films", "good"], hidden=2, embedding=2)
+    corpus = rnnlens.Corpus.from_texts(["the films good .", "the films the good"] * 4, [1, 0] * 4).with_vocab(
+        network.vocab
+    )
+    unclear = SimpleNamespace(words=["films"], strength=torch.zeros(1), kinds=["unclear"])
+    assert {one.text for one in corpus_examples(network, unclear, corpus.train)} == {"the films the good"}
 
 
 def test_probes_are_what_separates_the_reviews(known):

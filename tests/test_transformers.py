@@ -12,6 +12,8 @@ from torch import nn
 
 import rnnlens
 from rnnlens import Corpus, Probes, RnnlensError, attribute, fit_readout, from_transformers, jacobians
+from rnnlens.analysis.examples import corpus_examples
+from rnnlens.context.class_probes import ClassProbes
 from rnnlens.corpora import PieceVocab
 from rnnlens.corpora.pieces import spelling
 from rnnlens.networks.architectures import parts_of
@@ -230,6 +232,20 @@ def test_a_corpus_of_words_becomes_one_of_pieces():
         pieces = vocab.decode(recoded.train.document(i))
         assert [word for word, _ in vocab.joined(pieces)] == corpus.vocab.decode(corpus.train.document(i))
     assert vocab.decode(recoded.test.document(0)) == ["a", "<pad>"]  # unknown, and this tokenizer has no <unk>
+
+
+def test_probes_are_whole_words_and_examples_are_texts():
+    """Not `##happy`, and not `film ##s`."""
+    texts = [f"the films {word} unhappy." for word in (*GOOD, *BAD)] * 4
+    corpus = Corpus.from_texts(texts, [1, 1, 1, 1, 0, 0, 0, 0] * 4).with_vocab(PieceVocab(Tokenizer()))
+    assert set(Probes.from_corpus(corpus).words) <= {*GOOD, *BAD, "the", "film", "un"}
+    names = ["joy", "fear", "anger"]
+    classes = Corpus.from_texts(texts[:24], names * 8).with_vocab(PieceVocab(Tokenizer()))
+    found = ClassProbes.from_corpus(classes).words
+    assert not any(word.startswith("##") for words in found.values() for word in words)
+    unclear = SimpleNamespace(words=["film"], strength=torch.zeros(1), kinds=["unclear"])
+    examples = corpus_examples(network_of("mamba"), unclear, corpus.train)
+    assert {one.text for one in examples} <= {text.replace(".", " .") for text in texts} and examples
 
 
 # --- the head ---------------------------------------------------------------------------------------------------------

@@ -10,8 +10,10 @@ import numpy as np
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.context.strength import MODIFIERS
+from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.splits import Split
+from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks import Network
 
 LENGTHS = ((4, 25), (4, 60))  # words of an example; the second if no review is that short
@@ -46,7 +48,7 @@ def corpus_examples(network: Network, modifiers: Modifiers, split: SplitLike) ->
         near = np.flatnonzero((split.lengths >= low) & (split.lengths <= high))[:MOST]
         ids, lengths = split.batch(near)
         texts = [vocab.decode(row[:n].tolist()) for row, n in zip(ids, lengths, strict=True)]
-        known = [vocab.unk < 0 or vocab.unk not in row for row in ids]
+        known = [not np.isin(row[:n], (PAD, vocab.unk)).any() for row, n in zip(ids, lengths, strict=True)]
         chosen = [
             k for k, words in enumerate(texts) if known[k] and not (strength and strength.keys().isdisjoint(words))
         ]
@@ -68,13 +70,17 @@ def _read(
     logits = final_logits(network, Reviews.to_read(part, network)).tolist()
     return [
         Example(
-            " ".join(words),
+            _text(network.vocab, words),
             "positive" if label else "negative",
             round(logit, 4),
             max((word for word in words if word in strength), key=lambda word: strength[word], default=""),
         )
         for words, label, logit in zip(texts, labels, logits, strict=True)
     ]
+
+
+def _text(vocab: Vocab | None, words: list[str]) -> str:
+    return " ".join([word for word, _ in vocab.joined(words)] if isinstance(vocab, PieceVocab) else words)
 
 
 def _different(examples: Iterable[Example]) -> list[Example]:

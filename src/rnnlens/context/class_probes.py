@@ -18,7 +18,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.options import WORDS
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects, word_inputs
-from rnnlens.context.probes import common_words, logistic_weights, words_that_occur
+from rnnlens.context.probes import common_words, logistic_weights, whole_words, words_that_occur
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.networks import Network
 from rnnlens.networks.parallel import usable_cores
@@ -102,9 +102,9 @@ class ClassProbes(Shown):
         with ThreadPoolExecutor(usable_cores()) as pool:
             fits = pool.map(lambda k: logistic_weights(occurs, labels == k, seed), range(len(names)))
             weights = np.stack(list(fits), 1)
-        words = [word for i, word in enumerate(corpus.vocab.words) if i != corpus.vocab.unk]
-        weights = np.delete(weights, corpus.vocab.unk, 0) if corpus.vocab.unk >= 0 else weights
-        return cls(_of_each(words, torch.from_numpy(weights), names, n), "logistic regression of each class")
+        ids = np.flatnonzero(whole_words(corpus.vocab))
+        words = corpus.vocab.decode(ids.tolist())
+        return cls(_of_each(words, torch.from_numpy(weights[ids]), names, n), "logistic regression of each class")
 
     @classmethod
     @in_range("probes")

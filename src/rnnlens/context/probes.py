@@ -20,6 +20,7 @@ from rnnlens.corpora.classes import find_class
 from rnnlens.corpora.occurrences import occurrences
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import CorpusLike
+from rnnlens.corpora.vocab import Vocab
 from rnnlens.dynamics import LineAttractor, word_effects
 from rnnlens.networks import Network
 
@@ -105,7 +106,8 @@ class Probes(Shown):
         ordered: bool = False,
     ) -> Probes:
         """The n words with the largest and the n with the smallest weights in a logistic regression on the words of the
-        training reviews, at most `most` of them (the paper's choice), which does not depend on the network. class_: of
+        training reviews, at most `most` of them (the paper's choice), which does not depend on the network; words that
+        occur in none of them, and pieces that go on with a word, are no probes. class_: of
         several classes, the one that is predicted against the rest. ordered: the upper half of ordered classes is
         predicted."""
         if np.ndim(corpus.train.labels) != 1:
@@ -113,7 +115,7 @@ class Probes(Shown):
         weights = bag_of_words(corpus, seed, most=most, class_=class_, ordered=ordered)
         words = corpus.vocab.words
         order = np.argsort(weights, kind="stable")
-        order = order[order != corpus.vocab.unk]
+        order = order[(weights[order] != 0) & whole_words(corpus.vocab)[order]]
         n = min(n, len(order) // 2)
         return cls(
             tuple(words[i] for i in order[::-1][:n]),
@@ -164,9 +166,16 @@ def common_words(network: Network, top: int) -> Tensor:
         raise RnnlensError("this network has no words: expected a network with a vocabulary")
     counts = np.zeros(len(vocab)) if vocab.counts is None else vocab.counts
     order = np.argsort(-counts, kind="stable")
-    order = order[order != vocab.unk]
-    order = (order[vocab.begins()[order]] if isinstance(vocab, PieceVocab) else order)[:top]
+    order = order[whole_words(vocab)[order]][:top]
     return torch.as_tensor(order.copy(), device=network.h0.device)
+
+
+def whole_words(vocab: Vocab) -> np.ndarray:
+    """Which words (W,) can be measured: not `<unk>`, and of a tokenizer's pieces those that begin a word."""
+    whole = vocab.begins() if isinstance(vocab, PieceVocab) else np.ones(len(vocab), bool)
+    if vocab.unk >= 0:
+        whole[vocab.unk] = False
+    return whole
 
 
 def bag_of_words(
