@@ -17,7 +17,7 @@ from tests.handmade import handmade
 from tests.support.world import write_choice, write_reviews
 
 import rnnlens
-from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig
+from rnnlens import BothWays, Corpus, Network, Probes, RnnlensError, TrainConfig
 from rnnlens.analysis.lexicon import read_lexicon
 from rnnlens.analysis.trees import read_trees
 from rnnlens.baselines import BagOfWords, ModifierConvolution, OneVsRest
@@ -379,6 +379,61 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "agreed trees": (lambda m: rnnlens.agreement(m.run, trees=5), "trees is 5: expected a file of trees, or trees"),
     "listed trees": (lambda m: rnnlens.agreement(m.run, trees=[5]), "trees is '[5]': expected a file of trees"),
+    "a line of another network": (
+        lambda m: rnnlens.barcode(m.network, m.line, "good"),
+        "line is of another network: its states have 8 numbers, those of the network 4",
+    ),
+    "a line in another precision": (
+        lambda m: rnnlens.find_modifiers(Network(["a", "b"], hidden=8, embedding=2), m.line),
+        "line is of states in torch.float64 on cpu, and the network has torch.float32 on cpu",
+    ),
+    "a subspace of another network": (
+        lambda m: rnnlens.context.perturb(m.network, m.subspace, m.reviews),
+        "subspace is of another network: its states have 8 numbers, those of the network 4",
+    ),
+    "modifiers of another network": (
+        lambda m: rnnlens.context.dose_response(
+            Network(["a", "b"], hidden=8, embedding=2), m.subspace, m.modifiers, m.reviews
+        ),
+        "modifiers is of states in torch.float64",
+    ),
+    "modes of another network": (
+        lambda m: rnnlens.mode_removal(
+            m.network, torch.ones(4), torch.zeros(4), rnnlens.context.word_inputs(m.network, ["good"]), m.modes
+        ),
+        "the modes are of states with 8 numbers, and those of the network have 4",
+    ),
+    "labels of several classes": (
+        lambda m: rnnlens.evaluate(m.network, Corpus.from_texts(TEXTS, ["a", "b", "c", "d"] * 10).train),
+        "the labels are from 0 to 3, and the network has one logit: expected 0 to 1",
+    ),
+    "reviews of several classes": (
+        lambda m: Reviews.to_read(
+            Corpus.from_texts(TEXTS, ["a", "b", "c", "d"] * 10).train,
+            Network(["a", "b"], hidden=2, embedding=2, classes=["a", "b", "c"]).of_class("c"),
+        ),
+        "expected 0 to 1; it reads class 'c' − the mean of the others: pass the network with all its classes",
+    ),
+    "more classes": (
+        lambda m: rnnlens.evaluate(
+            Network(m.corpus.vocab, hidden=2, embedding=2, classes=["a", "b", "c"]),
+            Corpus.from_texts(TEXTS, ["a", "b", "c", "d"] * 10).train,
+        ),
+        "the labels are from 0 to 3, and the network has 3 classes: expected 0 to 2",
+    ),
+    "class probes of one logit": (
+        lambda m: rnnlens.ClassProbes.from_network(m.known, m.line.h_star),
+        "does not have several classes: for one logit use Probes.from_network",
+    ),
+    "other classes of both ways": (
+        lambda m: rnnlens.networks.with_classes(BothWays.untrained(["a", "b"], hidden=2), ["a", "b", "c"]),
+        "the network is 'BothWays': expected a Network",
+    ),
+    "probe reviews": (lambda m: rnnlens.context.probe_reviews(m.known, ["good"]), "expected a dict of texts, by name"),
+    "phrases to several classes": (
+        lambda m: rnnlens.context.probe_phrases(Network(["a", "b"], classes=["a", "b", "c"]), ["a"]),
+        "this network has 3 classes",
+    ),
     "timescales": (
         lambda m: rnnlens.context.fit_exponential(torch.rand(3, 20), shortest=10, longest=1),
         "shortest is 10: expected less than longest, 1",
@@ -542,6 +597,10 @@ def test_ids_below_the_blank_input_are_no_words(made: Any) -> None:
 @pytest.mark.parametrize("logit", [float("nan"), "0", None])
 def test_a_place_on_the_line_is_a_logit(logit: Any, made: Any) -> None:
     refused(lambda: made.line.at(logit), "logit is ", "expected a number")
+
+
+def test_a_phrase_without_words_reads_as_the_empty_review(made: Any) -> None:
+    assert rnnlens.context.probe_phrases(made.known, ("", "good"))[""] == 0
 
 
 # --- what was taken for something else --------------------------------------------------------------------------------

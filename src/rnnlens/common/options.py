@@ -312,6 +312,7 @@ RANGES: dict[str, dict[str, Allowed]] = {
     "class_modifiers": {"words": COUNT},
     "component_barcodes": {"most": COUNT, "one_scale": FLAG},
     "toy_figures": {"what": one_of("state", "input"), "kind": REMOVAL},
+    "probe_reviews": {"reviews": replace(MAPPING, what="a dict of texts, by name")},
     "steps": {"steps": whole(1, 10**6), "fastest": ABOVE_ZERO, "examples": WORDS},
     "words": {"words": WORDS, "phrases": WORDS},
     "decay": {"shortest": ABOVE_ZERO, "longest": replace(ABOVE_ZERO, none=True), "steps": whole(3, 10**6)},

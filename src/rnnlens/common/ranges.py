@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from rnnlens.common.allowed import Allowed
+from rnnlens.common.errors import RnnlensError
 from rnnlens.common.options import OBJECTS, RANGES
 
 P = ParamSpec("P")
@@ -33,8 +34,9 @@ def check_fields(of: str, record: Any) -> None:
 
 def in_range(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function with a check of its arguments before it runs: those of its entry `of` in `RANGES`, and those
-    in `OBJECTS`. None is allowed where it is the default. The function receives numbers and paths as `Allowed.plain`
-    has them; its attribute `allowed` has the kinds by name."""
+    in `OBJECTS`. A line, subspace or table of words must have states like the network's. None is allowed where it is
+    the default. The function receives numbers and paths as `Allowed.plain` has them; its attribute `allowed` has the
+    kinds by name."""
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
@@ -51,6 +53,7 @@ def in_range(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
             except TypeError:  # the call itself says best what is missing
                 return function(*arguments, **options)
             given.arguments.update(_checked(known, given.arguments))
+            _check_states(given.arguments)
             return function(*given.args, **given.kwargs)
 
         checked.allowed = known  # type: ignore[attr-defined]
@@ -61,3 +64,24 @@ def in_range(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def _checked(known: Mapping[str, Allowed], given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: kind.check(name, given[name]) for name, kind in known.items() if name in given}
+
+
+def _check_states(given: Mapping[str, Any]) -> None:
+    """Refuse a line, a subspace or a table of words of another network, if its states differ in size or type from those
+    of the network. The rows of a subspace are converted where they are used."""
+    h0 = getattr(given.get("network"), "h0", None)
+    if h0 is None:
+        return
+    table = getattr(given.get("modifiers"), "line", None)
+    for name, part in (("line", given.get("line")), ("subspace", given.get("subspace")), ("modifiers", table)):
+        h = getattr(part, "h_star", h0)
+        if h.shape != h0.shape:
+            raise RnnlensError(
+                f"{name} is of another network: its states have {h.shape[-1]} numbers, those of the network "
+                f"{h0.shape[-1]}"
+            )
+        if name != "subspace" and (h.dtype, h.device) != (h0.dtype, h0.device):
+            raise RnnlensError(
+                f"{name} is of states in {h.dtype} on {h.device}, and the network has {h0.dtype} on {h0.device}: "
+                "expected the network that it was measured in"
+            )

@@ -110,6 +110,8 @@ class ClassProbes(Shown):
     @in_range("probes")
     def from_network(cls, network: Network, h: Tensor, n: int = 40, common: int = 5_000) -> ClassProbes:
         """For each class the n words that add most to its evidence at a state h, of the `common` most frequent."""
+        if not network.several_classes:
+            raise RnnlensError("this network does not have several classes: for one logit use Probes.from_network")
         ids = common_words(network, common)
         assert network.vocab is not None and network.E is not None
         added = effects(network, h, network.E.detach()[ids])

@@ -121,7 +121,7 @@ def mode_removal(
     check_states(network, one=True, h_mod=h_mod, h_star=h_star)
     check_expansion(network, h_star, e)
     modes = linear_modes(network, h_star) if modes is None else modes
-    _check(modes)
+    _check(network, modes)
     given = None if units is None else chosen_rows("units", units, len(modes.units), "units").tolist()
     most = min(most, len(modes.units))
     deflection, measure, reference = _measurement(network, h_mod, h_star, e, what)
@@ -187,7 +187,12 @@ def _ordered(
     return chosen
 
 
-def _check(modes: Spectrum) -> None:
+def _check(network: Network, modes: Spectrum) -> None:
+    if len(modes) != network.size:
+        raise RnnlensError(
+            f"the modes are of states with {len(modes)} numbers, and those of the network have {network.size}: "
+            "expected modes of the same network; take them with linear_modes(network, h_star)"
+        )
     if modes.inputs is not None and bool(modes.inputs.any()):
         raise RnnlensError(
             "the modes were taken at an input that is not blank: expected modes at the blank input, where the effects "

@@ -18,7 +18,7 @@ REVIEWS = {
 PHRASES = ("extremely awesome", "awesome", "not awesome", "extremely awful", "awful", "not awful")
 
 
-@in_range()
+@in_range("probe_reviews")
 def probe_reviews(network: Network, reviews: Mapping[str, str] = REVIEWS) -> dict[str, list[tuple[str, float]]]:
     """Each review's words with the logit after each."""
     return {name: network.read_words(_words(network, text)) for name, text in reviews.items()}
@@ -27,8 +27,9 @@ def probe_reviews(network: Network, reviews: Mapping[str, str] = REVIEWS) -> dic
 @in_range("words")
 def probe_phrases(network: Network, phrases: tuple[str, ...] = PHRASES) -> dict[str, float]:
     """The final logit of each phrase, minus that of the empty review (Fig. 10b)."""
-    empty = float(network.logit(network.h0.detach()))
-    return {phrase: network.read_words(_words(network, phrase))[-1][1] - empty for phrase in phrases}
+    network.check_one_logit("the reading of phrases")
+    empty = float(network.logit(network.h0.detach()).detach())
+    return {phrase: [("", empty), *network.read_words(_words(network, phrase))][-1][1] - empty for phrase in phrases}
 
 
 def _words(network: Network, text: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import torch
 from torch import nn
 
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.vocab import Vocab
@@ -48,6 +48,10 @@ def extend(network: N, vocab: Vocab, seed: int = 0) -> N:
 def with_classes(network: Network, classes: Sequence[str], ordered: bool = False, seed: int = 0) -> Network:
     """A copy of a network with a new, untrained readout of other classes; none for one logit. Its cell and its words
     stay as they are."""
+    if not isinstance(network, Network):
+        raise RnnlensError(
+            f"the network is {quoted(type(network).__name__)}: expected a Network with a readout of its own"
+        )
     classes = checked_names(classes) if len(classes) else ()
     made, units = copy.deepcopy(network), network.readout_w.shape[-1]
     rows = (len(classes),) if len(classes) > 2 and not ordered else ()

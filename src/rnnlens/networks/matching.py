@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
 from rnnlens.networks.both_ways import AnyNetwork, BothWays
@@ -36,6 +38,22 @@ def check_words(network: AnyNetwork, corpus: CorpusLike | SplitLike | None) -> N
         raise RnnlensError(
             f"the corpus has {has}{_listed(classes)} and the network {needs}{_listed(own)}: make the network with "
             "Network(corpus.vocab, classes=corpus.classes)"
+        )
+
+
+def check_labels(network: AnyNetwork, split: SplitLike) -> None:
+    """Refuse documents with a label that stands for no class of the network. Targets at every word are not checked."""
+    labels = np.asarray(split.labels)
+    if labels.ndim != 1 or not len(labels):
+        return
+    most = len(network.classes) - 1 if network.several_classes else 1
+    low, high = float(labels.min()), float(labels.max())
+    if not 0 <= low <= high <= most:
+        has = f"{most + 1} classes" if network.several_classes else "one logit"
+        reads = getattr(network, "reads", "")
+        fix = f"; it reads {reads}: pass the network with all its classes" if reads else ""
+        raise RnnlensError(
+            f"the labels are from {low:g} to {high:g}, and the network has {has}: expected 0 to {most}{fix}"
         )
 
 
