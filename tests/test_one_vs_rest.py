@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from test_classes import documents
 
@@ -68,6 +69,43 @@ def test_a_corpus_gives_the_same_and_a_saved_model_comes_back(texts, tmp_path):
     (tmp_path / "model" / "baseline.json").write_text(json.dumps({**about, "classes": ["a", "b", "c", "d"]}))
     with pytest.raises(RnnlensError):
         OneVsRest.load(tmp_path / "model")
+
+
+QUICK = {"min_count": 1, "epochs": 1}
+WORDS = ["gold", "mud", "fog"] * 9
+
+
+def test_weights_of_classes_are_not_taken_for_those_of_a_class_and_the_rest():
+    for weights, labels in (({0: 1, 1: 5, 2: 1}, [0, 1, 2]), ({"a": 1, "b": 5, "c": 1}, ["a", "b", "c"])):
+        with pytest.raises(RnnlensError, match="each model is of one class against the rest"):
+            OneVsRest(BagOfWords(class_weight=weights, **QUICK)).fit(WORDS, labels * 9)
+    OneVsRest(BagOfWords(class_weight="balanced", **QUICK)).fit(WORDS, [0, 1, 2] * 9)
+
+
+def test_labels_beside_a_corpus_are_not_ignored():
+    three = rnnlens.Corpus.from_texts(WORDS, ["a", "b", "c"] * 9, validation=0, min_count=1)
+    two = rnnlens.Corpus.from_texts(WORDS, [0, 1, 1] * 9, validation=0, min_count=1)
+    for model, corpus in ((OneVsRest(BagOfWords(**QUICK)), three), (BagOfWords(**QUICK), two)):
+        with pytest.raises(RnnlensError, match="y is given beside a corpus"):
+            model.fit(corpus, [0, 1] * 9)
+
+
+def test_a_corpus_of_other_classes_is_not_scored():
+    three, other = (
+        rnnlens.Corpus.from_texts(WORDS, names * 9, validation=0, min_count=1)
+        for names in (["a", "b", "c"], ["c", "b", "d"])
+    )
+    two = rnnlens.Corpus.from_texts(WORDS, [0, 1, 1] * 9, validation=0, min_count=1)
+    several, plain = OneVsRest(BagOfWords(**QUICK)).fit(three), BagOfWords(**QUICK).fit(two)
+    numbered = OneVsRest(BagOfWords(**QUICK)).fit(WORDS, [0, 1, 2] * 9)
+    assert numbered.score(three) == several.score(three) == several.score(three.train)
+    for model, wrong in ((several, two), (several, other), (numbered, two), (plain, three)):
+        with pytest.raises(RnnlensError, match="expected the same classes"):
+            model.score(wrong)
+    with pytest.raises(RnnlensError, match="the labels are from 0 to 2, and the model has 2 classes: expected 0 to 1"):
+        plain.score(three.train)
+    with pytest.raises(NotFittedError):
+        BagOfWords().score(two)
 
 
 def test_scikit_learns_tools_take_it(texts):

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
-from rnnlens.baselines.encoding import encoded
+from rnnlens.baselines.encoding import check_own_labels, encoded, labels_of
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.baselines.parameters import check_parameters, class_weights, listed, seed_of
@@ -150,6 +150,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Sequence[str] | Corpus, y: Any, seed: int) -> tuple[Split, Vocab, np.ndarray]:
         if isinstance(X, Corpus):
+            check_own_labels(y)
             X.check_two_classes("this model, without OneVsRest(model),")
             return X.train, X.vocab, np.array([0, 1])
         if y is None:
@@ -245,8 +246,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Sequence[str] | Corpus | Split, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy. For a corpus or split, y may be left out: it has labels."""
+        self._check_usable()
         if y is None and isinstance(X, Corpus | Split):
-            y = self.classes_[np.asarray((X.train if isinstance(X, Corpus) else X).labels).astype(int)]
+            y = labels_of(X, self.classes_)
         return super().score(X, y, sample_weight)
 
     def explain(self, text: str) -> Explanation:

@@ -5,7 +5,7 @@ Where the paper's model has one weight for a word, this has C of them, and so it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from rnnlens.baselines.encoding import encoded
+from rnnlens.baselines.encoding import check_own_labels, encoded, labels_of
 from rnnlens.baselines.estimators import ModifierConvolution
 from rnnlens.baselines.explanation import Explanation
 from rnnlens.baselines.parameters import check_parameters, seed_of
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 class OneVsRest(ClassifierMixin, BaseEstimator):
     """A `ModifierConvolution` or `BagOfWords` for each of three or more classes, against the rest.
 
-    estimator: the model, not fitted; by default a `ModifierConvolution` that learns its modifiers. A text is of the
-    class whose model gives the largest logit; probabilities are the models' own, scaled to add up to 1.
+    estimator: the model, not fitted; by default a `ModifierConvolution` that learns its modifiers. Its class_weight is
+    None, or "balanced", between each class and the rest. A text is of the class whose model gives the largest logit;
+    probabilities are the models' own, scaled to add up to 1.
 
     Fitted: `classes_`, `estimators_` (one for each class, in the same order) and `vocab_`.
     """
@@ -59,6 +60,13 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
                 "others use sklearn.multiclass.OneVsRestClassifier"
             )
         check_parameters(model)
+        if isinstance(model.class_weight, Mapping):
+            raise BadInput(
+                f"class_weight is {quoted(model.class_weight)}: each model is of one class against the rest; expected "
+                "'balanced' or None"
+            )
+        if isinstance(X, Corpus):
+            check_own_labels(y)
         corpus, classes = (X, np.array(X.classes)) if isinstance(X, Corpus) else _counted(model, X, y)
         _check_several(len(classes), model)
         fitted = [clone(model).fit(_against_rest(corpus, k)) for k in range(len(classes))]
@@ -84,8 +92,9 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Sequence[str] | Corpus | Split, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy. For a corpus or split, y may be left out: it has labels."""
+        check_is_fitted(self)
         if y is None and isinstance(X, Corpus | Split):
-            y = self.classes_[np.asarray((X.train if isinstance(X, Corpus) else X).labels).astype(int)]
+            y = labels_of(X, self.classes_)
         return super().score(X, y, sample_weight)
 
     def explain(self, text: str, class_: Any = None) -> Explanation:
