@@ -425,6 +425,19 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: rnnlens.ClassProbes.from_network(m.known, m.line.h_star),
         "does not have several classes: for one logit use Probes.from_network",
     ),
+    "one reader twice": (
+        lambda m: BothWays(m.network, m.network, torch.zeros(())),
+        "both readers are one network, which cannot read in two orders",
+    ),
+    "readers of different words": (
+        lambda m: BothWays(m.network, m.known, torch.zeros(())),
+        "the two readers have different words",
+    ),
+    "runs as readers": (lambda m: BothWays(m.run, m.run, torch.zeros(())), "forwards is 'Run': expected a Network"),
+    "bias of both ways": (
+        lambda m: BothWays(m.network, Network(m.corpus.vocab, hidden=2, embedding=2), "no"),
+        "b is 'no': expected a tensor",
+    ),
     "other classes of both ways": (
         lambda m: rnnlens.networks.with_classes(BothWays.untrained(["a", "b"], hidden=2), ["a", "b", "c"]),
         "the network is 'BothWays': expected a Network",

@@ -45,6 +45,18 @@ class Classifier(nn.Module):
         }.get(self.how, lambda: scores)()
 
 
+@pytest.mark.parametrize("pooling", [None, "mean"])
+def test_a_score_of_ordered_classes_is_compared_with_the_modules(pooling, recwarn):
+    ordered = {"classes": ["1", "2", "3"], "thresholds": [-0.5, 0.5]}
+    network = from_module(Classifier(pooling=pooling), WORDS, **PATHS, **ordered, pooling=pooling)
+    assert network.ordered and not [warning for warning in recwarn if issubclass(warning.category, RnnlensWarning)]
+    other = "mean" if pooling is None else None
+    with pytest.raises(RnnlensError, match=f"pass pooling={pooling!r}"):
+        from_module(Classifier(pooling=pooling), WORDS, **PATHS, **ordered, pooling=other)
+    with pytest.raises(RnnlensError, match="whose forward does something else"):
+        from_module(Classifier("doubled"), WORDS, **PATHS, **ordered)
+
+
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("pooling", [None, "mean"])
 @pytest.mark.parametrize("how", ["lengths", "ids", "time first", "tuple", "dict", "flat", "probabilities"])

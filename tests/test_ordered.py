@@ -112,9 +112,30 @@ def test_torchs_score_and_thresholds_are_ordered_classes():
     above = torch.cat([torch.ones(7, 1), torch.sigmoid(score - theta), torch.zeros(7, 1)], 1)
     torch.testing.assert_close(network(ids).exp(), above[:, :-1] - above[:, 1:], rtol=1e-5, atol=1e-6)
     assert network.ordered and network.classes == tuple(names)
-    for wrong, says in ((theta[:2], "2 thresholds and 4 classes"), (theta.flip(0), "rising numbers")):
+    infinite = torch.cat([theta[:2], torch.tensor([torch.inf])])
+    for wrong, says in (
+        (theta[:2], "2 thresholds and 4 classes"), (theta.flip(0), "rising numbers"), (infinite, "all finite")
+    ):  # fmt: skip
         with pytest.raises(rnnlens.RnnlensError, match=says):
             rnnlens.from_torch(gru, embedding, head, list("abcde"), classes=names, thresholds=wrong)
     deep = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
     with pytest.raises(rnnlens.RnnlensError, match="linear head"):
         rnnlens.from_torch(gru, embedding, deep, list("abcde"), classes=names, thresholds=theta)
+
+
+def test_thresholds_cut_one_score_that_no_other_option_chooses():
+    def made(outputs=1, **options):
+        parts = torch.nn.GRU(4, 6), torch.nn.Embedding(5, 4), torch.nn.Linear(6, outputs)
+        return rnnlens.from_torch(*parts, list("abcde"), thresholds=[0.0, 1.0], **options)
+
+    names = ["1", "2", "3"]
+    for options, says in (
+        ({"outputs": 3, "classes": names}, "the readout has several outputs, and thresholds cut one score"),
+        ({"outputs": 2, "classes": names}, "the readout has several outputs"),
+        ({"classes": names, "target": 0}, "got thresholds= together with target= or output="),
+        ({"outputs": 3, "classes": names, "output": 2}, "got thresholds= together with target= or output="),
+        ({}, "pass their names too"),
+    ):
+        with pytest.raises(rnnlens.RnnlensError, match=says):
+            made(**options)
+    assert made(classes=names).ordered

@@ -351,6 +351,8 @@ def test_what_does_not_fit_the_model_is_refused_in_one_line():
         (nn.Linear(17, 1), Tokenizer(), {}, "takes 17 numbers: expected 16"),
         (nn.Sequential(nn.Linear(17, 4), nn.ReLU(), nn.Linear(4, 1)), Tokenizer(), {}, "the head failed"),
         (None, Tokenizer(), {"blank": "none"}, "blank is 'none'"),
+        (None, Tokenizer(), {"classes": ["no", "yes"]}, "without a head"),
+        (None, Tokenizer(), {"target": 1}, "without a head"),
         (None, Tokenizer(), {"blank": torch.zeros(3)}, r"blank is '\(3,\)'"),
     ]:
         with pytest.raises(RnnlensError, match=says) as refused:

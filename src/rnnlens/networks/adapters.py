@@ -65,6 +65,8 @@ def from_torch(
     rnn = checked_rnn(rnn)
     check_layout(rnn, batch_first, words=embedding is not None)
     if thresholds is not None:
+        if target is not None or output is not None:
+            raise RnnlensError("got thresholds= together with target= or output=: expected one of them")
         one = from_torch(rnn, embedding, readout, vocab, initial_state, output=0, pooling=pooling, batch_first=True)
         return in_order(one, classes, thresholds)
     if getattr(rnn, "bidirectional", False):

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_options, in_range
 from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.networks.heads import as_tensor
 from rnnlens.networks.network import Network
 from rnnlens.networks.reading import ReadsTexts, is_text
 from rnnlens.networks.readouts import class_readout, ordered_logits, scale_readout
@@ -71,6 +72,8 @@ class BothWays(ReadsTexts, nn.Module):
         self, forwards: Network, backwards: Network, b: Tensor, classes: Sequence[str] = (), ordered: bool = False
     ):
         super().__init__()
+        _check_readers(forwards, backwards)
+        b = as_tensor(b, "b").to(forwards.h0)
         self.forwards, self.backwards, self.b = forwards, backwards, nn.Parameter(b)
         self.classes, self.ordered = tuple(classes) or forwards.classes, ordered
         forwards.direction, backwards.direction = "forwards", "backwards"
@@ -284,6 +287,17 @@ def reverse(ids: Tensor, lengths: Tensor | None = None) -> Tensor:
     # Whole rows of one flat matrix: an index for every number, as gather needs, would take more memory than the inputs.
     rows = index + ids.shape[1] * torch.arange(len(ids), device=ids.device).unsqueeze(1)
     return ids.flatten(0, 1).index_select(0, rows.flatten()).view_as(ids)
+
+
+def _check_readers(forwards: Any, backwards: Any) -> None:
+    """Refuse what cannot read one text from its two ends."""
+    for name, reader in (("forwards", forwards), ("backwards", backwards)):
+        if not isinstance(reader, Network):
+            raise RnnlensError(f"{name} is {quoted(type(reader).__name__)}: expected a Network")
+    if forwards is backwards:
+        raise RnnlensError("both readers are one network, which cannot read in two orders: pass a copy as one of them")
+    if forwards.vocab != backwards.vocab:
+        raise RnnlensError("the two readers have different words: expected one vocabulary")
 
 
 def new_network(vocab: Vocab | Iterable[str], *, both_ways: bool = False, **shape: Any) -> AnyNetwork:

@@ -42,15 +42,21 @@ def read_head(
 
 def in_order(network: Any, classes: Iterable[str] | None, thresholds: Any) -> Any:
     """Give a network with one score ordered classes, in place, with thresholds (C − 1,) on the score between them."""
-    names, theta = checked_names([] if classes is None else classes), as_tensor(thresholds, "thresholds").reshape(-1)
+    if classes is None:
+        raise RnnlensError(
+            "thresholds are between ordered classes: pass their names too, as in classes=['1', '2', '3']"
+        )
+    names, theta = checked_names(classes), as_tensor(thresholds, "thresholds").reshape(-1)
     if len(names) < 3 or len(theta) != len(names) - 1:
         raise RnnlensError(
             f"there are {len(theta)} thresholds and {len(names)} classes: expected at least 3 ordered classes, and a "
             "threshold between each two"
         )
     theta = theta.to(network.h0)
-    if not bool((theta.diff() > 0).all()):
-        raise RnnlensError(f"thresholds are {quoted(theta.tolist())}: expected rising numbers")
+    if not bool((theta.diff() > 0).all() and theta.isfinite().all()):
+        raise RnnlensError(f"thresholds are {quoted(theta.tolist())}: expected rising numbers, all finite")
+    if network.reads:
+        raise RnnlensError("the readout has several outputs, and thresholds cut one score: expected nn.Linear(H, 1)")
     if getattr(network, "features", None) is not None or not hasattr(network, "cell"):
         raise RnnlensError(
             "ordered classes are read by a linear head of a network that reads one way: leave thresholds out"

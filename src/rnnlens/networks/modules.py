@@ -50,17 +50,20 @@ def from_module(
     embedded = None if embedding is None else _part(module, "embedding", embedding, (nn.Embedding,))
     head = _part(module, "readout", readout, (nn.Module,))
 
-    def made(pooling: str | None) -> Any:
+    def made(pooling: str | None, options: dict[str, Any]) -> Any:
         return from_torch(recurrent, embedded, head, words, pooling=pooling, **options)  # type: ignore[arg-type]
 
-    network = made(pooling)
+    network = made(pooling, options)
     if not check:
         return network
-    other = "mean" if pooling is None else None
+    other, same = "mean" if pooling is None else None, network
+    if options.get("thresholds") is not None:  # the module gives the score that they cut
+        options = {**options, "classes": None, "thresholds": None, "output": 0}
+        same = made(pooling, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RnnlensWarning)
-        why, off = _compared(network, module, embedded, options)
-        instead = None if off is None or off <= CLOSE else _compared(made(other), module, embedded, options)[1]
+        why, off = _compared(same, module, embedded, options)
+        instead = None if off is None or off <= CLOSE else _compared(made(other, options), module, embedded, options)[1]
     name = quoted(type(module).__name__)
     if off is None:
         warnings.warn(

@@ -64,6 +64,8 @@ def from_transformers(
     cell = FAMILIES[body.config.model_type](body, zero).to(E)
     h0 = cell.start()
     if head is None:
+        if (target, output, classes) != (None, None, None):
+            raise RnnlensError("got target=, output= or classes= without a head: pass the head that they are about")
         read: Any = E.new_zeros(cell.hidden), E.new_zeros(()), "", ()
         features: Any = NoHead()
     else:
