@@ -160,6 +160,7 @@ def test_the_backward_reader_is_analyzed_on_reversed_texts():
     for refused in (
         lambda: rnnlens.analyze(both.backwards, corpus),
         lambda: rnnlens.visited_states(both.backwards, corpus),
+        lambda: rnnlens.fit_readout(both.backwards, corpus, progress=False),
     ):
         with pytest.raises(RnnlensError, match=r"pass rnnlens.reversed_corpus\(corpus\)"):
             refused()

@@ -345,6 +345,48 @@ def test_other_folders_and_networks_are_refused(corpus, tmp_path):
         train(small(corpus), corpus, dataclasses.replace(QUICK, precision="bf16"), tmp_path / "run", device="cpu")
 
 
+def test_what_a_network_cannot_learn_is_refused_before_a_run_is_written(corpus, tmp_path):
+    classes = ["a", "b", "c"]
+    labels = [classes[i % 3] for i in range(len(corpus.train))]
+    texts = [" ".join(corpus.vocab.decode(corpus.train.document(i))) for i in range(len(corpus.train))]
+    several = Corpus.from_texts(texts, labels, min_count=1)
+    view = Network(several.vocab, hidden=4, embedding=2, classes=classes).of_class("b")
+    toy = toy_corpus(train=8, validation=8)
+    balanced = dataclasses.replace(QUICK, balance=True)
+    for network, texts, config, says in (
+        (view, several, QUICK, "the labels are from 0 to 2, and the network has one logit"),
+        (small(corpus).requires_grad_(False), corpus, QUICK, "no weight of the network is to be trained"),
+        (small(toy), toy, balanced, "balance weighs classes, and this corpus has a target at every word"),
+    ):
+        with pytest.raises(RnnlensError, match=says):
+            train(network, texts, config, tmp_path / "run", progress=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_refused_training_does_not_turn_the_network_around(corpus, tmp_path):
+    network = small(corpus)
+    train(small(corpus), corpus, QUICK, tmp_path / "run", progress=False)
+    with pytest.raises(RnnlensError, match="already holds a run"):
+        train(network, rnnlens.reversed_corpus(corpus), QUICK, tmp_path / "run", progress=False)
+    assert not network.backward
+
+
+def test_frozen_embeddings_stay_as_they_are(corpus, tmp_path):
+    network = small(corpus)
+    network.E.requires_grad_(False)
+    before = network.E.clone()
+    config = dataclasses.replace(QUICK, sparsity=0.1, weight_decay=0.1)
+    train(network, corpus, config, tmp_path / "run", progress=False)
+    assert torch.equal(network.E, before)
+
+
+def test_a_head_that_is_fitted_leaves_the_network_to_be_trained(corpus):
+    network = small(corpus)
+    made = rnnlens.fit_readout(network, corpus, progress=False)
+    assert all(parameter.requires_grad for parameter in network.parameters())
+    assert made.cell is network.cell and not made.readout_w.requires_grad
+
+
 def test_a_double_network_stays_double(corpus, tmp_path):
     run = train(small(corpus).double(), corpus, QUICK, tmp_path / "run")
     assert rnnlens.load(tmp_path / "run").network.h0.dtype == torch.float64 == run.network.h0.dtype

@@ -24,7 +24,7 @@ from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import Network
-from rnnlens.networks.matching import check_labels
+from rnnlens.networks.matching import check_known_classes
 from rnnlens.networks.parallel import in_parallel
 from rnnlens.networks.versions import Versions
 from rnnlens.networks.wrapped import Wrapped
@@ -45,7 +45,7 @@ class Reviews:
     @in_range("read_reviews")
     def to_read(cls, split: SplitLike, network: Network, max_words: int | None = None) -> Reviews:
         """The reviews in batches that fit in the memory of the network's device."""
-        check_labels(network, split)
+        check_known_classes(network, split)
         width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
         return cls.of(split, network.h0.device, max_words, width, several=network.several_classes)
 

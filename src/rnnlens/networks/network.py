@@ -329,7 +329,9 @@ class Network(ReadsTexts, nn.Module):
     @property
     def config(self) -> dict[str, Any]:
         """The arguments with which `Network(vocab, **config)` makes a network of this shape."""
-        if self.arch not in ARCHITECTURES or self.E is None:
+        if self.E is None:
+            raise RnnlensError("a network without words has no config: it cannot be trained or saved here")
+        if self.arch not in ARCHITECTURES:
             raise RnnlensError(
                 f"a network of kind {quoted(self.arch)} has no config: only {', '.join(ARCHITECTURES)} do"
             )

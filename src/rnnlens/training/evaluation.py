@@ -16,7 +16,7 @@ from rnnlens.common.ranges import in_range
 from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.networks import AnyNetwork, BothWays
-from rnnlens.networks.matching import check_labels
+from rnnlens.networks.matching import check_known_classes
 from rnnlens.networks.parallel import in_parallel, words_at_once
 from rnnlens.training.weighting import source_numbers
 
@@ -64,7 +64,7 @@ def evaluate(
     """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words at a time."""
     if not len(split):
         raise RnnlensError("the split has no reviews: expected at least one to evaluate on")
-    check_labels(network, split)
+    check_known_classes(network, split)
     correct, loss, logits = _read(network, split, np.arange(len(split)), max_words, tokens, most)
     return Evaluation(float(correct.sum()) / len(split), float(loss.sum()) / len(split), logits)
 

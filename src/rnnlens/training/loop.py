@@ -74,11 +74,16 @@ def train(
     check_given(corpus, config)
     check_words(network, corpus)
     check_precision(network.h0)
-    if "reversed" in corpus.about:
-        network.direction = "backwards"  # texts that it is given later are reversed too
     if not len(corpus.train.ids):
         raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
     check_labels(network, corpus.train)
+    if config.balance and np.ndim(corpus.train.labels) != 1:
+        raise RnnlensError("balance weighs classes, and this corpus has a target at every word: leave balance out")
+    if not any(parameter.requires_grad for parameter in network.parameters()):
+        raise RnnlensError(
+            "no weight of the network is to be trained: its parameters have requires_grad=False; call "
+            "network.requires_grad_(True)"
+        )
     if test and (corpus.test is None or not len(corpus.test)):
         raise RnnlensError("the corpus has no test reviews: leave test (--test) out, or prepare it with a test split")
     if config.patience and (corpus.validation is None or not len(corpus.validation)):
@@ -102,6 +107,8 @@ def train(
             if not finished:
                 about[KEY] = provenance_of(out, about, network, write_vocab(out / "vocab.json", corpus.vocab))
                 write_json(out / "run.json", {**about, "status": "training", "processes": accelerator.num_processes})
+        if "reversed" in corpus.about:
+            network.direction = "backwards"  # texts that it is given later are reversed too
         accelerator.wait_for_everyone()
         about = read_about(out)
         if about["status"] != "finished":
@@ -212,7 +219,7 @@ class Trainer:
         if config.clip:
             clip_gradients([p.grad for p in self.parameters if p.grad is not None], config.clip)
         self.optimiser.step()
-        if config.sparsity and self.network.E is not None:
+        if config.sparsity and self.network.E is not None and self.network.E.requires_grad:
             shrink_words(self.network.E, config, step, self.total)
         if self.average is not None:
             # The first steps have a low decay, so that the untrained weights hardly count.

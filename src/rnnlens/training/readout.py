@@ -20,6 +20,7 @@ from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks import Network
+from rnnlens.networks.matching import check_order
 
 TOKENS, MOST = 2**13, 64  # padded words and documents that are read at a time
 HELD_OUT = 0.1  # of the training documents, if there is no validation split
@@ -78,6 +79,7 @@ def _checked(network: Any, corpus: Any) -> Corpus:
         raise RnnlensError(f"fit_readout got {quoted(type(corpus).__name__)}: expected a Corpus of labeled documents")
     if corpus.ordered:
         raise RnnlensError("the classes of the corpus are in order, and fit_readout fits none: expected classes alone")
+    check_order(network, corpus)
     return corpus.with_vocab(network.vocab)
 
 
@@ -149,11 +151,11 @@ def _with_head(network: Network, w: np.ndarray, b: np.ndarray, corpus: Corpus) -
         return tensor if len(corpus.classes) else tensor[0]
 
     made = network.with_parts(network.cell, network.h0.detach(), network.arch)
-    made.readout_w, made.readout_b = nn.Parameter(as_head(w)), nn.Parameter(as_head(b))
+    made.readout_w, made.readout_b = nn.Parameter(as_head(w), False), nn.Parameter(as_head(b), False)
     made.E = network.E
     made.features, made.classes, made.reads, made.target = None, corpus.classes, "", ""
     made.vocab = _counted(network.vocab, corpus)
-    return made.train(network.training).requires_grad_(False)
+    return made.train(network.training)
 
 
 def _counted(vocab: Vocab | None, corpus: Corpus) -> Vocab | None:

@@ -9,6 +9,7 @@ import numpy as np
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
 from rnnlens.networks import AnyNetwork, BothWays
+from rnnlens.networks.matching import check_known_classes
 from rnnlens.runs.config import TrainConfig
 
 
@@ -31,6 +32,7 @@ def check_labels(network: AnyNetwork, split: SplitLike) -> None:
             "one logit for a whole text: train one that reads one way"
         )
     if not network.several_classes:
+        check_known_classes(network, split)
         return
     labels, n = np.asarray(split.labels), len(network.classes)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= n:
