@@ -421,6 +421,18 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         ),
         "the labels are from 0 to 3, and the network has 3 classes: expected 0 to 2",
     ),
+    "a run twice": (
+        lambda m: rnnlens.agreement([m.folder / "run", str(m.folder / "run")]),
+        "'run' is given twice: a consensus needs different networks",
+    ),
+    "modifiers of one run twice": (
+        lambda m: read_modifiers([m.folder / "run", m.folder / "run"]),
+        "the network of 'run' is given twice: a consensus needs different networks",
+    ),
+    "one column": (
+        lambda m: prepare("nowhere", "o", text="a", label="a"),
+        "text and label are both the column 'a': expected two columns",
+    ),
     "class probes of one logit": (
         lambda m: rnnlens.ClassProbes.from_network(m.known, m.line.h_star),
         "does not have several classes: for one logit use Probes.from_network",

@@ -180,6 +180,9 @@ def agreement(
     several = list(networks) if isinstance(networks, list | tuple) else [networks]
     if not several:
         raise RnnlensError("no network given: expected a run, a network or an analysis, or several")
+    named = [Path(one).absolute() for one in several if isinstance(one, Path | str)]
+    if twice := next((path for i, path in enumerate(named) if path in named[:i]), None):
+        raise RnnlensError(f"{quoted(twice.name)} is given twice: a consensus needs different networks")
     if isinstance(lexicons, bytes) or not isinstance(lexicons, str | Path | Iterable):
         raise RnnlensError(f"lexicons is {shown(lexicons)}: expected a list of files, or vader")
     lists = [read_lexicon(source) for source in ([lexicons] if isinstance(lexicons, str | Path) else lexicons)]

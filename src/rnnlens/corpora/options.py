@@ -54,6 +54,8 @@ class PrepareConfig:
     def check(self) -> None:
         """Refuse values that are out of range."""
         check_fields("prepare", self)
+        if self.text is not None and self.text == self.label:
+            raise RnnlensError(f"text and label are both the column {quoted(self.text)}: expected two columns")
 
 
 def recorded(config: PrepareConfig) -> dict[str, Any]:

@@ -36,6 +36,9 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
     from rnnlens.runs import load
 
     runs = [load(source) for source in sources]
+    marks = [run.provenance["weights"] for run in runs]
+    if twice := next((run for i, run in enumerate(runs) if marks[i] in marks[:i]), None):
+        raise RnnlensError(f"the network of {quoted(twice.name)} is given twice: a consensus needs different networks")
     lines = [stored_line(run) for run in runs]
     networks = [run.analyzed_network.requires_grad_(False) for run in runs]
     if any(network.vocab != networks[0].vocab for network in networks):
