@@ -220,6 +220,33 @@ def test_recorded_steps_train_as_steps_do():
             assert torch.equal(recorded, launched), name
 
 
+def test_training_goes_on_where_recording_takes_too_much_memory():
+    """Memory runs out in the middle of the second recording: the weights are those of training without recordings."""
+    words, found = [f"w{i}" for i in range(50)], []
+    for most in (recording.MOST, 0):
+        network = Network(words, arch="gru", hidden=32, embedding=8, seed=0)
+        corpus, config = corpus_of(words), TrainConfig(batch=8)
+        with TemporaryDirectory() as out, patch.object(recording, "MOST", most):
+            trainer = Trainer(network, corpus, config, Path(out), accelerator_for(config, None), resume=False)
+            compute, recorder = trainer.gradients, trainer.recorder
+
+            def limited(batch, weight, compute=compute, recorder=recorder):
+                found = compute(batch, weight)
+                if torch.cuda.is_current_stream_capturing() and recorder.recordings:
+                    torch.empty(2**50, device="cuda")
+                return found
+
+            recorder.compute = limited
+            for epoch in range(4):
+                for rows in epoch_batches(corpus.train.lengths, 8, 0, epoch):
+                    trainer.step(rows)
+                    trainer.counters.step += 1
+        assert not recorder.recordings and not recorder.most
+        found.append([p.detach() for p in network.parameters()])
+    for recorded, launched in zip(*found, strict=True):
+        assert torch.equal(recorded, launched)
+
+
 def test_gradients_of_training_have_full_precision():
     """cuDNN would round the numbers of a backward pass to 10 bits."""
     words = [f"w{i}" for i in range(50)]

@@ -1,5 +1,6 @@
 """Training on a GPU records passes by the shape of their batch. What needs no GPU; the rest is in test_gpu.py."""
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,3 +66,39 @@ def test_a_pass_is_recorded_when_its_shape_comes_again_while_there_is_room(monke
     assert (read(8, 9) == 9).all() and recorded == [(2, 8)] and len(launched) == 2  # the words of the new batch
     read(16)
     assert read(16) is None and read(16) is None and recorded == [(2, 8)]  # 8 + 16 words would be too many
+
+
+def test_recordings_share_the_memory_of_their_batches():
+    recorder = Recorder(lambda batch, weight: torch.zeros(3), [])
+
+    def held(T):
+        ids = torch.zeros(2, T, dtype=torch.long)
+        return recorder._held((ids, torch.ones(2), torch.zeros(2), torch.ones(2, T, 3), None))
+
+    batches = [held(16), held(8), held(12), held(24)]
+    assert [tuple(batch[3].shape) for batch in batches] == [(2, 16, 3), (2, 8, 3), (2, 12, 3), (2, 24, 3)]
+    for part in (0, 3):
+        first, second, third, fourth = (batch[part].data_ptr() for batch in batches)
+        assert first == second == third != fourth
+    assert len({batch[1].data_ptr() for batch in batches}) == 1
+
+
+def test_nothing_is_recorded_once_memory_has_run_out(monkeypatch):
+    computed = []
+    recorder = Recorder(lambda batch, weight: computed.append(1) or torch.ones(3), [])
+
+    def record(batch, weight):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(recorder, "_record", record)
+    batch = torch.zeros(2, 8), torch.ones(2), torch.zeros(2), None, None
+    for _ in range(4):
+        assert recorder(batch, 0.5).all()
+    assert len(computed) == 4 and not recorder.most and not recorder.recordings
+
+    def too_much(batch, weight):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    recorder.compute = too_much
+    with pytest.raises(torch.OutOfMemoryError):
+        recorder(batch, 0.5)
