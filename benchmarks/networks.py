@@ -15,12 +15,14 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.size import CPU, Size
 from benchmarks.table import Row, Skipped
 from benchmarks.timing import side_by_side
 from rnnlens.networks import CELLS, scan, step_by_step
+from rnnlens.networks.onednn import linear
 
 KERNELS = {"gru": nn.GRU, "lstm": nn.LSTM, "ugrnn": nn.GRU, "vanilla": nn.RNN}
 TORCH = "pip install torch"
@@ -28,6 +30,8 @@ Run = Callable[[], object]
 
 
 def rows(size: Size = CPU) -> Iterator[Row | Skipped]:
+    if size.device == "cpu":
+        yield _product()
     for B, T, D, H in size.sequences:
         shape = f"{B}×{T} words, {H} units"
         e = torch.randn(B, T, D, device=size.device)
@@ -61,6 +65,14 @@ def rows(size: Size = CPU) -> Iterator[Row | Skipped]:
 
 def kernel(arch: str, size: Size, precision: str = "float32") -> str:
     return f"nn.{KERNELS[arch].__name__}" + (f" by cuDNN, {precision}" if size.device == "cuda" else "")
+
+
+def _product(states: int = 256, units: int = 1024) -> Row:
+    """The product of a step of many states of a large GRU: ours, and torch's usual one."""
+    h, U, c = torch.randn(states, units), torch.randn(3 * units, units), torch.randn(3 * units)
+    with torch.no_grad():
+        best = side_by_side({"ours": lambda: linear(h, U, c), "torch": lambda: F.linear(h, U, c)}, 20)
+    return Row(f"U h + c, {states} states of {units:,} units", best["ours"], "F.linear", best["torch"], TORCH)
 
 
 def _states_alone(size: Size, e: Tensor, shape: str, H: int) -> Iterator[Row | Skipped]:

@@ -36,8 +36,9 @@ class Mutation(NamedTuple):
 
 MUTATIONS = [
     Mutation("the past enters through the inputs' derivatives", "dynamics/jacobians.py",
-             "new[..., self.cell.output] += _backward(self.p_u, blocks) @ self.cell.U",
-             "new[..., self.cell.output] += _backward(self.p_d, blocks) @ self.cell.U", "jacobians:products"),
+             "new[..., self.cell.output] += linear(_backward(self.p_u, blocks), self.cell.U.t())",
+             "new[..., self.cell.output] += linear(_backward(self.p_d, blocks), self.cell.U.t())",
+             "jacobians:products"),
     Mutation("words weigh by the square of their overlap", "dynamics/features.py",
              "return (vectors * values.clamp(min=0).sqrt().unsqueeze(1)).to(W.device)",
              "return (vectors * values.clamp(min=0).unsqueeze(1)).to(W.device)", "jacobians:contractions"),

@@ -12,7 +12,7 @@ from torch import nn
 
 from rnnlens import RnnlensError
 from rnnlens.networks import CELLS, scan, step_by_step
-from rnnlens.networks.tanh import ONEDNN, tanh
+from rnnlens.networks.onednn import MULTIPLICATIONS, ONEDNN, PRODUCT, is_quicker, linear, tanh
 
 B, T, H, D = 3, 7, 5, 4
 TORCH = {"gru": nn.GRU, "lstm": nn.LSTM, "vanilla": nn.RNN}
@@ -202,5 +202,50 @@ def test_the_quick_tanh_is_left_to_torch_where_it_is_differentiated():
     with torch.no_grad():
         torch.testing.assert_close(torch.func.jvp(tanh, (x,), (torch.ones_like(x),))[1], slope)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # vmap warns of what it does not know
+            warnings.simplefilter("error")
             torch.testing.assert_close(torch.func.vmap(tanh)(x), torch.tanh(x))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("lead", [(700,), (7, 5, 20)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_quick_product_is_the_product(lead, bias):
+    generator = torch.Generator().manual_seed(0)
+    x, W = torch.randn(*lead, 64, generator=generator), torch.randn(256, 32, generator=generator)
+    b = torch.randn(256, generator=generator) if bias else None
+    for part, weights in ((x[..., 32:], W), (x[..., :32].contiguous(), W), (x[..., :32], W.t().contiguous().t())):
+        assert is_quicker(part, weights) == (PRODUCT is not None)
+        double = torch.nn.functional.linear(part.double(), weights.double(), None if b is None else b.double())
+        torch.testing.assert_close(linear(part, weights, b).double(), double, rtol=0, atol=2e-5)
+    x[..., 0] = torch.nan
+    assert torch.isnan(linear(x[..., :32], W, b)).all()
+    assert linear(x[:0, ..., :32], W, b).shape == (0, *lead[1:], 256)
+
+
+def test_the_quick_product_is_left_to_torch_where_it_cannot_be_taken():
+    x, W = torch.randn(2, 512, 64), torch.randn(128, 64)
+    reference = torch.nn.functional.linear(x, W)
+    assert not is_quicker(x, W)  # with gradients
+    torch.testing.assert_close(torch.autograd.functional.vjp(lambda y: linear(y, W).sum(), x)[1], W.sum(0).expand_as(x))
+    with torch.no_grad():
+        assert is_quicker(x, W) == (PRODUCT is not None)
+        assert not is_quicker(x.double(), W.double()) and not is_quicker(x[:, :1], W)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert not is_quicker(x, W) and linear(x, W).dtype == torch.bfloat16
+        torch.testing.assert_close(torch.func.jvp(lambda y: linear(y, W), (x,), (x,))[1], reference)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            torch.testing.assert_close(torch.func.vmap(lambda y: linear(y, W))(x), reference)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("arch", CELLS)
+def test_many_texts_are_read_as_few_are(arch):
+    """Many rows are read step by step with the quick product, few by torch's kernel."""
+    cell = CELLS[arch](160, 16, torch.Generator().manual_seed(0))
+    e = torch.randn(80, 12, 16, generator=torch.Generator().manual_seed(1))
+    h0 = torch.zeros(80, cell.size)
+    assert is_quicker(h0, cell.U) == (PRODUCT is not None and cell.gates * 80 * cell.size * 160 >= MULTIPLICATIONS)
+    for part in (slice(0, 2), slice(78, 80)):
+        few = cell.sequence(e[part], h0[part])
+        torch.testing.assert_close(cell.sequence(e, h0)[part], few, rtol=0, atol=2e-6)

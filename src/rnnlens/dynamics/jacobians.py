@@ -27,6 +27,7 @@ from rnnlens.dynamics.attached import check_attached
 from rnnlens.dynamics.inputs import check_inputs, check_states
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.given import said
+from rnnlens.networks.onednn import linear
 
 
 @in_range()
@@ -114,25 +115,26 @@ class CellLinearisation:
     @torch.no_grad()
     def rec(self, v: Tensor) -> Tensor:
         blocks = v.unflatten(-1, (self.cell.blocks, self.cell.hidden))
-        new = _forward(self.p_u, v[..., self.cell.output] @ self.cell.U.t())
+        new = _forward(self.p_u, linear(v[..., self.cell.output], self.cell.U))
         if self.cell.blocks == 1:
             return torch.addcmul(new, self.p_h[..., 0, 0, :], v)
         return new + (self.p_h * blocks.unsqueeze(-3)).sum(-2).flatten(-2)
 
     @torch.no_grad()
     def inp(self, v: Tensor) -> Tensor:
-        return _forward(self.p_d, v @ self.cell.W.t())
+        return _forward(self.p_d, linear(v, self.cell.W))
 
     @torch.no_grad()
     def rec_T(self, v: Tensor) -> Tensor:
         blocks = v.unflatten(-1, (self.cell.blocks, self.cell.hidden))
         new = (self.p_h * blocks.unsqueeze(-2)).sum(-3).flatten(-2)
-        new[..., self.cell.output] += _backward(self.p_u, blocks) @ self.cell.U
+        new[..., self.cell.output] += linear(_backward(self.p_u, blocks), self.cell.U.t())
         return new
 
     @torch.no_grad()
     def inp_T(self, v: Tensor) -> Tensor:
-        return _backward(self.p_d, v.unflatten(-1, (self.cell.blocks, self.cell.hidden))) @ self.cell.W
+        gates = _backward(self.p_d, v.unflatten(-1, (self.cell.blocks, self.cell.hidden)))
+        return linear(gates, self.cell.W.t())
 
 
 def _rows(p: Tensor, weight: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from rnnlens.networks import onednn
 from rnnlens.networks.layers import Layer
 from rnnlens.networks.parts import own_parameter
 from rnnlens.networks.scan import repeat, step_by_step, wants_gradient
@@ -55,7 +56,7 @@ class Affine(nn.Module):
         self.b = None if linear.bias is None else own_parameter(linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.W, self.b)
+        return onednn.linear(x, self.W, self.b)
 
 
 class Scale(nn.Module):

@@ -16,11 +16,10 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from rnnlens.networks.onednn import is_quicker, linear, tanh
 from rnnlens.networks.scan import scan
-from rnnlens.networks.tanh import tanh
 
 Partials = tuple[Tensor, Tensor, Tensor]
 Step = Callable[[Tensor, Tensor], Tensor]
@@ -71,16 +70,17 @@ class Cell(nn.Module):
         raise NotImplementedError
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor | None:
-        """States (B, T, N) after each step by torch's own kernel, or None if torch has no such cell."""
+        """States (B, T, N) after each step by torch's own kernel, or None if torch has no such cell, or a quicker
+        product (`linear`) that its kernel does not use."""
         return None
 
     def drive(self, e: Tensor) -> Tensor:
         """d = W e + b, (..., D) → (..., G·H)."""
-        return F.linear(e, self.W, self.b)
+        return linear(e, self.W, self.b)
 
     def recur(self, h: Tensor) -> Tensor:
         """u = U h + c, (..., N) → (..., G·H)."""
-        return F.linear(h[..., self.output], self.U, self.c)
+        return linear(h[..., self.output], self.U, self.c)
 
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         """F(h, e): the state after input e; h (..., N) and e (..., D) over any leading dimensions."""
@@ -159,7 +159,9 @@ class Vanilla(Cell):
         kernel, weights = torch.rnn_relu_cell if self.nonlinearity == "relu" else torch.rnn_tanh_cell, self._weights
         return lambda h, e: kernel(e, h, *weights)
 
-    def fused(self, e: Tensor, h0: Tensor) -> Tensor:
+    def fused(self, e: Tensor, h0: Tensor) -> Tensor | None:
+        if is_quicker(h0, self.U):
+            return None
         kernel = torch.rnn_relu if self.nonlinearity == "relu" else torch.rnn_tanh
         return self._kernel(kernel, e, h0.unsqueeze(0).contiguous())
 
@@ -210,8 +212,8 @@ class GRU(Cell):
         weights = self._weights
         return lambda h, e: torch.gru_cell(e, h, *weights)
 
-    def fused(self, e: Tensor, h0: Tensor) -> Tensor:
-        return self._kernel(torch.gru, e, h0.unsqueeze(0).contiguous())
+    def fused(self, e: Tensor, h0: Tensor) -> Tensor | None:
+        return None if is_quicker(h0, self.U) else self._kernel(torch.gru, e, h0.unsqueeze(0).contiguous())
 
 
 class LSTM(Cell):

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from rnnlens.networks import onednn
 from rnnlens.networks.linear_scan import linear_scan
 from rnnlens.networks.scan import no_autocast
 
@@ -188,4 +188,4 @@ def uniform(*shape: int, fan_in: int, generator: torch.Generator | None) -> nn.P
 
 def linear(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
     """W x + b in the weights' precision, which autocast lowers."""
-    return F.linear(x, W, b).to(W.dtype)
+    return onednn.linear(x, W, b).to(W.dtype)

@@ -6,10 +6,10 @@ import warnings
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rnnlens.networks.cells import full_precision
+from rnnlens.networks.onednn import linear
 from rnnlens.networks.scan import no_autocast
 
 
@@ -38,16 +38,16 @@ class LSTMP(nn.Module):
 
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         h, c = h.split([self.projection, self.hidden], -1)
-        a = F.linear(e, self.W, self.b) + F.linear(h, self.U, self.c)
+        a = linear(e, self.W, self.b) + linear(h, self.U, self.c)
         i, f, g, o = self._gates(a.to(c.dtype))
         c = f * c + i * g
-        return torch.cat([F.linear(o * torch.tanh(c), self.R).to(c.dtype), c], -1)
+        return torch.cat([linear(o * torch.tanh(c), self.R).to(c.dtype), c], -1)
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
         """All states (B, T+1, N), h0 first. The kernel returns h; all gates, and with them c, follow from it."""
         h, c = h0.split([self.projection, self.hidden], -1)
         hs = torch.cat([h.unsqueeze(1), self.outputs(e, h0)], 1)
-        a = F.linear(e, self.W, self.b) + F.linear(hs[:, :-1], self.U, self.c)
+        a = linear(e, self.W, self.b) + linear(hs[:, :-1], self.U, self.c)
         i, f, g, _ = self._gates(a.to(c.dtype))
         new, cs = i * g, [c]
         for t in range(e.shape[1]):

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError
+from rnnlens.networks.onednn import linear
 
 
 class Recurrence(Protocol):
@@ -124,8 +125,7 @@ def step_by_step(step: Any, e: Tensor, h0: Tensor) -> Tensor:
 
 
 def _forward(cell: Recurrence, U: Tensor, c: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
-    U_t = U.t().contiguous()
-    return lambda h, d: cell.combine(h, d, torch.addmm(c, h[:, cell.output], U_t))
+    return lambda h, d: cell.combine(h, d, linear(h[:, cell.output], U, c))
 
 
 class _Scan(torch.autograd.Function):
@@ -152,7 +152,7 @@ def _backward(cell: Recurrence, grad: Tensor, d: Tensor, hs: Tensor, U: Tensor, 
     T, B, _ = d.shape
     S, G, H = cell.blocks, cell.gates, cell.hidden
     past = hs[:-1, :, cell.output].reshape(T * B, H)
-    us = torch.addmm(c, past, U.t()).view_as(d)  # recomputed all at once, which is quicker than storing them
+    us = linear(past, U, c).view_as(d)  # recomputed all at once, which is quicker than storing them
     p_h, p_d, p_u = cell.partials(hs[:-1], d, us)
 
     def advance(delta: Tensor, p_h: Tensor, p_u: Tensor, grad: Tensor) -> Tensor:
@@ -169,7 +169,7 @@ def _backward(cell: Recurrence, grad: Tensor, d: Tensor, hs: Tensor, U: Tensor, 
     after = deltas[1:].view(T, B, S, 1, H)
     du = (p_u * after).sum(2).view(T, B, G * H)
     dd = du if p_d is p_u else (p_d * after).sum(2).view(T, B, G * H)
-    return dd, deltas[0], du.view(T * B, G * H).t() @ past, du.sum((0, 1))
+    return dd, deltas[0], linear(du.view(T * B, G * H).t(), past.t()), du.sum((0, 1))
 
 
 def no_autocast(device: str) -> AbstractContextManager[Any]:
