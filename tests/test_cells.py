@@ -239,13 +239,36 @@ def test_the_quick_product_is_left_to_torch_where_it_cannot_be_taken():
 
 
 @torch.no_grad()
+def test_the_quick_product_adds_any_bias_that_torch_adds():
+    """oneDNN reads a bias as one block of memory and takes no derivatives; both would go wrong without a word."""
+    x, W, b = torch.randn(256, 256), torch.randn(512, 256), torch.randn(1024)
+    assert is_quicker(x, W) == (PRODUCT is not None)
+    for bias in (b[::2], b[:1].expand(512), b[:1], b[:512].expand(256, 512)):
+        torch.testing.assert_close(linear(x, W, bias), x @ W.t() + bias, rtol=0, atol=2e-4)
+    along = torch.ones(512)
+    torch.testing.assert_close(torch.func.jvp(lambda b: linear(x, W, b), (along,), (along,))[1], along.expand(256, 512))
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        linear(x[:, :200], W)
+
+
+def test_forward_derivatives_pass_through_quick_products_and_tanh():
+    x, W = torch.randn(256, 256), torch.randn(512, 256)
+    with torch.no_grad(), torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+        slopes = [torch.autograd.forward_ad.unpack_dual(y).tangent for y in (linear(dual, W), tanh(dual))]
+    torch.testing.assert_close(slopes[0], W.sum(1).expand(256, 512), rtol=0, atol=2e-4)
+    torch.testing.assert_close(slopes[1], 1 - torch.tanh(x) ** 2)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("arch", CELLS)
 def test_many_texts_are_read_as_few_are(arch):
     """Many rows are read step by step with the quick product, few by torch's kernel."""
     cell = CELLS[arch](160, 16, torch.Generator().manual_seed(0))
     e = torch.randn(80, 12, 16, generator=torch.Generator().manual_seed(1))
     h0 = torch.zeros(80, cell.size)
-    assert is_quicker(h0, cell.U) == (PRODUCT is not None and cell.gates * 80 * cell.size * 160 >= MULTIPLICATIONS)
+    quick = PRODUCT is not None and cell.gates * 80 * 160 * 160 >= MULTIPLICATIONS
+    assert is_quicker(h0[:, cell.output], cell.U) == quick
     for part in (slice(0, 2), slice(78, 80)):
         few = cell.sequence(e[part], h0[part])
         torch.testing.assert_close(cell.sequence(e, h0)[part], few, rtol=0, atol=2e-6)

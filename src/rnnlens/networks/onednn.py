@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
 
 FEWEST, MOST = 2**15, 2**21  # numbers whose tanh oneDNN computes in less time
 MULTIPLICATIONS = 2**22  # of a product that oneDNN computes in less time
@@ -31,12 +32,20 @@ PRODUCT: Any = _product() if ONEDNN else None
 
 def linear(x: Tensor, W: Tensor, b: Tensor | None = None) -> Tensor:
     """W x + b, (..., D) → (..., G), as torch's F.linear. Without gradients, large products are computed by oneDNN."""
-    return PRODUCT(x, W, b, "none", [], "") if is_quicker(x, W) else F.linear(x, W, b)
+    if not is_quicker(x, W):
+        return F.linear(x, W, b)
+    if b is None:
+        return PRODUCT(x, W, None, "none", [], "")
+    if b.shape != W.shape[:1] or not _usable(b):
+        return F.linear(x, W, b)
+    return PRODUCT(x, W, b.contiguous(), "none", [], "")  # it reads b as one block of memory, whatever its strides
 
 
 def is_quicker(x: Tensor, W: Tensor) -> bool:
-    """Whether oneDNN computes W x for x (..., D)."""
-    return PRODUCT is not None and x.numel() * len(W) >= MULTIPLICATIONS and _usable(x) and _usable(W)
+    """Whether oneDNN computes W x for x (..., D). What does not fit is left to torch, which says why."""
+    if PRODUCT is None or x.numel() * len(W) < MULTIPLICATIONS or W.shape[1:] != x.shape[-1:]:
+        return False
+    return _usable(x) and _usable(W)
 
 
 def tanh(x: Tensor) -> Tensor:
@@ -54,4 +63,5 @@ def _usable(x: Tensor) -> bool:
         x.data_ptr()
     except RuntimeError:  # inside of one of torch.func's transforms, which do not know oneDNN's functions
         return False
-    return not torch.is_autocast_enabled("cpu")
+    # no_grad does not switch off forward-mode derivatives, which oneDNN's functions would drop
+    return unpack_dual(x).tangent is None and not torch.is_autocast_enabled("cpu")
