@@ -70,9 +70,8 @@ def steps(size: Size) -> Iterator[Row]:
         exact = "float32" if precision == "fp32" else "bfloat16"
         what = f"training {arch}, {batch} reviews a step ({size.units} units, {exact})"
         note = f"{rates['reviews_per_s']:,.0f} reviews/s, {rates['words_per_s']:,.0f} words/s"
-        limit = f"{kernel(arch, size, exact)}, nothing but the network" + (
-            " (the limit)" if size.device == "cpu" else ""
-        )
+        alone = "nothing but the network" + (" (the limit)" if size.device == "cpu" else ", no CUDA graphs")
+        limit = f"{kernel(arch, size, exact)}, {alone}"
         yield Row(what, best["ours"], limit, best["bare"], TORCH, note, numbers=rates)
         if "pageable" in best:
             yield Row(what, best["ours"], "the same, batches from pageable memory", best["pageable"])
@@ -90,9 +89,10 @@ def one_of_many(size: Size, of: int = 8, batch: int = 512) -> Iterator[Row]:
         alone = accelerator_for(config, size.device)
         trainer = Trainer(network, data, config, Path(out), alone, resume=False)
         among: Any = SimpleNamespace(process_index=0, num_processes=of)
+        recorder = trainer.recorder
 
         def run(accelerator: Any, batches: list[np.ndarray]) -> None:
-            trainer.accelerator = accelerator
+            trainer.accelerator, trainer.recorder = accelerator, recorder if accelerator is alone else None
             for rows in batches:
                 trainer.step(rows)
 

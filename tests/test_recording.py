@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rnnlens import Network
 from rnnlens.training import recording
 from rnnlens.training.objective import Objective
-from rnnlens.training.recording import Recorder, Recording, widen
+from rnnlens.training.recording import Recorder, Recording, can_record, widen
 
 
 @given(T=st.integers(1, 3000))
@@ -102,3 +102,16 @@ def test_nothing_is_recorded_once_memory_has_run_out(monkeypatch):
     recorder.compute = too_much
     with pytest.raises(torch.OutOfMemoryError):
         recorder(batch, 0.5)
+
+
+def test_passes_with_hooks_or_detection_of_anomalies_are_not_recorded():
+    """A hook is called at every step; a graph would call it once."""
+    parameters = [torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(2), False)]
+    assert can_record(parameters)
+    for hook in ("register_hook", "register_post_accumulate_grad_hook"):
+        held = getattr(parameters[0], hook)(lambda gradient: None)
+        assert not can_record(parameters)
+        held.remove()
+        assert can_record(parameters)
+    with pytest.warns(UserWarning, match="Anomaly"), torch.autograd.detect_anomaly():
+        assert not can_record(parameters)

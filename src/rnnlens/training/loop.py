@@ -39,7 +39,7 @@ from rnnlens.training.evaluation import evaluate_together
 from rnnlens.training.objective import Objective
 from rnnlens.training.optimiser import clip_gradients, make_optimiser, shrink_words
 from rnnlens.training.processes import accelerator_for
-from rnnlens.training.recording import Batch, Recorder, widen
+from rnnlens.training.recording import Batch, Recorder, can_record, widen
 from rnnlens.training.resuming import about_run, check_given, check_writable, is_finished, provenance_of
 from rnnlens.training.watching import Watch, Watching
 from rnnlens.training.weighting import check_labels, document_weights, sources_of
@@ -153,7 +153,8 @@ class Trainer:
         self.model = accelerator.prepare_model(Objective(network))
         self.weights = document_weights(corpus, config)
         self.optimiser, self.parameters = make_optimiser(network, config), list(network.parameters())
-        self.recorder = Recorder(self.gradients, self.parameters) if self.device.type == "cuda" else None
+        records = self.device.type == "cuda" and accelerator.num_processes == 1 and can_record(self.parameters)
+        self.recorder = Recorder(self.gradients, self.parameters) if records else None
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
         self.counters, resumed = Counters(), resume and checkpoint_path(out).exists()
@@ -212,8 +213,7 @@ class Trainer:
         """One update on the reviews `rows`; returns this process's sums (loss, correct, reviews)."""
         config, step = self.config, self.counters.step
         batch, weight = self.batch(rows)
-        alone = self.accelerator.num_processes == 1
-        sums = self.recorder(batch, weight) if self.recorder and alone else self.gradients(batch, weight)
+        sums = (self.recorder or self.gradients)(batch, weight)
         for group in self.optimiser.param_groups:
             group["lr"] = config.rate(step, self.total)
         if config.clip:

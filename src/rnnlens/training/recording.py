@@ -122,6 +122,14 @@ class Recorder:
         return ids, lengths, labels, mask, weights
 
 
+def can_record(parameters: Sequence[nn.Parameter]) -> bool:
+    """Whether a pass runs nothing that a graph leaves out or cannot hold: a user's hooks on gradients, or torch's
+    detection of anomalies, which waits for the GPU."""
+    return not torch.is_anomaly_enabled() and not any(
+        p._backward_hooks or p._post_accumulate_grad_hooks for p in parameters
+    )
+
+
 def widen(ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """ids (B, T) and their mask (B, T, D) with blank inputs on the right, up to a width that many batches share: the
     next multiple of 8, from 256 on of a 32nd of the power of two above T."""
