@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.progress import progress_bar
@@ -48,8 +48,9 @@ def fit_readout(
 
     The L2 penalty is chosen by the loss on the validation documents (a tenth of the training documents, if there are
     none). `network.readout_fit` has it, with the accuracy on each split. The given network stays as it is; its weights
-    are shared. A corpus of other words is recoded (`corpus.with_vocab`); for a subword tokenizer words become pieces,
-    whose counts the new network's vocabulary has. max_words: of longer documents the last words are read.
+    are shared: training one of the two changes the other. A corpus of other words is recoded (`corpus.with_vocab`); for
+    a subword tokenizer words become pieces, whose counts the new network's vocabulary has. With a reversed corpus the
+    new network reads backward. max_words: of longer documents the last words are read.
     """
     corpus = _checked(network, corpus)
     train: SplitLike = corpus.train
@@ -146,15 +147,17 @@ def _fitted(
 def _with_head(network: Network, w: np.ndarray, b: np.ndarray, corpus: Corpus) -> Network:
     """The network with another linear head, and a tokenizer's pieces counted on the training documents."""
 
-    def as_head(array: np.ndarray) -> Tensor:
-        tensor = torch.from_numpy(array).to(network.h0)
-        return tensor if len(corpus.classes) else tensor[0]
+    def as_head(array: np.ndarray) -> nn.Parameter:
+        tensor = torch.from_numpy(array).to(network.h0.detach())
+        return nn.Parameter(tensor if len(corpus.classes) else tensor[0], network.readout_w.requires_grad)
 
     made = network.with_parts(network.cell, network.h0.detach(), network.arch)
-    made.readout_w, made.readout_b = nn.Parameter(as_head(w), False), nn.Parameter(as_head(b), False)
-    made.E = network.E
+    made.readout_w, made.readout_b = as_head(w), as_head(b)
+    made.E, made.h0 = network.E, network.h0
     made.features, made.classes, made.reads, made.target = None, corpus.classes, "", ""
     made.vocab = _counted(network.vocab, corpus)
+    if "reversed" in corpus.about:
+        made.direction = "backwards"  # texts that it is given later are reversed too
     return made.train(network.training)
 
 
