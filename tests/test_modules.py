@@ -8,6 +8,7 @@ from torch import nn
 import rnnlens
 from rnnlens import RnnlensError, from_module
 from rnnlens.common.errors import RnnlensWarning
+from rnnlens.networks.readouts import ordered_logits
 
 PATHS = {"rnn": "encoder.rnn", "embedding": "embed", "readout": "classifier"}
 
@@ -41,6 +42,8 @@ class Classifier(nn.Module):
             "probabilities": lambda: scores.sigmoid() if scores.shape[1] == 1 else scores.softmax(1),
             "log-probabilities": lambda: scores.log_softmax(1),
             "doubled": lambda: 2 * scores,
+            "above": lambda: (scores - torch.tensor([-0.5, 0.5])).sigmoid(),
+            "ordered": lambda: ordered_logits(scores[:, 0], torch.tensor([-0.5, 0.5])).exp(),
             "text": lambda: "positive",
         }.get(self.how, lambda: scores)()
 
@@ -55,6 +58,16 @@ def test_a_score_of_ordered_classes_is_compared_with_the_modules(pooling, recwar
         from_module(Classifier(pooling=pooling), WORDS, **PATHS, **ordered, pooling=other)
     with pytest.raises(RnnlensError, match="whose forward does something else"):
         from_module(Classifier("doubled"), WORDS, **PATHS, **ordered)
+
+
+@pytest.mark.parametrize("how", ["above", "ordered"])
+def test_ordered_classes_are_compared_with_what_a_module_says_of_each(how, recwarn):
+    """A module may also return the probabilities of being above each threshold, or those of the classes."""
+    classes = ["1", "2", "3"]
+    assert from_module(Classifier(how), WORDS, **PATHS, classes=classes, thresholds=[-0.5, 0.5]).ordered
+    assert not [warning for warning in recwarn if issubclass(warning.category, RnnlensWarning)]
+    with pytest.raises(RnnlensError, match="whose forward does something else"):  # another threshold
+        from_module(Classifier(how), WORDS, **PATHS, classes=classes, thresholds=[-0.5, 0.7])
 
 
 @pytest.mark.parametrize("both", [False, True])

@@ -15,9 +15,10 @@ from rnnlens.common.ranges import in_range
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.adapters import from_torch
 from rnnlens.networks.given import said, unchanged
-from rnnlens.networks.heads import read_head
+from rnnlens.networks.heads import as_tensor, read_head
 from rnnlens.networks.network import Network
 from rnnlens.networks.parts import RNNS
+from rnnlens.networks.readouts import ordered_logits
 
 ROWS, WORDS = 16, 9  # of the random sentences on which network and module are compared
 CLOSE = 1e-4
@@ -56,14 +57,16 @@ def from_module(
     network = made(pooling, options)
     if not check:
         return network
-    other, same = "mean" if pooling is None else None, network
-    if options.get("thresholds") is not None:  # the module gives the score that they cut
+    other, same, cuts = "mean" if pooling is None else None, network, None
+    if options.get("thresholds") is not None:  # compared by the score that they cut
+        cuts = as_tensor(options["thresholds"], "thresholds").reshape(-1).to(network.h0.detach())
         options = {**options, "classes": None, "thresholds": None, "output": 0}
         same = made(pooling, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RnnlensWarning)
-        why, off = _compared(same, module, embedded, options)
-        instead = None if off is None or off <= CLOSE else _compared(made(other, options), module, embedded, options)[1]
+        why, off = _compared(same, module, embedded, options, cuts)
+        wrong = off is not None and not off <= CLOSE
+        instead = _compared(made(other, options), module, embedded, options, cuts)[1] if wrong else None
     name = quoted(type(module).__name__)
     if off is None:
         warnings.warn(
@@ -71,7 +74,7 @@ def from_module(
             RnnlensWarning,
             stacklevel=3,
         )
-    elif not off <= CLOSE:
+    elif wrong:
         fits = instead is not None and instead <= CLOSE
         raise RnnlensError(
             f"the logits of {quoted(rnn)}, {quoted(embedding)} and {quoted(readout)} differ by up to {off:.2g} from "
@@ -103,10 +106,10 @@ def _part(module: nn.Module, name: str, path: Any, kinds: tuple[type[nn.Module],
 
 @torch.no_grad()
 def _compared(
-    network: Network | Any, module: nn.Module, embedding: nn.Module | None, options: dict[str, Any]
+    network: Network | Any, module: nn.Module, embedding: nn.Module | None, options: dict[str, Any], cuts: Tensor | None
 ) -> tuple[str, float | None]:
     """The largest difference of logits on random sentences, in the way of calling the module that fits best; or why it
-    cannot be called, and None."""
+    cannot be called, and None. cuts: thresholds on the network's logit."""
     x, padded, lengths = _sentences(network, embedding)
     short, whole = network(padded, lengths), network(x)
     calls = [((padded, lengths), short), ((padded, lengths.cpu()), short), ((x,), whole), ((x.transpose(0, 1),), whole)]
@@ -122,7 +125,7 @@ def _compared(
             if scores is None or len(scores) != ROWS:
                 why = why or f"module(ids) gave no logits ({ROWS}, k) for {ROWS} sentences"
                 continue
-            off = _difference(logits, scores.to(network.h0), options, network.vocab is not None)
+            off = _difference(logits, scores.to(network.h0), options, network.vocab is not None, cuts)
             least = off if least is None else min(off, least)
     return why, least
 
@@ -151,21 +154,36 @@ def _scores(result: Any) -> Tensor | None:
     return result.unsqueeze(1) if result.ndim == 1 else result
 
 
-def _difference(logits: Tensor, scores: Tensor, options: dict[str, Any], words: bool) -> float:
+def _difference(
+    logits: Tensor, scores: Tensor, options: dict[str, Any], words: bool, cuts: Tensor | None = None
+) -> float:
     """The largest difference of logits (B,) or (B, C) from those in scores (B, k). Scores may also be probabilities,
-    and those of C classes may all be shifted by the same number."""
+    and those of C classes may all be shifted by the same number. Of ordered classes they are the score, the score minus
+    each of the C − 1 cuts, or those of the classes."""
     k = scores.shape[1]
-    head = torch.eye(k), torch.zeros(k)
-    try:
-        w = read_head(head, options.get("target"), options.get("output"), options.get("classes"), words)[0].to(scores)
-    except RnnlensError:
-        return torch.inf
-    kinds = [scores]
+    if cuts is None:
+        head = torch.eye(k), torch.zeros(k)
+        try:
+            w = read_head(head, options.get("target"), options.get("output"), options.get("classes"), words)[0]
+        except RnnlensError:
+            return torch.inf
+        shifted, apart = w.ndim == 2, k == 1
+    else:
+        read = {
+            1: logits.unsqueeze(1),
+            len(cuts): logits.unsqueeze(1) - cuts,
+            len(cuts) + 1: ordered_logits(logits, cuts),
+        }
+        if k not in read:
+            return torch.inf
+        logits, w = read[k], torch.eye(k)
+        shifted, apart = k > len(cuts), k <= len(cuts)
+    kinds, w = [scores], w.to(scores)
     if bool(((scores >= 0) & (scores <= 1)).all()):
-        kinds.append(scores.logit() if k == 1 else scores.log())
+        kinds.append(scores.logit() if apart else scores.log())
     offs = []
     for kind in kinds:
-        off = kind @ w.t() - logits if w.ndim == 2 else kind @ w - logits
-        off = off - off.mean(1, keepdim=True) if off.ndim == 2 else off
+        off = kind @ (w.t() if w.ndim == 2 else w) - logits
+        off = off - off.mean(1, keepdim=True) if shifted else off
         offs.append(float(off.abs().nan_to_num(torch.inf).max()))
     return min(offs)
