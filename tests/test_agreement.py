@@ -1,5 +1,6 @@
 """What people say of modifiers, and how well networks agree with it."""
 
+import copy
 import json
 from itertools import permutations
 from pathlib import Path
@@ -224,7 +225,7 @@ def test_average_precision_by_hand():
 
 @pytest.fixture(scope="module")
 def found(network, trees):
-    return rnnlens.agreement([network, network], trees, [Lexicon("list", {"not": -1.0, "so": 1.0})])
+    return rnnlens.agreement([network, copy.deepcopy(network)], trees, [Lexicon("list", {"not": -1.0, "so": 1.0})])
 
 
 def test_a_network_that_modifies_as_people_do_agrees_with_them(found):

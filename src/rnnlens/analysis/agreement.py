@@ -180,9 +180,8 @@ def agreement(
     several = list(networks) if isinstance(networks, list | tuple) else [networks]
     if not several:
         raise RnnlensError("no network given: expected a run, a network or an analysis, or several")
-    named = [Path(one).absolute() for one in several if isinstance(one, Path | str)]
-    if twice := next((path for i, path in enumerate(named) if path in named[:i]), None):
-        raise RnnlensError(f"{quoted(twice.name)} is given twice: a consensus needs different networks")
+    several = [load(one) if isinstance(one, Path | str) else one for one in several]
+    _check_different(several)
     if isinstance(lexicons, bytes) or not isinstance(lexicons, str | Path | Iterable):
         raise RnnlensError(f"lexicons is {shown(lexicons)}: expected a list of files, or vader")
     lists = [read_lexicon(source) for source in ([lexicons] if isinstance(lexicons, str | Path) else lexicons)]
@@ -238,10 +237,22 @@ def _scored(
     )
 
 
+def _check_different(several: Sequence[Any]) -> None:
+    """Refuse one network twice, by whatever name, run or analysis."""
+    runs = [one if isinstance(one, Run) else getattr(one, "run", None) for one in several]
+    marks = [
+        run.provenance["weights"] if isinstance(run, Run) else id(getattr(one, "network", one))
+        for one, run in zip(several, runs, strict=True)
+    ]
+    for i, run in enumerate(runs):
+        if marks[i] in marks[:i]:
+            name = run.name if isinstance(run, Run) else "network"
+            raise RnnlensError(f"{quoted(name)} is given twice: a consensus needs different networks")
+
+
 @torch.no_grad()
 def _measure(one: Any, top: int, seed: int, device: str | None) -> _Measured:
     """The strengths of a network, from its analysis or measured now."""
-    one = load(one) if isinstance(one, Path | str) else one
     modifiers = getattr(one, "modifiers", None)
     if isinstance(modifiers, Modifiers):  # an Analysis
         run = getattr(one, "run", None)
