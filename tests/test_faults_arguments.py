@@ -3,6 +3,7 @@ anything is computed or written; what has the right meaning in another type is t
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import re
@@ -65,6 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     Made.known, Made.line, Made.modifiers, Made.states = known, line, words, states
     Made.points, Made.modes = points, rnnlens.linear_modes(known, line.h_star)
     Made.subspace = rnnlens.fit_subspace(known, line, words, rank=2)
+    Made.smaller = dataclasses.replace(Made.subspace, h_star=torch.zeros(4))
     Made.reviews = Reviews.to_read(Corpus.from_ids(known.vocab, ([[0, 1], [2]] * 5, [0, 1] * 5)).train, known)
     Made.toy = rnnlens.toy_corpus(train=5, validation=5)
     Made.bag = BagOfWords(min_count=1, epochs=1).fit(TEXTS, LABELS)
@@ -397,6 +399,14 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         ),
         "modifiers is of states in torch.float64",
     ),
+    "other subspaces of another network": (
+        lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, others=[m.subspace, m.smaller]),
+        "others is of another network: its states have 4 numbers, those of the network 8",
+    ),
+    "points of another network": (
+        lambda m: rnnlens.fit_line_attractor(m.network, m.points),
+        ": expected fixed points or states, a tensor (..., 4)",
+    ),
     "modes of another network": (
         lambda m: rnnlens.mode_removal(
             m.network, torch.ones(4), torch.zeros(4), rnnlens.context.word_inputs(m.network, ["good"]), m.modes
@@ -425,6 +435,11 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: rnnlens.agreement([m.folder / "run", str(m.folder / "run")]),
         "'run' is given twice: a consensus needs different networks",
     ),
+    "a run and its folder": (
+        lambda m: rnnlens.agreement([m.run, m.folder / ".." / m.folder.name / "run"]),
+        "'run' is given twice: a consensus needs different networks",
+    ),
+    "a network twice": (lambda m: rnnlens.agreement([m.known, m.known]), "'network' is given twice"),
     "modifiers of one run twice": (
         lambda m: read_modifiers([m.folder / "run", m.folder / "run"]),
         "the network of 'run' is given twice: a consensus needs different networks",

@@ -109,7 +109,7 @@ def test_another_input_than_the_points_is_refused() -> None:
     told(lambda: linear_modes(network, [0.0] * 3), "h is 'list'")
     told(lambda: linear_modes(network, points.states[0], [1.0, 0.0]), "inputs is 'list'")
     told(lambda: find_fixed_points(network, [[0.0] * 3]), "states is 'list'")
-    told(lambda: fit_line_attractor(network, [[0.0] * 3] * 3), "points are 'list'")
+    told(lambda: fit_line_attractor(network, [[0.0] * 3] * 3), "points is 'list'")
 
 
 def test_word_effects_are_refused_on_a_line_at_another_input_than_the_blank_one() -> None:

@@ -7,7 +7,7 @@ options so, and functions with the decorator `in_range`. This module imports not
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -73,15 +73,20 @@ def _check_states(given: Mapping[str, Any]) -> None:
     if h0 is None:
         return
     table = getattr(given.get("modifiers"), "line", None)
-    for name, part in (("line", given.get("line")), ("subspace", given.get("subspace")), ("modifiers", table)):
+    subspaces = [(name, part) for name in ("subspace", "others") for part in _listed(given.get(name))]
+    for name, part in (("line", given.get("line")), ("modifiers", table), *subspaces):
         h = getattr(part, "h_star", h0)
         if h.shape != h0.shape:
             raise RnnlensError(
                 f"{name} is of another network: its states have {h.shape[-1]} numbers, those of the network "
                 f"{h0.shape[-1]}"
             )
-        if name != "subspace" and (h.dtype, h.device) != (h0.dtype, h0.device):
+        if name in ("line", "modifiers") and (h.dtype, h.device) != (h0.dtype, h0.device):
             raise RnnlensError(
                 f"{name} is of states in {h.dtype} on {h.device}, and the network has {h0.dtype} on {h0.device}: "
                 "expected the network that it was measured in"
             )
+
+
+def _listed(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, list | tuple) else [given]

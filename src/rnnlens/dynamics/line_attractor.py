@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, percents
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, check_tensor, held_input, same_input
@@ -192,12 +192,9 @@ def fit_line_attractor(
     """
     if isinstance(points, FixedPoints):
         points = points.take(points.converged)
-        states = points.states
-    else:
-        if not isinstance(points, Tensor) or points.shape[-1:] != (network.size,):
-            given = tuple(points.shape) if isinstance(points, Tensor) else type(points).__name__
-            raise RnnlensError(f"points are {quoted(given)}: expected fixed points or states (K, {network.size})")
-        states = points.reshape(-1, network.size)
+    states: Tensor = points.states if isinstance(points, FixedPoints) else points
+    check_tensor("points", states, "fixed points or states", network.size, network.h0)
+    states = states.reshape(-1, network.size)
     network.check_one_logit("a line attractor")
     if len(states) < 3:
         raise RnnlensError(f"{len(states)} slow points: expected at least 3 to fit a line attractor to")
