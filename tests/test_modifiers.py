@@ -416,6 +416,9 @@ def test_words_that_no_review_has_are_no_probes():
     vocab = rnnlens.Vocab(["<unk>", *(f"w{i}" for i in range(300)), "good", "great", "film", "bad", "awful"])
     probes = Probes.from_corpus(own.with_vocab(vocab))
     assert set(probes.words) <= set(own.vocab) and {"good", "great"} <= set(probes.positive)
+    alike = rnnlens.Corpus.from_texts(["a film"] * 20, [1, 0] * 10, validation=0, min_count=1)
+    with pytest.raises(RnnlensError, match="fewer than two words of the training reviews tell their labels"):
+        Probes.from_corpus(alike)
 
 
 def test_examples_have_no_unknown_words():

@@ -107,9 +107,8 @@ class Probes(Shown):
     ) -> Probes:
         """The n words with the largest and the n with the smallest weights in a logistic regression on the words of the
         training reviews, at most `most` of them (the paper's choice), which does not depend on the network; words that
-        occur in none of them, and pieces that go on with a word, are no probes. class_: of
-        several classes, the one that is predicted against the rest. ordered: the upper half of ordered classes is
-        predicted."""
+        occur in none of them, and pieces that go on with a word, are no probes. class_: of several classes, the one
+        that is predicted against the rest. ordered: the upper half of ordered classes is predicted."""
         if np.ndim(corpus.train.labels) != 1:
             raise RnnlensError("this corpus has a target at every word: expected one label for each review")
         weights = bag_of_words(corpus, seed, most=most, class_=class_, ordered=ordered)
@@ -117,6 +116,10 @@ class Probes(Shown):
         order = np.argsort(weights, kind="stable")
         order = order[(weights[order] != 0) & whole_words(corpus.vocab)[order]]
         n = min(n, len(order) // 2)
+        if not n:
+            raise RnnlensError(
+                "fewer than two words of the training reviews tell their labels: pass probes of your own"
+            )
         return cls(
             tuple(words[i] for i in order[::-1][:n]),
             tuple(words[i] for i in order[:n]),
