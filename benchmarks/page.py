@@ -12,6 +12,7 @@ TITLES = {
     "toy": "Generating the toy language",
     "prepare": "Preparing corpora",
     "networks": "Whole sequences",
+    "recurrences": "minGRU and Mamba",
     "training": "Training and evaluation",
     "fixed_points": "Fixed points and Jacobians",
     "context": "The analysis",

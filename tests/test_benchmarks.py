@@ -1,5 +1,6 @@
 """The table of benchmarks: what is recorded is read back, what has become slower is marked, and a GPU is not missed."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,9 @@ def test_what_is_recorded_is_read_back_and_what_is_slower_is_marked():
 
 def test_the_page_is_that_of_the_recorded_tables():
     assert (RECORDS / "README.md").read_text(encoding="utf-8") == page()
+    for name in ("cpu", "gpu"):  # all of them
+        rows = rows_of(json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8")))
+        assert all(markdown([row]).splitlines()[-1] in page() for row in rows if isinstance(row, Row))
 
 
 def test_contenders_take_turns_equally_often():
