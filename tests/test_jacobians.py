@@ -5,6 +5,7 @@ import torch
 
 from rnnlens import Network, adapt
 from rnnlens.dynamics import input_change, jacobians, linearise, word_effects
+from rnnlens.dynamics.jacobians import StepLinearisation
 from rnnlens.networks import CELLS
 
 WORDS = list("abcdefg")
@@ -63,6 +64,29 @@ def test_products_equal_matrices(arch, kind, scale):
     close(here.inp(x), (J_inp @ x.unsqueeze(-1)).squeeze(-1))
     close(here.rec_T(v), (J_rec.mT @ v.unsqueeze(-1)).squeeze(-1))
     close(here.inp_T(v), (J_inp.mT @ v.unsqueeze(-1)).squeeze(-1))
+
+
+@archs
+def test_layers_of_cells_follow_by_the_chain_rule(arch):
+    network = Network(WORDS, arch=arch, hidden=6, embedding=4, layers=3).double()
+    assert network.cell.of_cells
+    h, e, v = torch.randn(3, 3, 2, network.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    e, x = e[..., :4], v[..., :4]
+    J_rec, J_inp = by_autograd(network, h, e)
+    here = linearise(network, h, e)
+    assert not isinstance(here, StepLinearisation), "a product costs those of the weights, and no step"
+    close(here.J_rec(), J_rec)
+    close(here.J_inp(), J_inp)
+    close(here.rec(v), (J_rec @ v.unsqueeze(-1)).squeeze(-1))
+    close(here.inp(x), (J_inp @ x.unsqueeze(-1)).squeeze(-1))
+    close(here.inp(x[0, 0]), J_inp @ x[0, 0])
+    close(here.rec_T(v), (J_rec.mT @ v.unsqueeze(-1)).squeeze(-1))
+    close(here.inp_T(v), (J_inp.mT @ v.unsqueeze(-1)).squeeze(-1))
+    full = jacobians(network, h)[1] - jacobians(network, h[0, 0])[1]
+    close(input_change(network, h, h[0, 0]), (full @ network.E.detach().T).flatten(-2).norm(dim=-1))
+    with torch.no_grad():
+        pairs = network.step(h.unsqueeze(2), network.E)
+        close(pairs, network.step(h.unsqueeze(2).expand(-1, -1, 7, -1), network.E.expand(3, 2, -1, -1)))
 
 
 @archs

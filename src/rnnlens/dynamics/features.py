@@ -87,7 +87,7 @@ def _columns(network: Network, h: Tensor, directions: Tensor, sketched: bool) ->
     random signs, in 2,048 random groups."""
     here, columns = linearise(network, h), []
     for direction in directions.t():
-        column = here.inp(direction.expand(len(h), -1))
+        column = here.inp(direction)
         if sketched and network.size > BUCKETS:
             generator = torch.Generator().manual_seed(1)
             bucket = torch.randint(BUCKETS, (network.size,), generator=generator).to(h.device)

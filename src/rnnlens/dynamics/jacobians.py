@@ -4,7 +4,8 @@ For the four cells h' = φ(h, d, u) the derivatives of φ are elementwise, so wi
 
     J_rec = diag(p_h) + Σ_g diag(p_u^g) U_g        J_inp = Σ_g diag(p_d^g) W_g
 
-and a batch of products with vectors costs one matrix product. Adapted networks are differentiated by torch.
+and a batch of products with vectors costs one matrix product. Layers of cells follow by the chain rule; other networks
+are differentiated by torch.
 The paper's x is a one-hot word, e = E x. Its input Jacobian J_inp E, N × W, is never formed: see `features`.
 
 Shapes: N flat state, H units, D embedding, W words, G gates, S blocks of the state.
@@ -12,11 +13,11 @@ Shapes: N flat state, H units, D embedding, W words, G gates, S blocks of the st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor
@@ -28,6 +29,7 @@ from rnnlens.dynamics.inputs import check_inputs, check_states
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.given import said
 from rnnlens.networks.onednn import linear
+from rnnlens.networks.stack import Stack
 
 
 @in_range()
@@ -77,11 +79,24 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None, u: Tensor | 
             cell = network.cell
             u = cell.recur(h) if u is None else u
             return CellLinearisation(cell, *cell.partials(h, cell.drive(e).expand(*lead, -1), u))
+        if isinstance(network.cell, Stack) and network.cell.of_cells:
+            return _of_layers(network.cell, h, e)
         if getattr(network.cell, "depth", 0) == 1:
             return DiagonalLinearisation(network, h, e.expand(*lead, network.inputs))
         with _differentiated():
             check_attached(network)
         return StepLinearisation(network, h, e.expand(*lead, network.inputs))
+
+
+def _of_layers(stack: Stack, h: Tensor, e: Tensor) -> StackLinearisation:
+    """The linearization of layers of cells at h (..., N) and e, whose leading dimensions broadcast to those of h."""
+    layers = []
+    for layer, part in zip(stack.layers, h.split(stack.sizes, -1), strict=True):
+        cell = cast(Cell, layer)
+        d, u = cell.drive(e).expand(*h.shape[:-1], -1), cell.recur(part)
+        layers.append(CellLinearisation(cell, *cell.partials(part, d, u)))
+        e = cell.combine(part, d, u)[..., cell.output]
+    return StackLinearisation(stack.sizes, layers)
 
 
 def recurrent_input(network: Network, h: Tensor) -> Tensor | None:
@@ -169,6 +184,72 @@ def _backward(p: Tensor, blocks: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
+class StackLinearisation:
+    """Jacobians of several layers of cells, from those of each layer: a layer's input is the output of the one below.
+
+    sizes: of the layers' parts of the state."""
+
+    sizes: list[int]
+    layers: list[CellLinearisation]
+
+    @torch.no_grad()
+    def J_rec(self) -> Tensor:
+        own = [layer.J_rec() for layer in self.layers]
+        wide, start = own[0].new_zeros(*own[0].shape[:-2], 0, sum(self.sizes)), 0
+        rows: list[Tensor] = []
+        for layer, J, size in zip(self.layers, own, self.sizes, strict=True):
+            wide = layer.J_inp() @ wide if rows else wide.new_zeros(*J.shape[:-1], wide.shape[-1])
+            wide[..., start : start + size] += J
+            rows.append(wide)
+            wide, start = wide[..., layer.cell.output, :], start + size
+        return torch.cat(rows, -2)
+
+    @torch.no_grad()
+    def J_inp(self) -> Tensor:
+        rows: list[Tensor] = []
+        below: Tensor | None = None
+        for layer in self.layers:
+            J = layer.J_inp()
+            rows.append(J if below is None else J @ below)
+            below = rows[-1][..., layer.cell.output, :]
+        return torch.cat(rows, -2)
+
+    @torch.no_grad()
+    def rec(self, v: Tensor) -> Tensor:
+        new: list[Tensor] = []
+        below: Tensor | None = None
+        for layer, part in zip(self.layers, v.split(self.sizes, -1), strict=True):
+            own = layer.rec(part)
+            new.append(own if below is None else own + layer.inp(below))
+            below = new[-1][..., layer.cell.output]
+        return torch.cat(new, -1)
+
+    @torch.no_grad()
+    def inp(self, v: Tensor) -> Tensor:
+        new = []
+        for layer in self.layers:
+            new.append(layer.inp(v))
+            v = new[-1][..., layer.cell.output]
+        return torch.cat(new, -1)
+
+    @torch.no_grad()
+    def rec_T(self, v: Tensor) -> Tensor:
+        pairs = zip(self.layers, self._at_outputs(v), strict=True)
+        return torch.cat([layer.rec_T(part) for layer, part in pairs], -1)
+
+    @torch.no_grad()
+    def inp_T(self, v: Tensor) -> Tensor:
+        return self.layers[0].inp_T(self._at_outputs(v)[0])
+
+    def _at_outputs(self, v: Tensor) -> list[Tensor]:
+        """The parts of v, with what comes back to the output of each layer from those above."""
+        parts = [part.clone() for part in v.split(self.sizes, -1)]
+        for k in reversed(range(1, len(parts))):
+            parts[k - 1][..., self.layers[k - 1].cell.output] += self.layers[k].inp_T(parts[k])
+        return parts
+
+
+@dataclass(frozen=True)
 class StepLinearisation:
     """Jacobians of any step function, by torch. h (..., N) and e (..., D) have the same leading dimensions."""
 
@@ -198,28 +279,31 @@ class StepLinearisation:
         return torch.stack(rows, -2)
 
     def rec(self, v: Tensor) -> Tensor:
-        return self._forward(v, torch.zeros_like(self.e))
+        return self._forward(0, v)
 
     def inp(self, v: Tensor) -> Tensor:
-        return self._forward(torch.zeros_like(self.h), v)
+        return self._forward(1, v)
 
-    def _forward(self, v_h: Tensor, v_e: Tensor) -> Tensor:
-        # Forward mode does not accept expanded tensors.
-        points = self.h.contiguous(), self.e.contiguous()
-        tangents = v_h.expand_as(self.h).contiguous(), v_e.expand_as(self.e).contiguous()
+    def _of(self, argument: int) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        """The step as a function of h or e alone: the products of the other one have no derivative to compute."""
+        h, e = self.h.contiguous(), self.e.contiguous()  # forward mode does not accept expanded tensors
+        return (lambda e: self.network.step(h, e), e) if argument else (lambda h: self.network.step(h, e), h)
+
+    def _forward(self, argument: int, v: Tensor) -> Tensor:
+        step, point = self._of(argument)
         with _differentiated():
-            return torch.func.jvp(self.network.step, points, tangents)[1].detach()
+            return torch.func.jvp(step, (point,), (v.expand_as(point).contiguous(),))[1].detach()
 
     def rec_T(self, v: Tensor) -> Tensor:
-        return self._backward(v)[0]
+        return self._backward(0, v)
 
     def inp_T(self, v: Tensor) -> Tensor:
-        return self._backward(v)[1]
+        return self._backward(1, v)
 
-    def _backward(self, v: Tensor) -> tuple[Tensor, Tensor]:
+    def _backward(self, argument: int, v: Tensor) -> Tensor:
+        step, point = self._of(argument)
         with _differentiated():
-            pulled = torch.func.vjp(self.network.step, self.h, self.e)[1](v.expand_as(self.h))
-        return pulled[0].detach(), pulled[1].detach()
+            return torch.func.vjp(step, point)[1](v.expand_as(self.h))[0].detach()
 
 
 class DiagonalLinearisation(StepLinearisation):

@@ -20,6 +20,7 @@ from rnnlens.networks.cells import Cell
 from rnnlens.networks.finite import check_precision, not_finite, too_large
 from rnnlens.networks.reading import ReadsTexts, is_text
 from rnnlens.networks.readouts import ClassHead, at_lengths, class_readout, first_thresholds, scale_readout
+from rnnlens.networks.stack import Stack
 from rnnlens.networks.starting import set_time_constants
 
 
@@ -165,7 +166,8 @@ class Network(ReadsTexts, nn.Module):
         """F(h, e): the next state, over leading dimensions; one state with many inputs, or one input for many states,
         is broadcast. e=None is the blank input, x = 0."""
         e = h.new_zeros(self.inputs) if e is None else e
-        if not isinstance(self.cell, Cell):  # for our own cells, the product of one state or input is taken once
+        # For our own cells, the product of one state or input is taken once.
+        if not (isinstance(self.cell, Cell) or (isinstance(self.cell, Stack) and self.cell.of_cells)):
             lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
             h, e = h.expand(*lead, -1), e.expand(*lead, -1)
         return self.cell.step(h, e)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from rnnlens.networks.cells import Cell
 from rnnlens.networks.parts import Layer
 
 
@@ -18,6 +19,11 @@ class Stack(nn.Module):
         self.size, self.inputs, self.hidden = sum(self.sizes), layers[0].inputs, layers[-1].hidden
         start = self.size - self.sizes[-1]
         self.output = slice(start, start + layers[-1].output.stop)
+
+    @property
+    def of_cells(self) -> bool:
+        """Whether all layers are our own cells, with derivatives in closed form."""
+        return all(isinstance(layer, Cell) for layer in self.layers)
 
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         new = []
