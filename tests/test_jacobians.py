@@ -102,6 +102,48 @@ def test_contractions_equal_the_words_jacobian_formed_in_full(arch, kind):
     close(input_change(network, h, h), torch.zeros(3, 2).double())
 
 
+class OnceOnly(torch.autograd.Function):
+    """tanh that torch can differentiate once, forward and backward."""
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def forward(x):
+        return x.tanh()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+        ctx.save_for_forward(output)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        return grad * (1 - ctx.saved_tensors[0] ** 2)
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return tangent * (1 - ctx.saved_tensors[0] ** 2)
+
+
+@pytest.mark.parametrize("tanh", [torch.tanh, OnceOnly.apply], ids=["twice", "once"])
+def test_all_columns_of_a_users_step_need_few_steps(tanh):
+    torch.manual_seed(0)
+    W, U, E = torch.randn(6, 20).double(), torch.randn(6, 6).double(), torch.randn(7, 20).double()
+    calls = []
+
+    def step(h, e):
+        calls.append(len(h))
+        return tanh(e @ W.T + h @ U.T)
+
+    network = adapt(step, E, (torch.ones(6).double(), torch.zeros(()).double()), WORDS, torch.zeros(6).double())
+    h = torch.randn(5, 6).double()
+    full = jacobians(network, h)[1] @ E.T
+    calls.clear()
+    close(input_change(network, h, h[0]), (full - full[0]).flatten(1).norm(dim=-1))
+    assert len(calls) < 20 or tanh is not torch.tanh, "not one for each of the 20 numbers of an input"
+
+
 def test_first_order_expansion_predicts_small_steps():
     network, h, e = make("gru")
     here, small = linearise(network, h, e), 1e-5

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.inputs import check_states
-from rnnlens.dynamics.jacobians import CellLinearisation, Linearisation, embedding_of, linearise
+from rnnlens.dynamics.jacobians import CellLinearisation, Linearisation, StepLinearisation, embedding_of, linearise
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.parallel import in_parallel
 
@@ -86,8 +86,9 @@ def _columns(network: Network, h: Tensor, directions: Tensor, sketched: bool) ->
     """J_inp times each column of directions (D, k), at states h (K, N), flat; with `sketched`, units are added up, with
     random signs, in 2,048 random groups."""
     here, columns = linearise(network, h), []
+    inp = here.inp_of_many() if isinstance(here, StepLinearisation) else here.inp
     for direction in directions.t():
-        column = here.inp(direction)
+        column = inp(direction)
         if sketched and network.size > BUCKETS:
             generator = torch.Generator().manual_seed(1)
             bucket = torch.randint(BUCKETS, (network.size,), generator=generator).to(h.device)
