@@ -98,13 +98,15 @@ def fit_bilinear(
         raise RnnlensError(f"rank is {rank}: expected 1 … {most}")
     order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed)).to(X.device)
     held, kept = order[: len(rows) // 5], order[len(rows) // 5 :]
+    U, size, V = _svd(Y)
+    Y = U * size  # as short as words are few: all that follows needs the inner products of its rows alone
     m, A = _reduced_rank(X, Y, most)
     m_kept, A_kept = _reduced_rank(X[kept], Y[kept], most)
-    size = _svd(Y)[1].square()
+    size = size.square()
     rank, most = min(rank, len(m)), len(m)
     return Bilinear(
         m[:rank].to(line.h_star),
-        A[:rank].to(line.h_star),
+        (A[:rank] @ V).to(line.h_star),
         _explained(X, Y, m, A),
         _explained(X[held], Y[held], m_kept, A_kept),
         (size.cumsum(0) / size.sum())[:most],
