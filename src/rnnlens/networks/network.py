@@ -18,8 +18,9 @@ from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.architectures import ARCHITECTURES, make_cell, shape_of
 from rnnlens.networks.cells import Cell
 from rnnlens.networks.finite import check_precision, not_finite, too_large
-from rnnlens.networks.reading import ReadsTexts, is_text
+from rnnlens.networks.reading import WORDS, ReadsTexts, is_text
 from rnnlens.networks.readouts import ClassHead, at_lengths, class_readout, first_thresholds, scale_readout
+from rnnlens.networks.scan import wants_gradient
 from rnnlens.networks.stack import Stack
 from rnnlens.networks.starting import set_time_constants
 
@@ -224,9 +225,21 @@ class Network(ReadsTexts, nn.Module):
 
     def logits_of(self, e: Tensor) -> Tensor:
         """The same for embedded inputs e (B, T, D)."""
-        h0 = self._initial(e, None)
-        outputs = self.cell.outputs(e, h0)
-        return torch.cat([self.logit(h0).unsqueeze(1), self._read_out(outputs)], dim=1)
+        h = self._initial(e, None)
+        logits = [self.logit(h).unsqueeze(1)]
+        for part in self._parts(e, h):
+            outputs = self.cell.outputs(part, h)
+            logits.append(self._read_out(outputs))
+            h = outputs[:, -1:].squeeze(1)
+        return torch.cat(logits, dim=1)
+
+    def _parts(self, e: Tensor, h0: Tensor) -> Sequence[Tensor]:
+        """Embedded inputs (B, T, D) in parts that are read one after the other: without gradients, more words than
+        other batches have, such as a book, are read a few at a time if the cell's output is all of its state."""
+        whole = self.cell.output == slice(0, self.cell.size)
+        if not whole or len(e) * e.shape[1] <= 2 * WORDS or wants_gradient(e, h0, *self.parameters()):
+            return [e]
+        return e.split(max(1, WORDS // (4 * len(e))), 1)
 
     def last_logits_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The logits after the last word of embedded inputs e (B, T, D). Only the last outputs are read, since reading
