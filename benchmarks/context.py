@@ -115,6 +115,7 @@ def analysis(size: Size) -> Iterator[Row]:
     yield from _with_reviews(size, run, one, options)
     if size.device == "cpu":
         yield _wide(options)
+        yield _deep(options)
         yield _many_words(options)
 
 
@@ -152,6 +153,18 @@ def _wide(options: dict[str, Any], times: int = 4) -> Row:
     what = f"analyze, no reviews, gru of {networks['wide'].size:,} units"
     note = f"{best['wide'] / best['narrow']:.1f} times as long"
     return Row(what, best["wide"], f"the same of {narrow.size} units", best["narrow"], note=note)
+
+
+def _deep(options: dict[str, Any]) -> Row:
+    """Two layers against one with as many numbers in its state, both untrained."""
+    vocab = rnnlens.load("zoo:reviews-gru").network.vocab
+    shapes = {"deep": {"layers": 2, "hidden": 128}, "flat": {"layers": 1, "hidden": 256}}
+    networks = {name: rnnlens.Network(vocab, "gru", embedding=128, **shape) for name, shape in shapes.items()}
+    contenders = {name: partial(rnnlens.analyze, network, **options) for name, network in networks.items()}
+    best = side_by_side(contenders, 2, wall=True)
+    what = "analyze, no reviews, gru of 2 layers of 128 units, untrained"
+    note = f"{best['deep'] / best['flat']:.1f} times as long"
+    return Row(what, best["deep"], "the same, one layer of 256 units", best["flat"], note=note)
 
 
 def widened(network: rnnlens.Network, times: int, noise: float = 1e-3) -> rnnlens.Network:
