@@ -68,8 +68,10 @@ def _checked(known: Mapping[str, Allowed], given: Mapping[str, Any]) -> dict[str
 
 def _check_states(given: Mapping[str, Any]) -> None:
     """Refuse a line, a subspace or a table of words of another network, if its states differ in size or type from those
-    of the network. The rows of a subspace are converted where they are used."""
-    h0 = getattr(given.get("network"), "h0", None)
+    of the network, or if its own network reads these differently. The rows of a subspace are converted where they are
+    used; it may be of another network."""
+    network = given.get("network")
+    h0 = getattr(network, "h0", None)
     if h0 is None:
         return
     table = getattr(given.get("modifiers"), "line", None)
@@ -86,6 +88,21 @@ def _check_states(given: Mapping[str, Any]) -> None:
                 f"{name} is of states in {h.dtype} on {h.device}, and the network has {h0.dtype} on {h0.device}: "
                 "expected the network that it was measured in"
             )
+        check_reading(name, network, getattr(part, "network", network), getattr(part, "knots", h))
+
+
+def check_reading(name: str, network: Any, own: Any, h: Any) -> None:
+    """Refuse a part that was measured in the network `own` if `network` reads its states h (..., N) differently: it has
+    other weights, or is the view of another class. Copies, and copies without a subspace, read states as the original.
+    The whole network of a view is not checked: its logits are others."""
+    if own is network or not hasattr(network, "logit"):
+        return
+    here, there = network.logit(h).detach(), own.logit(h).detach()
+    if here.shape == there.shape and not bool(((here - there).abs() <= 1e-3 * (1 + there.abs())).all()):
+        raise RnnlensError(
+            f"{name} is of another network, which reads the same states differently: pass the network that it was "
+            "measured in"
+        )
 
 
 def _listed(given: Any) -> Sequence[Any]:

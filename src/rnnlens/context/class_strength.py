@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import in_range
+from rnnlens.common.ranges import check_reading, in_range
 from rnnlens.context.class_probes import ClassProbes
 from rnnlens.context.class_table import ClassStrengths
 from rnnlens.context.effects import BLOCK, effects
@@ -129,6 +129,7 @@ def _check(network: Network, geometry: ClassGeometry) -> None:
         )
     if geometry.names != network.classes or len(geometry.neutral) != network.size:
         raise RnnlensError("the geometry is of another network: pass rnnlens.class_geometry(network)")
+    check_reading("geometry", network, geometry.network, geometry.neutral)
     if network.E is None:
         raise RnnlensError("this network has no words: expected a network with a vocabulary")
 

@@ -39,6 +39,8 @@ def find_modifiers(
         lines = [line] if isinstance(line, LineAttractor) else list(line)
         if not network or len(lines) != len(network):
             raise RnnlensError(f"got {len(network)} networks and {len(lines)} lines: expected a line for each")
+        if len({id(one) for one in network}) < len(network):
+            raise RnnlensError("one network is given twice, and would count as two of a consensus: give each once")
         return _consensus([find_modifiers(*pair, top, probes) for pair in zip(network, lines, strict=True)])
     for name, given in (("network", network), ("line", line)):
         OBJECTS[name].check(name, given)

@@ -74,6 +74,21 @@ def held_input(network: Network, inputs: Inputs, count: int | None = None) -> Te
     return e
 
 
+def check_points(network: Network, own: Network, states: Tensor, e: Tensor) -> None:
+    """Refuse points (K, N) that were found in the network `own` at inputs e, (D,) or (K, D), if `network` steps from
+    the first of them to other states: it has other weights."""
+    check_states(network, points=states)
+    if own is network:
+        return
+    h, e = states[:8], e[:8] if e.ndim == 2 else e
+    here, there = network.step(h, e).detach(), own.step(h, e).detach()
+    if not bool((here - there).norm() <= 1e-3 * (here.norm() + there.norm())):
+        raise RnnlensError(
+            "the points are of another network, which steps from them to other states: find those of this network with "
+            "find_fixed_points(network, states)"
+        )
+
+
 def same_input(network: Network, own: Tensor, expected: Inputs) -> Tensor:
     """The one input (D,) of points that were found at `own`, (D,) or (K, D); an error if `expected` is another one."""
     if own.ndim == 2:

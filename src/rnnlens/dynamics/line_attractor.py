@@ -18,7 +18,7 @@ from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.fixed_points import FixedPoints
-from rnnlens.dynamics.inputs import Inputs, check_tensor, held_input, same_input
+from rnnlens.dynamics.inputs import Inputs, check_points, check_tensor, held_input, same_input
 from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes
 from rnnlens.networks import Network
 
@@ -191,6 +191,7 @@ def fit_line_attractor(
     inputs: the input of states (K, N), embedded (D,) or a word; None is zero. Fixed points have their own.
     """
     if isinstance(points, FixedPoints):
+        check_points(network, points.network, points.states, points.inputs)
         points = points.take(points.converged)
     states: Tensor = points.states if isinstance(points, FixedPoints) else points
     check_tensor("points", states, "fixed points or states", network.size, network.h0)
@@ -204,13 +205,13 @@ def fit_line_attractor(
     dtype = states.dtype
     h, s = states.double(), network.logit(states).double()
     low, high = s.quantile(torch.tensor([trim, 1 - trim], dtype=s.dtype, device=s.device)).tolist()
-    if not high - low > 1e-9 * (1 + abs(high)):
+    centre = h.mean(0)
+    spread = (h - centre).square().sum()
+    if not high - low > 1e-9 * (1 + abs(high)) or not spread > 0:
         raise RnnlensError("all slow points have the same logit: there is no line along the readout to fit")
     at = torch.linspace(low, high, knots, dtype=s.dtype, device=s.device)
     curve, slope = local_regression(h, s, at, smooth * (high - low) / (knots - 1))
 
-    centre = h.mean(0)
-    spread = (h - centre).square().sum()
     first = torch.linalg.svd(h - centre, full_matrices=False)[2][0]
     chord = curve[-1] - curve[0]
     offset = curve - curve[0]

@@ -18,7 +18,7 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.common.rows import chosen_row, chosen_rows
 from rnnlens.dynamics.fixed_points import FixedPoints, doubled
-from rnnlens.dynamics.inputs import Inputs, check_states, check_tensor, held_input, same_input
+from rnnlens.dynamics.inputs import Inputs, check_points, check_states, check_tensor, held_input, same_input
 from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.triangular import DEFECTIVE, eigenvector, is_triangular, slope
 from rnnlens.networks import Network
@@ -194,6 +194,7 @@ def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = Non
     if isinstance(h, FixedPoints):
         if len(h) != 1:
             raise RnnlensError(f"h holds {len(h)} points: expected one; choose it with points.take(0)")
+        check_points(network, h.network, h.states, h.inputs)
         e, h = same_input(network, h.inputs, inputs), h.states[0]
     else:
         e = held_input(network, inputs)
