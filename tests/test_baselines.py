@@ -1,6 +1,7 @@
 """The fast augmented bag of words equals a literal reading of the paper's equations, and has as many parameters."""
 
 import math
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -219,6 +220,18 @@ def test_explanations_sum_to_the_logit(fitted):
     assert "by not at distance 1" in str(found)
     hostile = words.explain("<script>alert(1)</script> not good")._repr_html_()
     assert "<script>" not in hostile
+
+
+def test_a_model_with_modifiers_is_not_opened_as_one_without(tmp_path):
+    texts, labels = ["not good", "good", "bad", "not bad"] * 5, [0, 1, 0, 1] * 5
+    ModifierConvolution(["not"], min_count=1, epochs=1).fit(texts, labels).save(tmp_path / "model")
+    with pytest.raises(RnnlensError, match=r"it has modifiers, .*: load it with ModifierConvolution\.load"):
+        BagOfWords.load(tmp_path / "model")
+    bag = BagOfWords(min_count=1, epochs=1, l1=Fraction(1, 8)).fit(texts, labels)
+    assert BagOfWords.load(bag.save(tmp_path / "bag")).l1 == 0.125
+    days = np.array(["2020-01-01", "2020-01-02"] * 10, "datetime64[D]")
+    with pytest.raises(RnnlensError, match=r"the classes are of type datetime64\[D\].*y.astype\(str\)"):
+        BagOfWords(min_count=1, epochs=1).fit(texts, days).save(tmp_path / "days")
 
 
 def test_learnt_modifiers_are_those_that_matter():

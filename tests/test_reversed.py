@@ -8,11 +8,14 @@ import torch
 from tests.negated_texts import texts_of
 
 import rnnlens
-from rnnlens import BothWays, Network, RnnlensError, TrainConfig
+from rnnlens import BothWays, Corpus, Network, RnnlensError, TrainConfig
 from rnnlens.analysis.behaviour import final_logits
+from rnnlens.baselines import ModifierConvolution, OneVsRest
 from rnnlens.cli import app
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.corpora.reversing import backwards
+from rnnlens.experiments.reproduce import reproduce
+from rnnlens.experiments.sweep import sweep
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +37,24 @@ def run(corpora, source):
     network = Network(corpora[1].vocab, hidden=24, embedding=8, scale=0.3, memory=30)
     config = TrainConfig(epochs=6, batch=32, learning_rate=0.02, word_dropout=0.1, embedding_dropout=0.0)
     return rnnlens.train(network, corpora[1], config, source.parent / "run", progress=False)
+
+
+def test_baselines_read_texts_in_their_usual_order(corpora, tmp_path):
+    usual, turned = corpora
+    with pytest.raises(RnnlensError, match="words of the corpus are in reverse order"):
+        ModifierConvolution(["not"], epochs=1).fit(turned)
+    with pytest.raises(RnnlensError, match="words of the corpus are in reverse order"):
+        ModifierConvolution(["not"], epochs=1).fit(usual).predict(turned)
+    classes = Corpus.from_texts(["a good film", "a bad plot", "not good"] * 9, ["x", "y", "z"] * 9)
+    with pytest.raises(RnnlensError, match="words of the corpus are in reverse order"):
+        OneVsRest(ModifierConvolution(epochs=1)).fit(rnnlens.reversed_corpus(classes))
+    for call in (
+        lambda: sweep(str(turned.path), ["gru", "bow"], 1, tmp_path / "sweep"),
+        lambda: reproduce(str(turned.path), tmp_path / "reproduction"),
+    ):
+        with pytest.raises(RnnlensError, match="words of the corpus are in reverse order"):
+            call()
+    assert not list(tmp_path.iterdir())
 
 
 def test_prepare_turns_each_document_around(corpora):

@@ -38,10 +38,21 @@ def check_own_labels(y: object) -> None:
         raise BadInput("y is given beside a corpus, which has labels of its own: leave y out, or pass texts and y")
 
 
+def check_order(corpus: Corpus) -> None:
+    """Refuse a corpus whose words are in reverse order: these models read texts in their usual order, in which
+    modifiers change the words after them."""
+    if "reversed" in corpus.about:
+        raise BadInput(
+            "the words of the corpus are in reverse order, and this model reads texts in their usual order: pass the "
+            "corpus that it was made from, or prepare it without --reverse"
+        )
+
+
 def encoded(X: Sequence[str] | Corpus | Split, vocab: Vocab) -> Split:
     """The documents to read; of a corpus, those of its training split. A corpus with other words is recoded. A split
     does not say what its words are: only ids that no word has are refused."""
     if isinstance(X, Corpus):
+        check_order(X)
         return X.with_vocab(vocab).train
     if isinstance(X, Split):
         largest = max((int(block.max()) for block in blocks_of(X.ids)), default=PAD)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnnlens.baselines.centring import Average, average_weights, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
-from rnnlens.baselines.encoding import check_own_labels, encoded, labels_of
+from rnnlens.baselines.encoding import check_order, check_own_labels, encoded, labels_of
 from rnnlens.baselines.explanation import Explanation, explain
 from rnnlens.baselines.fitting import read_logits, train_model
 from rnnlens.baselines.parameters import check_parameters, class_weights, listed, seed_of
@@ -151,6 +151,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
     def _read(self, X: Sequence[str] | Corpus, y: Any, seed: int) -> tuple[Split, Vocab, np.ndarray]:
         if isinstance(X, Corpus):
             check_own_labels(y)
+            check_order(X)
             X.check_two_classes("this model, without OneVsRest(model),")
             return X.train, X.vocab, np.array([0, 1])
         if y is None:

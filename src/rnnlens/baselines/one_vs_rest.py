@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from rnnlens.baselines.encoding import check_own_labels, encoded, labels_of
+from rnnlens.baselines.encoding import check_order, check_own_labels, encoded, labels_of
 from rnnlens.baselines.estimators import ModifierConvolution
 from rnnlens.baselines.explanation import Explanation
 from rnnlens.baselines.parameters import check_parameters, seed_of
@@ -67,6 +67,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
             )
         if isinstance(X, Corpus):
             check_own_labels(y)
+            check_order(X)
         corpus, classes = (X, np.array(X.classes)) if isinstance(X, Corpus) else _counted(model, X, y)
         _check_several(len(classes), model)
         fitted = [clone(model).fit(_against_rest(corpus, k)) for k in range(len(classes))]

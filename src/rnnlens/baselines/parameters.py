@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.errors import BadInput, RnnlensError, RnnlensWarning, quoted
 from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import Vocab
@@ -54,8 +55,8 @@ def check_words(given: Any) -> None:
     """Raise an error unless modifiers are None, "learn", a `Modifiers` table, or words without repetition."""
     if given is None or hasattr(given, "strongest") or (isinstance(given, str) and given == "learn"):
         return
-    if isinstance(given, str | bytes | Set) or not isinstance(given, Iterable):
-        raise BadInput(f"modifiers is {quoted(given)}: expected a list of words, 'learn', or None")
+    if isinstance(given, str | bytes | Set | Iterator) or not isinstance(given, Iterable):
+        raise BadInput(f"modifiers is {shown(given)}: expected a list of words, 'learn', or None")
     words = list(given)
     if wrong := [word for word in words if not isinstance(word, str)]:
         raise BadInput(f"modifiers holds {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected words")

@@ -12,7 +12,7 @@ import torch
 
 from rnnlens.baselines.convolution import Convolution
 from rnnlens.baselines.parameters import seed_of
-from rnnlens.common.errors import quoted
+from rnnlens.common.errors import BadInput, quoted
 from rnnlens.common.files import parsing, read_json, read_marked_tensors, write_json, write_tensors
 from rnnlens.common.provenance import KEY, RUN_SCHEMA, check_named, is_checked, names_in
 from rnnlens.common.ranges import check_options
@@ -43,8 +43,11 @@ def _write(
     more: Mapping[str, Any],
     folder: Path,
 ) -> Path:
+    if classes.dtype.kind not in "biufUO":
+        raise BadInput(f"the classes are of type {classes.dtype}, which no file holds: fit the model to y.astype(str)")
     words = model.vocab_.decode(model.model_.shape.modifiers)
     options = {name: getattr(model, name) for name in names}
+    options |= check_options("estimator", {k: v for k, v in options.items() if k != "random_state"})
     if not isinstance(model.modifiers, str | None):
         options["modifiers"] = words
     if isinstance(model.random_state, Integral):
@@ -109,6 +112,8 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def _restored(kind: Any, about: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Any:
     names, options = set(kind._get_param_names()), dict(about["options"])
     model = kind(**{name: value for name, value in options.items() if name in names})
+    if about["modifiers"] and "modifiers" not in names:
+        raise ValueError(f"it has modifiers, which a {kind.__name__} has not: load it with ModifierConvolution.load")
     if isinstance(model.class_weight, list):
         model.class_weight = dict(model.class_weight)
     model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])

@@ -18,6 +18,7 @@ import numpy as np
 
 from rnnlens.analysis.table import paper_column, table_results
 from rnnlens.baselines import BASELINES
+from rnnlens.baselines.encoding import check_order
 from rnnlens.baselines.saving import SAVED
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import fingerprint, parsing, read_json, read_tensors, write_json, write_tensors
@@ -73,6 +74,8 @@ def reproduce(
     check_json(out / "results.json", "table", "a result of `rnnlens reproduce`")
     data = load_corpus(corpus)
     data.check_two_classes("a reproduction")
+    if set(models) & set(BASELINES):
+        check_order(data)
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation and test reviews: prepare the corpus with both")
 

@@ -8,6 +8,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Literal
 
+from rnnlens.baselines import BASELINES
+from rnnlens.baselines.encoding import check_order
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive, read_lines
 from rnnlens.common.ranges import in_range
@@ -58,6 +60,8 @@ def sweep(
     check_place(out, folder=True)
     data = load_corpus(corpus)
     data.check_two_classes("a search for settings")
+    if set(models) & set(BASELINES):
+        check_order(data)
     about = mark(data, modifiers)
     earlier_models(out / "settings.json", data.fingerprint)  # raise an error before the first trial
     if storage is None:
