@@ -3,6 +3,7 @@ anything is computed or written; what has the right meaning in another type is t
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import importlib
 import inspect
@@ -54,6 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     network = Network(corpus.vocab, hidden=4, embedding=3)
     run = rnnlens.train(network, corpus, TrainConfig(epochs=1), folder / "run", progress=False)
     known, _ = handmade()
+    other, _ = handmade(seed=1)
     states = rnnlens.visited_states(known, n=300)
     points = rnnlens.find_fixed_points(known, states, mode="slow")
     line = rnnlens.fit_line_attractor(known, points)
@@ -64,6 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     Made.folder, Made.corpus, Made.run, Made.network = folder, corpus, run, run.network
     Made.known, Made.line, Made.modifiers, Made.states = known, line, words, states
+    Made.other = other
     Made.points, Made.modes = points, rnnlens.linear_modes(known, line.h_star)
     Made.subspace = rnnlens.fit_subspace(known, line, words, rank=2)
     Made.smaller = dataclasses.replace(Made.subspace, h_star=torch.zeros(4))
@@ -389,6 +392,107 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: rnnlens.find_modifiers(Network(["a", "b"], hidden=8, embedding=2), m.line),
         "line is of states in torch.float64 on cpu, and the network has torch.float32 on cpu",
     ),
+    "a line of another network of the same size": (
+        lambda m: rnnlens.barcode(m.other, m.line, "good"),
+        "line is of another network, which reads the same states differently",
+    ),
+    "one line for two networks": (
+        lambda m: rnnlens.find_modifiers([m.known, m.other], [m.line, m.line]),
+        "line is of another network, which reads the same states differently",
+    ),
+    "one network as two": (
+        lambda m: rnnlens.find_modifiers([m.known, m.known], [m.line, m.line]),
+        "one network is given twice",
+    ),
+    "modifiers of another network of the same size": (
+        lambda m: rnnlens.context.dose_response(m.other, m.subspace, m.modifiers, m.reviews),
+        "modifiers is of another network, which reads the same states differently",
+    ),
+    "points of another network of the same size": (
+        lambda m: rnnlens.fit_line_attractor(m.other, m.points),
+        "the points are of another network, which steps from them to other states",
+    ),
+    "a point of another network of the same size": (
+        lambda m: rnnlens.linear_modes(m.other, m.points.take(0)),
+        "the points are of another network",
+    ),
+    "geometry of another network": (
+        lambda m: rnnlens.class_strengths(
+            Network(["a", "b", "c"], hidden=4, embedding=2, classes=["x", "y", "z"], seed=1),
+            rnnlens.class_geometry(Network(["a", "b", "c"], hidden=4, embedding=2, classes=["x", "y", "z"])),
+        ),
+        "geometry is of another network",
+    ),
+    "probes of two sides for classes": (
+        lambda m: rnnlens.class_strengths(m.known, m.line, Probes(["good"], ["bad"])),
+        "probes is 'Probes': expected probe words by class",
+    ),
+    "a probe twice": (
+        lambda m: Probes(["good", "great", "good"], ["bad"]),
+        "'good' is twice among the positive probes: expected each word once",
+    ),
+    "a text as words": (lambda m: m.known.read_words("not good"), "words is 'not good': expected a list of words"),
+    "a text as words of both ways": (
+        lambda m: BothWays.untrained(["a", "b"], hidden=2, embedding=2).read_words("a b"),
+        "words is 'a b': expected a list of words",
+    ),
+    "a backward reader as the forward one": (
+        lambda m: BothWays(BothWays.untrained(["a", "b"], hidden=8).backwards, Network(["a", "b"]), torch.zeros(())),
+        "the forward reader reads texts from their last word to their first: pass it as backwards",
+    ),
+    "inputs of another size": (
+        lambda m: m.network.logits_of(torch.zeros(1, 2, 7)),
+        "expected inputs (B, T, 3), got shape (1, 2, 7)",
+    ),
+    "inputs of one sequence": (
+        lambda m: m.network.last_logits_of(torch.zeros(2, 3), None),
+        "expected inputs (B, T, 3), got shape (2, 3)",
+    ),
+    "slow points in another precision": (
+        lambda m: rnnlens.fit_line_attractor(m.known, m.states.float()),
+        "points is torch.float32 on cpu: expected torch.float64 on cpu",
+    ),
+    "directions that are not orthonormal": (
+        lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, without=torch.ones(2, 8, dtype=torch.float64)),
+        "the rows of the subspace are not orthonormal",
+    ),
+    "directions that are NaN": (
+        lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, attractor=m.subspace.components * torch.nan),
+        "attractor has shape (2, 8): expected finite directions (k, N)",
+    ),
+    "one direction": (
+        lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, attractor=m.line.h_star),
+        "attractor has shape (8,): expected finite directions (k, N)",
+    ),
+    "a rank that no analysis keeps": (
+        lambda m: rnnlens.analyze(m.run, rank=11),
+        "rank is 11: expected a whole number, from 1 to 10",
+    ),
+    "states that are all the same": (
+        lambda m: rnnlens.analyze(Network([f"w{i}" for i in range(9)], hidden=6), states=torch.zeros(30, 6)),
+        "all slow points have the same logit",
+    ),
+    "another number of values": (
+        lambda m: m.modifiers.table(mine=[1, 2]),
+        "the column 'mine' is '[1, 2]': expected 40 values",
+    ),
+    "a column that there is": (lambda m: m.modifiers.table(word=m.modifiers.words), "expected 40 values"),
+    "counts that are no whole numbers": (
+        lambda m: Vocab(["a", "b"], [0.5, 1.7]),
+        "the counts are '[0.5, 1.7]': expected one whole number per word",
+    ),
+    "results as pairs": (
+        lambda m: rnnlens.figures.strengths(m.run),
+        "pairs is 'Run': expected a list of pairs",
+    ),
+    "two names without an order": (
+        lambda m: Corpus.from_texts(TEXTS, ["pos", "neg"] * 20),
+        "labels are 'neg', 'pos', and do not say which is positive: pass classes=[negative, positive]",
+    ),
+    "a generator of modifiers": (
+        lambda m: ModifierConvolution(modifiers=(word for word in ["not"])).fit(TEXTS, LABELS),
+        "modifiers is 'generator': expected a list of words",
+    ),
     "a subspace of another network": (
         lambda m: rnnlens.context.perturb(m.network, m.subspace, m.reviews),
         "subspace is of another network: its states have 8 numbers, those of the network 4",
@@ -551,6 +655,15 @@ def test_states_of_another_shape_or_precision_are_told(name: str, wrong: str, ma
 def test_complex_states_do_not_lose_half_of_themselves(made: Any) -> None:
     for call in (rnnlens.find_fixed_points, rnnlens.context.blank_input):
         refused(lambda call=call: call(made.known, made.states.to(torch.complex128)), "complex128", "expected real")
+
+
+def test_parts_of_a_network_fit_its_copies(made: Any) -> None:
+    """A copy, and one without or with more of a subspace, read states as the network does."""
+    copies = [copy.deepcopy(made.known), rnnlens.steer(made.known, made.subspace, 2)]
+    for network in [*copies, rnnlens.project_out(made.known, made.subspace)]:
+        assert rnnlens.barcode(network, made.line, "not", made.modifiers.probes).name == "not"
+    for network in copies:
+        assert rnnlens.fit_line_attractor(network, made.points).is_line
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

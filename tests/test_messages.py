@@ -231,6 +231,7 @@ def test_a_hint_after_training_fits_the_numbers_and_the_network(here, accuracy, 
     run, corpus = rnnlens.load("run"), rnnlens.load_corpus("corpus")
     run.results["accuracy"]["validation"] = accuracy
     assert said in _hint(run, corpus) and "--tuned" in _hint(run, corpus) and "--start" in _hint(run, corpus)
+    assert "--tuned" not in _hint(run, corpus, tuned=True)  # they were used
     run.about["network"]["arch"] = "mamba"  # it has no bundled settings
     run.about["corpus"]["reversed"] = "x"  # and no packaged network reads this way
     assert "--tuned" not in _hint(run, corpus) and "--start" not in _hint(run, corpus)

@@ -11,6 +11,7 @@ from rnnlens.common.allowed import Allowed, Each, Either, Flag, Instance, PathLi
 
 WIDEST = 2**16  # units of a network, components of an embedding: torch cannot address much larger products
 THREADS = 1024  # more can crash the process
+MOST_COMPONENTS = 10  # of a modifier subspace whose rank is not given
 SAMPLED = 10**8  # documents of an artificial language
 
 COUNT, FROM_ZERO, OPTIONAL_COUNT = whole(1), whole(0), whole(1, none=True)
@@ -153,7 +154,7 @@ RANGES: dict[str, dict[str, Allowed]] = {
     "demo": {"seed": SEED, "out": FOLDER},
     "analyze": {
         "top": COUNT,
-        "rank": COUNT,
+        "rank": whole(1, MOST_COMPONENTS),
         "starts": replace(STARTS, none=True),
         "reviews": OPTIONAL_COUNT,
         "seed": SEED,
@@ -299,7 +300,10 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "network": ANYTHING,
         "line": ANYTHING,
     },
-    "class_strengths": {"top": COUNT},
+    "class_strengths": {
+        "top": COUNT,
+        "probes": Instance("probe words by class, such as rnnlens.ClassProbes({'joy': ['happy'], …})", ("sizes",)),
+    },
     "strongest": {"n": FROM_ZERO, "by": MEASURE, "threshold": replace(AT_LEAST_ZERO, none=True)},
     "rank": {"by": MEASURE, "measure": MEASURE},
     "reading": {
@@ -311,6 +315,13 @@ RANGES: dict[str, dict[str, Allowed]] = {
     "to_dict": {"most": FROM_ZERO},
     "class_modifiers": {"words": COUNT},
     "component_barcodes": {"most": COUNT, "one_scale": FLAG},
+    "strengths": {
+        "pairs": Each(
+            "a list of pairs, from rnnlens.context.shared_strengths.pair",
+            Instance("a pair", ("first", "second", "words")),
+            empty=True,
+        )
+    },
     "toy_figures": {"what": one_of("state", "input"), "kind": REMOVAL},
     "probe_reviews": {"reviews": replace(MAPPING, what="a dict of texts, by name")},
     "steps": {"steps": whole(1, 10**6), "fastest": ABOVE_ZERO, "examples": WORDS},

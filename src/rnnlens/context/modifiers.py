@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, table_html
-from rnnlens.common.errors import UnknownWord, quoted
+from rnnlens.common.errors import RnnlensError, UnknownWord, quoted
 from rnnlens.common.files import atomic_file
 from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
@@ -219,6 +220,12 @@ class Modifiers(Shown):
         """A polars DataFrame, strongest first; more columns (in the order of `words`) may be added."""
         import polars
 
+        for name, values in more.items():
+            if name in self._columns or not hasattr(values, "__len__") or len(values) != len(self):
+                raise RnnlensError(
+                    f"the column {quoted(name)} is {shown(values)}: expected {len(self)} values, one for each word, "
+                    f"under another name than {', '.join(self._columns)}"
+                )
         frame = polars.DataFrame({**self.columns(), **more})
         return frame[self.order.cpu().numpy()]
 

@@ -39,7 +39,11 @@ class Probes(Shown):
             words = tuple(words) if isinstance(words, Iterator) else words
             if words not in WORDS or not list(words):
                 raise RnnlensError(f"{name} probes are {shown(words)}: expected a list of at least one word")
-            object.__setattr__(self, name, tuple(words))
+            words = tuple(words)
+            object.__setattr__(self, name, words)
+            if len(set(words)) < len(words):
+                twice = next(word for i, word in enumerate(words) if word in words[:i])
+                raise RnnlensError(f"{quoted(twice)} is twice among the {name} probes: expected each word once")
         both = set(self.positive) & set(self.negative)
         if both:
             raise RnnlensError(

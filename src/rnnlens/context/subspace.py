@@ -19,6 +19,7 @@ from rnnlens.networks import Network
 from rnnlens.networks.projected import Projected, projected
 from rnnlens.networks.steered import Steered, steered
 from rnnlens.networks.versions import Versions
+from rnnlens.networks.wrapped import check_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +128,10 @@ def fit_subspace(
     for name, directions in (("without", without), ("attractor", attractor)):
         if directions is not None:
             check_tensor(name, directions, "directions", len(line.h_star))
+            if directions.ndim != 2 or not bool(directions.isfinite().all()):
+                raise RnnlensError(f"{name} has shape {tuple(directions.shape)}: expected finite directions (k, N)")
+    if without is not None and len(without):
+        check_rows(without, len(line.h_star))
     if len(rows) < 2:
         raise RnnlensError(
             f"got {len(rows)} words: expected at least 2 to fit a subspace to; raise `top` of find_modifiers"

@@ -114,6 +114,11 @@ def named_labels(labels: Sequence[Any] | np.ndarray, classes: Sequence[str] | No
                 raise RnnlensError(f"labels hold {quoted(min(unknown))}: expected {_some(names)}")
             number = {name: i for i, name in enumerate(names)}
             return np.array([number[value] for value in values], label_dtype(len(names))), names
+        if len(distinct) == 2:
+            raise RnnlensError(
+                f"labels are {_some(sorted(distinct))}, and do not say which is positive: pass classes=[negative, "
+                "positive], with these names"
+            )
         if len(distinct) == 1:
             raise RnnlensError(f"all labels are {quoted(values[0])}: expected two or more classes")
     n = 2 if names is None else len(names)

@@ -50,6 +50,8 @@ class Vocab:
             self.counts: np.ndarray | None = None if counts is None else np.asarray(counts, dtype=np.int64)
         except (TypeError, ValueError, OverflowError) as error:
             raise RnnlensError(f"the counts are {quoted(counts)}: expected one whole number per word") from error
+        if self.counts is not None and not np.array_equal(self.counts, np.asarray(counts)):
+            raise RnnlensError(f"the counts are {quoted(counts)}: expected one whole number per word")
         if not self.words:
             raise RnnlensError("the vocabulary is empty: expected at least one word")
         for word in self.words:

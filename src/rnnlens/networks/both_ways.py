@@ -225,6 +225,7 @@ class BothWays(ReadsTexts, nn.Module):
         def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Any: ...
 
     @torch.no_grad()
+    @in_range("words")
     def read_words(self, words: Sequence[str]) -> Sides:  # type: ignore[override]
         """What each word adds from either side; words as the vocabulary spells them."""
         self.check_one_logit("reading from both sides")
@@ -296,6 +297,8 @@ def _check_readers(forwards: Any, backwards: Any) -> None:
             raise RnnlensError(f"{name} is {quoted(type(reader).__name__)}: expected a Network")
     if forwards is backwards:
         raise RnnlensError("both readers are one network, which cannot read in two orders: pass a copy as one of them")
+    if forwards.backward:
+        raise RnnlensError("the forward reader reads texts from their last word to their first: pass it as backwards")
     if forwards.vocab != backwards.vocab:
         raise RnnlensError("the two readers have different words: expected one vocabulary")
 

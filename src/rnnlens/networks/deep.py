@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from rnnlens.common.display import plural
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.both_ways import NoSuchPart, padded, reverse
 from rnnlens.networks.network import Network
@@ -149,6 +150,7 @@ class DeepBothWays(ReadsTexts, nn.Module):
         def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Any: ...
 
     @torch.no_grad()
+    @in_range("words")
     def read_words(self, words: Sequence[str]) -> Occlusion:  # type: ignore[override]
         """What the logit loses with each word blank; words as the vocabulary spells them."""
         self.check_one_logit("reading word by word")

@@ -282,6 +282,10 @@ class Network(ReadsTexts, nn.Module):
         return self.embed(ids)
 
     def _initial(self, e: Tensor, h0: Tensor | None) -> Tensor:
+        """The initial states (B, N) of embedded inputs e (B, T, D), both checked."""
+        _check_tensor(e, "inputs")
+        if e.ndim != 3 or e.shape[2] != self.inputs:
+            raise RnnlensError(f"expected inputs (B, T, {self.inputs}), got shape {tuple(e.shape)}")
         if h0 is None:
             return self.h0.expand(e.shape[0], self.size)
         _check_tensor(h0, "h0")

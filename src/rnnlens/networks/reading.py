@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
+from rnnlens.common.ranges import in_range
 from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.texts import list_of_texts
@@ -93,6 +94,7 @@ class ReadsTexts(HasClasses):
         return self.read_words(words)
 
     @torch.no_grad()
+    @in_range("words")
     def read_words(self, words: Sequence[str]) -> Reading:
         """Words as the vocabulary spells them, each with the logit after it; without a warning of unknown ones. Pieces
         of a subword tokenizer are put together into words, each with the logit after its last piece."""

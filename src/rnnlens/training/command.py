@@ -127,7 +127,7 @@ def train_command(
         epochs.show()
         if finished:
             say("this run was finished already: nothing was trained")
-        _report(run, data)
+        _report(run, data, tuned)
     return run
 
 
@@ -144,14 +144,15 @@ class _Epochs:
         self.shown = len(records)
 
 
-def _report(run: Run, corpus: CorpusLike) -> None:
-    """Print the accuracy of the run and of each source, and a hint if it is low."""
+def _report(run: Run, corpus: CorpusLike, tuned: bool) -> None:
+    """Print the accuracy of the run and of each source, and a hint if it is low. tuned: whether it has the bundled
+    settings."""
     say(repr(run))
     if stopped := _stopped(run):
         say(stopped)
     for line in accuracy_by_source(run.accuracy):
         say(line)
-    if hint := _hint(run, corpus):
+    if hint := _hint(run, corpus, tuned):
         say(hint)
 
 
@@ -210,7 +211,7 @@ def _stopped(run: Run) -> str | None:
     return f"stopped after epoch {last} of {config.epochs}: validation accuracy had not risen for {epochs}"
 
 
-def _hint(run: Run, corpus: CorpusLike) -> str | None:
+def _hint(run: Run, corpus: CorpusLike, tuned: bool = False) -> str | None:
     """A hint if validation accuracy is near that of a constant answer; small corpora train for few steps."""
     accuracy, split = run.accuracy.get("validation"), corpus.validation
     if accuracy is None or split is None or np.ndim(split.labels) != 1:
@@ -225,7 +226,7 @@ def _hint(run: Run, corpus: CorpusLike) -> str | None:
     from rnnlens.networks.cells import CELLS
 
     tips = ["more epochs", "settings for few reviews (--scale 0.1 --memory 100 --learning-rate 0.01)"]
-    if run.about["network"]["arch"] in CELLS:
+    if run.about["network"]["arch"] in CELLS and not tuned:
         tips.insert(1, "the bundled settings (--tuned)")
     if "reversed" not in run.about["corpus"]:
         tips.append("a packaged network (--start zoo:reviews-gru)")
