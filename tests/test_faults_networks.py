@@ -533,7 +533,7 @@ def fitted(modifiers="learn", **options) -> ModifierConvolution:
         ({"modifiers": ["not", "not"]}, "modifiers holds 'not' twice"),
         ({"modifiers": [5]}, "modifiers holds '5' of type int: expected words"),
         ({"modifiers": {"not", "so"}}, "expected a list of words"),
-        ({"modifiers": 5}, "modifiers is '5': expected a list of words"),
+        ({"modifiers": 5}, "modifiers is 5: expected a list of words"),
         ({"class_weight": {0: math.nan, 1: 1.0}}, "class_weight is '{0: nan, 1: 1.0}'"),
         ({"class_weight": {0: -1.0, 1: 1.0}}, "class_weight is"),
         ({"class_weight": {0: 0, 1: 0}}, "at least 0 for each class, not 0 for all"),
