@@ -140,6 +140,8 @@ def test_what_cannot_be_audited_is_told_in_one_line():
         rnnlens.audit(3)
     with pytest.raises(rnnlens.RnnlensError, match="worst is 0"):
         rnnlens.audit(reader(), worst=0)
+    with pytest.raises(rnnlens.RnnlensError, match="the phrase 'not good' has the label nan: leave out"):
+        rnnlens.audit(reader(), [("very good", 1), ("not good", float("nan"))])
 
 
 def test_kinds_that_the_vocabulary_has_no_words_for_are_named():

@@ -292,6 +292,8 @@ def _phrases(trees: Path | str | Labelled) -> list[tuple[str, float]]:
             f"trees is {shown(trees)}: expected a file of trees, or pairs of a phrase and its label, such as "
             "('not good', -1)"
         ) from error
+    if unlabeled := next((text for text, label in labels.items() if label != label), None):
+        raise RnnlensError(f"the phrase {quoted(unlabeled)} has the label nan: leave out phrases without a label")
     return [(text, label) for text, label in labels.items() if label]
 
 
