@@ -16,7 +16,7 @@ from rnnlens.common.errors import RnnlensError, UnknownId, UnknownWord, quoted
 from rnnlens.common.options import WORDS
 from rnnlens.common.ranges import in_range
 from rnnlens.common.terminal import printable
-from rnnlens.corpora.words import split_words, well_formed
+from rnnlens.corpora.words import REWRITTEN, split_words, well_formed
 
 PAD = -1  # the id of a blank input (x = 0): padding, dropped words, and a token of the toy language
 UNK = "<unk>"
@@ -91,16 +91,31 @@ class Vocab:
 
     def split(self, text: str) -> list[str]:
         """The words of a text as this vocabulary spells them."""
-        if not self.cased:
+        if not self.cased and not self.respelled:
             return split_words(text)
-        return [self.spelled(word) for word in split_words(text, cased=True)]
+        return [self.spelled(word) for word in split_words(text, self.cased)]
 
     def spelled(self, word: str) -> str:
         """A word as this vocabulary spells it: as written if it is known so, or if the vocabulary is `cased` and does
         not know it in lower case either; else in lower case."""
-        if word in self or (self.cased and word.lower() not in self):
+        if word in self:
             return word
-        return word.lower()
+        lowered = word.lower()
+        known = next((one for one in (word, lowered) if one in self or one in self.respelled), None)
+        if known is None:
+            return word if self.cased else lowered
+        return self.respelled.get(known, known)
+
+    @cached_property
+    def respelled(self) -> dict[str, str]:
+        """Words of a user's own list that splitting a text writes in another way, by that way: Greek words that end in
+        ς, words with a joiner inside, don’t with a curly apostrophe."""
+        found: dict[str, str] = {}
+        for word in self.words:
+            split = split_words(word, self.cased) if REWRITTEN.search(word) else []
+            if len(split) == 1 and split[0] not in self:
+                found.setdefault(split[0], word)
+        return found
 
     @in_range("words")
     def unknown(self, words: Iterable[str]) -> list[str]:

@@ -64,6 +64,7 @@ LOWERED = (
 )
 
 _WORD, _LOWERED = re.compile(WORD), re.compile(LOWERED)
+REWRITTEN = re.compile("|".join(pattern for pattern, _ in RULES if not pattern.startswith(" ")))  # in a single word
 _RULES = tuple((re.compile(pattern), replacement) for pattern, replacement in RULES)
 
 

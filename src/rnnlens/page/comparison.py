@@ -93,7 +93,7 @@ def _data(networks: Sequence[Compared], columns: Sequence[Column], sentences: Se
         people |= own["people"]
         measured = own["measured"] or {}
         parts.append(
-            {name: own[name] for name in ("word", "rules", "lowered", "words", "unk")}
+            {name: own[name] for name in ("word", "rules", "lowered", "respelled", "words", "unk")}
             | {"name": one.name, "network": own.get("network"), "effect": _usual_effect(one)}
             | {"measured": {name: measured[name] for name in ("ids", "kinds", "strength", "error") if name in measured}}
         )

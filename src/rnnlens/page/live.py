@@ -82,6 +82,7 @@ def live(
         "word": WORD,
         "rules": RULES,
         "lowered": LOWERED if vocab.cased else None,
+        "respelled": vocab.respelled,
         "words": vocab.words,
         "unk": vocab.unk,
         "kinds": KINDS,

@@ -18,9 +18,10 @@ export function splitter({ word, rules, lowered }) {
 
 /** The vocabulary. `shipped`, if given, lists the ids whose embedding is in the page; other words are left out. */
 export class Vocabulary {
-  constructor({ words, unk, shipped, lowered }) {
+  constructor({ words, unk, shipped, lowered, respelled }) {
     this.words = words
     this.cased = Boolean(lowered)
+    this.respelled = new Map(Object.entries(respelled))
     this.ids = new Map(words.map((word, id) => [word, id]))
     this.rows = shipped && new Map(Array.from(shipped, (id, row) => [id, row]))
     this.unknown = unk < 0 ? PAD : this.row(unk)
@@ -32,7 +33,10 @@ export class Vocabulary {
 
   /** A word as the vocabulary spells it: as it is, or else in lower case. */
   spelled(word) {
-    return this.ids.has(word) || (this.cased && !this.ids.has(word.toLowerCase())) ? word : word.toLowerCase()
+    const lowered = word.toLowerCase()
+    const known = [word, lowered].find(one => this.ids.has(one) || this.respelled.has(one))
+    if (known === undefined) return this.cased ? word : lowered
+    return this.respelled.get(known) ?? known
   }
 
   /** The row of a word in the embedding, and whether it is known, a blank input, unknown, or left out of the page. */
