@@ -243,6 +243,16 @@ def test_a_cased_vocabulary_is_read_as_it_is_written(recwarn):
     assert Network(["not", "bad"], hidden=4, embedding=2).read("Not BAD")[-1][0] == "bad" and not recwarn.list
 
 
+def test_words_of_an_own_list_that_splitting_writes_in_another_way_are_known():
+    vocab = Vocab(["<unk>", "ήταν", "καλός", "می\u200cخواهم", "don’t", "can't", "can’t", "...", "-", "–"])
+    text = "Ήταν ΚΑΛΌΣ, می\u200cخواهم don't can’t … –"
+    words = ["ήταν", "καλός", ",", "می\u200cخواهم", "don’t", "can't", "...", "–"]
+    assert vocab.split(text) == words and vocab.unknown(words) == [","]
+    assert vocab.ids_of(Vocab(["καλόσ", "don't"])).tolist() == [2, 4]
+    cased = Vocab(["<unk>", "Don’t", "don’t", "ΚΑΛΟΣ", "καλός"])
+    assert cased.split("Don't DON'T ΚΑΛΟΣ Καλός") == ["Don’t", "don’t", "ΚΑΛΟΣ", "καλός"]
+
+
 def test_words_that_no_file_can_hold_are_refused_at_once(tmp_path):
     with pytest.raises(RnnlensError, match=r"the vocabulary holds 'b\\udcff', which has half of a character"):
         Vocab(["a", "b\udcff"])
@@ -303,6 +313,24 @@ def test_reviews_without_words_are_dropped_and_counted(tmp_path, capsys):
     assert code == 0 and "1 (no text), 4 (no words)" in told
     texts = Corpus.from_texts(["good", " ", "bad"], [1, 1, 0], validation=0)
     assert len(texts.train) == 2 and texts.about["dropped"] == {"no words": 1}
+
+
+UNSPACED = {
+    "剧情很无聊": ["剧情很无聊，演员太糟糕了。", "剧情 很 无聊 ， 演员 太 糟糕 了 。"],
+    "おすすめしません": ["退屈な映画でした。おすすめしません。", "退屈 な 映画 でした 。 コンピューター も おすすめ しません 。"],
+    "หนังเรื่องนี้สนุกมาก": ["หนังเรื่องนี้สนุกมาก", "หนัง เรื่อง นี้ สนุก มาก"],
+    "재미있었습니다": [None, "영화가 정말 재미있었습니다"],
+}
+
+
+@pytest.mark.parametrize(("word", "texts"), UNSPACED.items())
+def test_texts_without_spaces_between_words_are_told_of(word, texts, recwarn):
+    unspaced, spaced = texts
+    if unspaced is not None:
+        with pytest.warns(RnnlensWarning, match=f"no spaces between words: '{word}' is one word"):
+            rnnlens.Corpus.from_texts([unspaced] * 40, [0, 1] * 20)
+    rnnlens.Corpus.from_texts([spaced] * 40, [0, 1] * 20)
+    assert not recwarn.list
 
 
 def test_reviews_that_all_lack_words_are_refused(tmp_path):
@@ -559,13 +587,14 @@ def test_a_text_of_any_length_is_drawn(browser):
 
 
 def test_the_page_of_a_cased_network_reads_what_torch_reads(browser, tmp_path):
-    network = Network(["<unk>", "Not", "not", "Bad", "good", "don't", "bad", "I"], hidden=8, embedding=4, seed=1)
+    words = ["<unk>", "Not", "not", "Bad", "good", "don't", "bad", "I", "καλός", "Can’t"]
+    network = Network(words, hidden=8, embedding=4, seed=1)
     arrays = {"h_star": torch.zeros(8), "line": torch.linspace(-1, 1, 16).reshape(2, 8)}
     probes = {"positive": ["good"], "negative": ["bad"]}
     story = Story("A test", [], "", "logit", [Example("Not Bad")], probes, [], [])
     (tmp_path / "page.html").write_bytes(render(story, live(network, arrays, {}, probes)).encode())
     with opened(browser, tmp_path / "page.html") as page:
-        for text in ("Not Bad", "NOT bad GOOD", "I DO N'T <BR /> Know", "<PAD> Not <UNK>"):
+        for text in ("Not Bad", "NOT bad GOOD", "I DO N'T <BR /> Know", "<PAD> Not <UNK>", "Can't be ΚΑΛΌΣ Καλός"):
             theirs = page.evaluate("text => rnnlens.read(text)", text)
             ours = network.read_words(network.vocab.split(text))
             assert [one["word"] for one in theirs] == [word for word, _ in ours]

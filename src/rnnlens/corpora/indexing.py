@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.corpora.encoding import Codes, Dictionary, spool_texts
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.corpora.overlap import overlapping
@@ -22,6 +23,8 @@ from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
 OVERLAP = "overlap with validation or test"  # why a training document is left out
 HELD_OVERLAP = "overlap of validation with test"  # why a validation document is left out
 LONGEST = 500  # characters of a word in a vocabulary
+UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}]{5}|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{12}"  # in hardly any word
+MOST_UNSPACED = 0.1  # share of such words in texts with spaces between words
 Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, the labels (n,)
 
 
@@ -83,7 +86,9 @@ def index_texts(
             left = np.concatenate([spool_.labels[chosen] for _, spool_, chosen in parts["train"]])
             _check_all_classes(left, "", "the others overlap with validation or test texts", classes)
     counts = np.sum([count_words(*place[1:], dictionary.size) for place in parts["train"]], axis=0)
-    vocab, table = build_vocab(dictionary.words(), counts, config.vocab_size, config.min_count)
+    words = dictionary.words()
+    warn_unspaced(words, counts)
+    vocab, table = build_vocab(words, counts, config.vocab_size, config.min_count)
     return Indexed(vocab, table, parts, dropped)
 
 
@@ -132,6 +137,21 @@ def count_words(spool: Spool, chosen: np.ndarray, size: int) -> np.ndarray:
     for documents, codes in spool.blocks():
         counts += np.bincount(codes[np.repeat(chosen[documents], lengths[documents])], minlength=size)
     return counts
+
+
+def warn_unspaced(words: pl.DataFrame, counts: np.ndarray) -> None:
+    """Warn of texts in Chinese, Japanese, Thai, Lao, Khmer or Burmese whose words have no spaces between them: whole
+    clauses would be words, nearly all of them unknown."""
+    counted = words.with_columns(count=pl.Series(counts[words["code"].to_numpy()]))
+    long = counted.filter((pl.col("count") > 0) & pl.col("word").str.contains(UNSPACED))
+    if len(long) and long["count"].sum() >= MOST_UNSPACED * counts.sum():
+        example = long.sort("count", "word", descending=[True, False])["word"][0]
+        message = (
+            f"the texts have no spaces between words: {quoted(example, 40)} is one word, and a network learns nothing "
+            "from words that hardly ever occur again; put spaces between the words with a segmenter for the language, "
+            "and prepare the corpus again"
+        )
+        warnings.warn(RnnlensWarning(message), stacklevel=3)
 
 
 def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_count: int) -> tuple[Vocab, np.ndarray]:
