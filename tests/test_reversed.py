@@ -105,6 +105,11 @@ def test_its_analysis_says_the_order(run, corpora):
     assert analysis.modifiers["not"]["strength"] < -1  # it changes the word before it in the text
     assert analysis.results["analysis"]["direction"] == "backwards"
     assert any("from its last word to its first" in warning for warning in analysis.warnings)
+    examples = analysis.results["examples"]  # as they are written, since whatever is typed in the page is reversed
+    splits = usual.splits.values()
+    written = {" ".join(usual.vocab.decode(split.document(i))) for split in splits for i in range(len(split))}
+    assert examples and all(one["text"] in written for one in examples)
+    assert [run.read(one["text"])[-1][1] for one in examples] == pytest.approx([e["logit"] for e in examples], abs=1e-3)
     analysis.save()
     assert rnnlens.Analysis.load(run.path).network.backward
     assert rnnlens.analyze(run, rnnlens.reversed_corpus(usual), probes=probes, accuracy=False).network.backward

@@ -13,7 +13,7 @@ from rnnlens.context.strength import MODIFIERS
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.splits import Split
-from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import Network
 
 LENGTHS = ((4, 25), (4, 60))  # words of an example; the second if no review is that short
@@ -70,7 +70,7 @@ def _read(
     logits = final_logits(network, Reviews.to_read(part, network)).tolist()
     return [
         Example(
-            _text(network.vocab, words),
+            _text(network, words),
             "positive" if label else "negative",
             round(logit, 4),
             max((word for word in words if word in strength), key=lambda word: strength[word], default=""),
@@ -79,7 +79,9 @@ def _read(
     ]
 
 
-def _text(vocab: Vocab | None, words: list[str]) -> str:
+def _text(network: Network, words: list[str]) -> str:
+    """The text of words in the order in which the network takes them: reversed, if it reads backward alone."""
+    vocab, words = network.vocab, words[::-1] if getattr(network, "backward", False) else words
     return " ".join([word for word, _ in vocab.joined(words)] if isinstance(vocab, PieceVocab) else words)
 
 
