@@ -144,6 +144,14 @@ def test_what_cannot_be_audited_is_told_in_one_line():
         rnnlens.audit(reader(), [("very good", 1), ("not good", float("nan"))])
 
 
+def test_a_network_that_reads_backward_gets_no_explanation_by_the_next_word():
+    backward = reader()
+    backward.direction = "backwards"
+    found = rnnlens.audit(backward)
+    assert "from the last word to the first" in found.unmeasured
+    assert not any(one.mechanism for one in found.kinds) and found["negated positive"].accuracy < 1
+
+
 def test_kinds_that_the_vocabulary_has_no_words_for_are_named():
     few = rnnlens.audit(reader(words=["good", "bad", "it", "is", "not", "but", "was", "the", "poor"]))
     assert [one.kind for one in few.kinds] == ["plain", "negated positive", "negated negative"]

@@ -272,6 +272,8 @@ def _measured(network: AnyNetwork, run: Run | None, seed: int) -> tuple[Probes, 
         states = visited_states(network, n=STARTS, seed=seed)
     line = location_of(network, states.to(network.h0)).line
     probes = stored_probes(run, network, line).known_to(network)
+    if network.backward:
+        return probes, None, "it reads from the last word to the first: a word changes those before it in the text"
     try:
         return probes, find_modifiers(network, line, probes=probes), None
     except RnnlensError as error:

@@ -81,8 +81,8 @@ class Location(Shown):
             )
         if self.network.backward:
             warnings.append(
-                "this network reads a text from its last word to its first: phrases and examples are in that order, "
-                "and a modifier changes the word before it in the text"
+                "this network reads a text from its last word to its first: phrases are in that order, and a modifier "
+                "changes the word before it in the text"
             )
         return warnings
 
