@@ -586,6 +586,19 @@ def test_a_text_of_any_length_is_drawn(browser):
     page.close()
 
 
+def test_no_number_in_the_titles_of_panels_is_cut_on_a_phone(browser):
+    """A title such as “extremely”: …, changes valence by −103 %, which is an annotation, ended within the number."""
+    page = browser.new_page()
+    page.add_script_tag(content=joined(("narrow",)))
+    text = "<b>“extremely”</b>: no clear modifier, changes valence by −103 %"
+    note = {"text": text, "x": 0, "xref": "x domain", "xanchor": "left"}
+    figure = {"data": [], "layout": {"xaxis": {}, "yaxis": {}, "annotations": [note]}}
+    read = "([figure, width]) => fitted(figure, 400, width).layout.annotations[0].text"
+    assert page.evaluate(read, [figure, 366]) == text.replace("changes valence", "changes<br>valence")
+    assert page.evaluate(read, [figure, 900]) == text
+    page.close()
+
+
 def test_the_page_of_a_cased_network_reads_what_torch_reads(browser, tmp_path):
     words = ["<unk>", "Not", "not", "Bad", "good", "don't", "bad", "I", "καλός", "Can’t"]
     network = Network(words, hidden=8, embedding=4, seed=1)

@@ -27,7 +27,10 @@ export function fitted(figure, height, width) {
   Object.assign(margin, { l: 54, r: margin.r < 40 ? 10 : 56, b: below + legendHeight(figure, layout, width) })
   if (layout.legend)
     layout.legend = { ...layout.legend, y: -below / room, yanchor: 'top', x: 0, entrywidth: 0, font: { size: 12 } }
-  for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.min(12, note.font?.size ?? 12) }
+  for (const note of layout.annotations ?? []) {
+    note.font = { ...note.font, size: Math.min(12, note.font?.size ?? 12) }
+    if (note.xref?.endsWith('domain') && broken(note, width)) note.align = 'left' // above a panel, as wide as it
+  }
   layout.font = { ...layout.font, size: 12 }
   for (const axis of axesOf(layout)) if (layout[axis].title) layout[axis].title.font = { size: 12 }
   return { layout: { ...layout, margin }, height: room + margin.t + margin.b }
