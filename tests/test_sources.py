@@ -16,7 +16,7 @@ import pytest
 
 pl = pytest.importorskip("polars")
 
-from rnnlens.common.errors import RnnlensError  # noqa: E402
+from rnnlens.common.errors import RnnlensError, RnnlensWarning  # noqa: E402
 from rnnlens.corpora.labels import DROPPED, decide_scheme  # noqa: E402
 from rnnlens.corpora.sources import Source, local_files, open_source  # noqa: E402
 from rnnlens.corpora.tables import NoSuchFileError, open_hub  # noqa: E402
@@ -452,3 +452,18 @@ def test_a_local_file_wins_over_a_hub_name_and_is_what_the_source_depends_on(
     assert read_all(open_source("imdb")) == (TEXTS, LABELS)
     assert local_files("imdb") == [Path("imdb/train.csv")]
     assert local_files("yelp") == []
+
+
+@pytest.mark.parametrize(("name", "separator"), [("a.csv", ","), ("a.tsv", "\t"), ("semicolons.csv", ";")])
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_that_an_open_quote_made_part_of_a_text_are_told_of(tmp_path, recwarn, name, separator, order):
+    """The quote is closed by another text's, so that polars takes the rows between them for one text."""
+    texts = ["good film", '"he said', "bad film", "dull", 'she said"', "fine"]
+    rows = [("text", "label"), *((text, str(k % 2)) for k, text in enumerate(texts))]
+    path = tmp_path / name
+    path.write_text("".join(separator.join(row[::order]) + "\n" for row in rows))
+    with pytest.warns(RnnlensWarning, match="runs over 4 lines that look like rows of their own: 'he said"):
+        assert len(read_all(open_source(path))[0]) == 3
+    lines = ["a list:\n1, 2\nand 3\n", "2,000 people\nliked it\nor\tnot"]
+    pl.DataFrame({"text": lines, "label": [0, 1]}).write_csv(path, separator=separator)
+    assert read_all(open_source(path)) == (lines, [0, 1]) and not recwarn.list

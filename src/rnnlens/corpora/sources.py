@@ -36,6 +36,7 @@ from rnnlens.corpora.tables import (
     read_column,
     reading,
 )
+from rnnlens.corpora.unclosed import row_pattern, warn_of_rows
 
 HUB = {"imdb": "stanfordnlp/imdb", "yelp": "fancyzhx/yelp_polarity"}
 SPLITS = {"train": ("train",), "validation": ("validation", "valid", "val", "dev"), "test": ("test",)}
@@ -241,11 +242,13 @@ def _from_tables(
 
     def texts() -> Iterator[tuple[str, pl.Series]]:
         for split, table in tables.items():
+            row = row_pattern(table, label, {str(value) for value in scheme.codes if value})
             rows = max(1, len(labels[split]))
             size = min(50_000, max(64, _BATCH_BYTES * rows // max(1, table.bytes)))
             read = 0
             for batch in batches(table, text, size):
                 read += len(batch)
+                row = None if row and warn_of_rows(batch, row, table.where) else row
                 yield split, batch
             if read != len(labels[split]):  # if a damaged file makes polars panic, its batches end without an error
                 raise RnnlensError(

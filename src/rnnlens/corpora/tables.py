@@ -180,7 +180,7 @@ def _scan(kind: str, files: list[Path] | str, headless: bool = False) -> tuple[p
         # Names from the first rows; all values as text, since labels may mix 1 and "neg".
         first = pl.scan_ndjson(paths, infer_schema_length=1000)
         return pl.scan_ndjson(paths, schema=dict.fromkeys(first.collect_schema().names(), pl.String)), _nested(first)
-    separator = _separator(kind, None if isinstance(files, str) else files[0])
+    separator = separator_of(kind, None if isinstance(files, str) else files[0])
     frame = pl.scan_csv(files, separator=separator, has_header=not headless, infer_schema=False, glob=pattern)
     if headless:
         names = frame.collect_schema().names()
@@ -192,7 +192,7 @@ def _nested(frame: pl.LazyFrame) -> frozenset[str]:
     return frozenset(name for name, kind in frame.collect_schema().items() if kind.is_nested())
 
 
-def _separator(kind: str, file: Path | None) -> str:
+def separator_of(kind: str, file: Path | None) -> str:
     """A tab for tsv files; else a semicolon if the first line has one and no comma, as spreadsheets with decimal commas
     write it; else a comma."""
     if kind == "tsv" or file is None:
@@ -225,7 +225,7 @@ def _rows(file: Path) -> Iterator[Any]:
     before = csv.field_size_limit(LONGEST)
     try:
         with open(file, encoding="utf-8-sig", errors="replace", newline="") as lines:
-            yield csv.reader(lines, delimiter=_separator(SUFFIXES[file.suffix.lower()], file))
+            yield csv.reader(lines, delimiter=separator_of(SUFFIXES[file.suffix.lower()], file))
     finally:
         csv.field_size_limit(before)
 
