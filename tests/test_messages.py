@@ -309,8 +309,13 @@ def test_a_well_known_negator_is_described_even_if_its_own_effect_makes_it_a_val
             "measured on 400 texts",
             "review",
         ),
+        (
+            results_of(layers={"parts": ["a buffer", "a state"], "keeps": [-0.0002, 1.2], "words": []}),
+            "a buffer (0 %), a state (120 %)",
+            "−0",
+        ),
     ],
-    ids=["alike", "guessing", "bag of words", "one", "people", "strong", "rounded", "texts"],
+    ids=["alike", "guessing", "bag of words", "one", "people", "strong", "rounded", "texts", "layers"],
 )
 def test_in_short_claims_only_what_the_numbers_show(results, said, unsaid):
     text = " ".join(verdict_of(results))
