@@ -101,6 +101,7 @@ class Location(Shown):
             },
             "line_attractor": {
                 **line.to_dict(),
+                "is_line": line.is_line and not self.blank.forgets,
                 "through": self.through,
                 "h_star_logit": float(self.network.logit(line.h_star)),
                 "covers": self.covers,
@@ -216,7 +217,9 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
     line's range, a tenth of the spread of readings, or `NEAR`, whichever is largest."""
     low, high = line.range
     warnings = [blank.warning()] if blank.drifts else []
-    if not line.is_line:
+    if blank.forgets:
+        warnings.append(blank.forgetting())
+    elif not line.is_line:
         explained = floor(100 * line.explained)  # 89.9 % is not 90 %, the limit
         warnings.append(f"the slow points are not one-dimensional: a curve explains {explained} % of their variance")
     at = float(network.logit(line.h_star))

@@ -25,7 +25,8 @@ def analysis_claims(results: Results) -> list[Claim]:
 def one_curve(r: Results) -> Finding:
     line = r["line_attractor"]
     curve, straight = percent(line["explained_variance"]), percent(line["pc1_variance"])
-    return line["is_line"], f"a curve explains {curve}, a straight line {straight}"
+    together = "" if line["is_line"] or line["explained_variance"] < 0.9 else ", of slow points that lie together"
+    return line["is_line"], f"a curve explains {curve}, a straight line {straight}{together}"
 
 
 @claim("line", "one mode integrates: an eigenvalue within 0.02 of 1", "line_attractor", paper="near (1, 0)")

@@ -22,6 +22,11 @@ from rnnlens.dynamics.inputs import given_states
 from rnnlens.networks import Network
 
 BLANKS = 50  # the number that the paper appends to reviews (§6.2)
+TRAINING = (
+    "Try training with more word dropout, or with more blank inputs in the texts (`rnnlens train --blanks 100`; with "
+    "--start both are already those of the first training)"
+)
+FORGOTTEN = 0.1  # a network forgets if less than this share of the spread of its readings is left after them
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,26 @@ class BlankInput(Shown):
         """Whether the drift is above the limit, so that measurements at the blank input are unreliable."""
         return self.then > self.limit
 
+    @property
+    def forgets(self) -> bool:
+        """Whether 50 blank inputs remove nearly all differences between readings. The slow points then lie together:
+        the network has no line attractor, even if a curve through them explains their (tiny) variance."""
+        return self.spread[1] < FORGOTTEN * self.spread[0]
+
+    def forgetting(self) -> str:
+        """The warning for a network that forgets."""
+        before, after = (f"{float(f'{x:.2g}'):g}" for x in self.spread[:2])
+        return (
+            f"the network forgets: {BLANKS} blank inputs reduce the outputs' standard deviation from {before} to "
+            f"{after}, so the slow points lie together and there is no line attractor. {TRAINING}"
+        )
+
     def warning(self) -> str:
         """The warning for a network that drifts."""
         drift, spread = (f"{float(f'{x:.2g}'):g}" for x in (self.then, self.spread[1]))
         return (
             f"the output drifts {drift} logits over {BLANKS} blank inputs after transients (the outputs' standard "
-            f"deviation is {spread}): strengths, subspace and timescales are unreliable. Try training with more word "
-            "dropout, or with blank inputs in the texts (`rnnlens train --blanks 100`)"
+            f"deviation is {spread}): strengths, subspace and timescales are unreliable. {TRAINING}"
         )
 
     @classmethod

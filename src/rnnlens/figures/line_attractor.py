@@ -63,7 +63,9 @@ def _subtitle(line: Mapping[str, Any], text_name: str) -> str:
         return (
             f"<b>The curve does not reach a logit of 0: h*, the slow point nearest to it, is at its end.</b><br>{text}"
         )
-    return f"<b>Less than 90 %: no line attractor was found; the curve is only a guide to the eye.</b><br>{text}"
+    less = "" if curved >= 90 else "Less than 90 %: "
+    found = f"{less}no line attractor was found; the curve is only a guide to the eye."
+    return f"<b>{found[0].upper()}{found[1:]}</b><br>{text}"
 
 
 def _slow_points_name(results: Any) -> str:
