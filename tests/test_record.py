@@ -14,7 +14,9 @@ from rnnlens.analysis.locate import stored_line
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
+from rnnlens.context import Probes
 from rnnlens.context.edges import beginning, ending
+from rnnlens.context.effects import effects
 from rnnlens.context.impulse import impulse, timescales
 from rnnlens.corpora import Corpus
 
@@ -40,6 +42,25 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def analysis(run):
     return rnnlens.Analysis.load(run)
+
+
+def test_probe_words_that_the_network_reads_otherwise_are_warned_of(analysis):
+    """Strengths are shares of the difference between positive and negative probes, so nothing else shows it."""
+    network, vocab = analysis.network, analysis.network.vocab
+    with torch.no_grad():
+        own = effects(network, analysis.line.h_star, network.E[2:])
+    order = [vocab.words[2 + i] for i in own.argsort(descending=True).tolist()]
+    best, worst, middle = order[:4], order[-4:], order[len(order) // 2 - 2 : len(order) // 2 + 2]
+    said = {"right": [], "swapped": ["the other way round: at h* the positive words add -"], "alike": ["tell the probe"]}
+    for name, (positive, negative) in {
+        "right": (best, worst),
+        "swapped": (worst, best),
+        "alike": (middle[::3], middle[1:3]),
+    }.items():
+        other = rnnlens.analyze(network, states=analysis.states, probes=Probes(positive, negative))
+        warned = [warning for warning in other.results["warnings"] if "the probe words" in warning]
+        assert len(warned) == len(said[name]) and all(part in warned[0] for part in said[name])
+        assert other.warnings == other.results["warnings"]
 
 
 @pytest.mark.parametrize("value", [None, "<b>x</b>", [], {}])

@@ -265,7 +265,8 @@ def test_resuming_from_another_start_is_refused(folder, first, tmp_path, capsys)
     about = json.loads((out / "run.json").read_text())
     for start in (["--start", second.path], ["--hidden", 8, "--embedding", 4]):
         assert command(folder / "mine.csv", *start, "--out", out, "--steps", 2, "--resume")
-        assert "cannot resume" in capsys.readouterr().err
+        error = capsys.readouterr().err
+        assert f"it started from '{about['start']['name']}'; start from it again (--start)" in error
     assert json.loads((out / "run.json").read_text()) == about
 
 

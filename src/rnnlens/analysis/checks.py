@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.modifiers import MEASURES
+from rnnlens.context.probes import Probes
 
-if TYPE_CHECKING:
-    pass
+def probe_warnings(effects: Tensor, probes: Probes, names: tuple[str, str]) -> list[str]:
+    """A warning if the probe words, with these effects at h* (V,), do not add to the logit what their lists say: every
+    strength is a share of the difference between the two. names: what the two lists are called."""
+    sides = [part.double() for part in probes.split(effects)]
+    above, below = (float(part.mean()) for part in sides)
+    error = sum(float(part.var()) / len(part) for part in sides if len(part) > 1) ** 0.5
+    at = f"at h* the {names[0]} add {above:+.2g} logits and the {names[1]} {below:+.2g}"
+    if above - below < -2 * error:
+        return [
+            f"the network reads the probe words the other way round: {at}. Check which label, `target` or list of "
+            "probes is positive"
+        ]
+    if above - below <= 2 * error:
+        return [
+            f"the network does not clearly tell the probe words apart: {at}, and strengths, which are shares of this "
+            "difference, are unreliable. Pass other probes, or train the network for longer"
+        ]
+    return []
 
 
 def check_arrays(arrays: Mapping[str, Tensor], size: int) -> None:

@@ -216,10 +216,8 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
     """Reasons why an analysis at the blank input is unreliable. h* reads near 0 if its logit is at most a tenth of the
     line's range, a tenth of the spread of readings, or `NEAR`, whichever is largest."""
     low, high = line.range
-    warnings = [blank.warning()] if blank.drifts else []
-    if blank.forgets:
-        warnings.append(blank.forgetting())
-    elif not line.is_line:
+    warnings = [blank.forgetting()] if blank.forgets else [blank.warning()] if blank.drifts else []
+    if not blank.forgets and not line.is_line:
         explained = floor(100 * line.explained)  # 89.9 % is not 90 %, the limit
         warnings.append(f"the slow points are not one-dimensional: a curve explains {explained} % of their variance")
     at = float(network.logit(line.h_star))

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rnnlens.analysis.checks import check_arrays, check_results, check_stored_options, rounded
+from rnnlens.analysis.checks import (
+    check_arrays,
+    check_results,
+    check_stored_options,
+    probe_warnings,
+    rounded,
+)
 from rnnlens.analysis.claims import Claim
 from rnnlens.analysis.classes import Classes
 from rnnlens.analysis.directions import BothDirections
@@ -34,11 +40,13 @@ from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
 from rnnlens.common.ranges import in_range
+from rnnlens.common.sides import sides_of
 from rnnlens.context.barcodes import Barcode, barcodes, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.dose_response import Steering
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.impulse import Impulse, Timescales, impulses, timescales
+from rnnlens.context.effects import effects
 from rnnlens.context.known import KNOWN
 from rnnlens.context.layers import Layers, study_layers
 from rnnlens.context.modifiers import MOST, Modifiers
@@ -101,7 +109,9 @@ class Analysis(Shown):
     @torch.no_grad()
     def warnings(self) -> list[str]:
         """Reasons why these results are unreliable; empty if there are none."""
-        return self.location.warnings()
+        at_h_star = effects(self.network, self.line.h_star, self.probes.inputs(self.network))
+        names = sides_of({"analysis": self.network.sides}).words
+        return [*self.location.warnings(), *probe_warnings(at_h_star, self.probes, names)]
 
     @property
     def perturbations(self) -> Perturbations | None:
@@ -237,6 +247,7 @@ class Analysis(Shown):
         content: dict[str, Any] = {
             "analysis": {"rank": self.rank, "seed": self.seed, **viewed(network), **network.sides},
             **self.location.to_dict(),
+            "warnings": self.warnings,
             "state_space": state_space(self.location, self.readings["reviews"]),
             "probes": {**self.readings, **probes.to_dict()},
             "modifiers": {

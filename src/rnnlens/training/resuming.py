@@ -77,9 +77,13 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
             "same number, or choose another --out"
         )
     now = _decisive(about)
+    if before.get("start") != now.get("start"):  # network and settings then differ only because of it
+        name = stored.get("start", {}).get("name")
+        was = f"{quoted(name)}; start from it again (--start)" if name else "random weights; leave --start out"
+        raise RnnlensError(f"cannot resume {quoted(str(out))}: it started from {was}, or choose another --out")
     # Settings that an older version did not have had today's defaults.
     before["config"] = {**dataclasses.asdict(TrainConfig()), **before["config"]}
-    for part in ("network", "config", "corpus", "start"):
+    for part in ("network", "config", "corpus"):
         old, new = before.get(part, {}), now.get(part, {})
         for key in sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):
