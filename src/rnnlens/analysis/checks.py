@@ -12,6 +12,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.context.modifiers import MEASURES
 from rnnlens.context.probes import Probes
 
+
 def probe_warnings(effects: Tensor, probes: Probes, names: tuple[str, str]) -> list[str]:
     """A warning if the probe words, with these effects at h* (V,), do not add to the logit what their lists say: every
     strength is a share of the difference between the two. names: what the two lists are called."""

@@ -45,8 +45,8 @@ from rnnlens.context.barcodes import Barcode, barcodes, component_barcodes
 from rnnlens.context.bilinear import Bilinear, fit_bilinear
 from rnnlens.context.dose_response import Steering
 from rnnlens.context.edges import Beginning, Ending, beginning, ending
-from rnnlens.context.impulse import Impulse, Timescales, impulses, timescales
 from rnnlens.context.effects import effects
+from rnnlens.context.impulse import Impulse, Timescales, impulses, timescales
 from rnnlens.context.known import KNOWN
 from rnnlens.context.layers import Layers, study_layers
 from rnnlens.context.modifiers import MOST, Modifiers
