@@ -123,8 +123,8 @@ def train(
         are trained by a parallel scan.
     start
         A run folder or `zoo:NAME`: fine-tune its network, with the corpus's new words added to its vocabulary. Its
-        shape and architecture are kept. The defaults are few epochs at a low learning rate, and the word dropout of its
-        first training; flags take precedence.
+        shape and architecture are kept. The defaults are few epochs at a low learning rate, and the dropout and blank
+        inputs of its first training; flags take precedence.
     hidden
         Units of the network; with `--both-ways`, those of both directions together.
     embedding
