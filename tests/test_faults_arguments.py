@@ -509,7 +509,7 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "points of another network": (
         lambda m: rnnlens.fit_line_attractor(m.network, m.points),
-        ": expected fixed points or states, a tensor (..., 4)",
+        ": expected states, a tensor (..., 4)",
     ),
     "modes of another network": (
         lambda m: rnnlens.mode_removal(

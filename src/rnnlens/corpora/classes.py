@@ -114,7 +114,7 @@ def named_labels(labels: Sequence[Any] | np.ndarray, classes: Sequence[str] | No
                 raise RnnlensError(f"labels hold {quoted(min(unknown))}: expected {_some(names)}")
             number = {name: i for i, name in enumerate(names)}
             return np.array([number[value] for value in values], label_dtype(len(names))), names
-        if len(distinct) == 2:
+        if len(distinct) == 2 and distinct != {"0", "1"}:
             raise RnnlensError(
                 f"labels are {_some(sorted(distinct))}, and do not say which is positive: pass classes=[negative, "
                 "positive], with these names"
