@@ -138,7 +138,7 @@ def test_tables_show_what_was_measured(browser, four, page_of_four):
         unfold(page)
         cards = page.locator(".in-short")
         for k, analysis in enumerate(four):
-            text = cards.nth(k).inner_text()
+            text = cards.nth(k).inner_text().replace("\u00a0", " ")
             assert all(plain(sentence.text).replace("`", "") in text for sentence in analysis.verdict)
             assert all(warning.replace("`", "") in text for warning in analysis.warnings)
         table = {

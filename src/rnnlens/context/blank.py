@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown
+from rnnlens.common.display import Facts, Shown, percent
 from rnnlens.common.ranges import in_range
 from rnnlens.context.impulse import rest
 from rnnlens.dynamics.inputs import given_states
@@ -23,8 +23,8 @@ from rnnlens.networks import Network
 
 BLANKS = 50  # the number that the paper appends to reviews (§6.2)
 TRAINING = (
-    "Try training with more word dropout, or with more blank inputs in the texts (`rnnlens train --blanks 100`; with "
-    "--start both are already those of the first training)"
+    "Try training with more word dropout, or with blank inputs in the texts (`rnnlens train --blanks 100`); a network "
+    "trained with `--start` keeps both as they were"
 )
 FORGOTTEN = 0.1  # a network forgets if less than this share of the spread of its readings is left after them
 
@@ -65,10 +65,10 @@ class BlankInput(Shown):
 
     def forgetting(self) -> str:
         """The warning for a network that forgets."""
-        before, after = (f"{float(f'{x:.2g}'):g}" for x in self.spread[:2])
+        left = self.spread[1] / self.spread[0]
         return (
-            f"the network forgets: {BLANKS} blank inputs reduce the outputs' standard deviation from {before} to "
-            f"{after}, so the slow points lie together and there is no line attractor. {TRAINING}"
+            f"the network forgets: {BLANKS} blank inputs leave {percent(left, 0)} of the outputs' standard deviation, "
+            f"so the slow points lie together and there is no line attractor. {TRAINING}"
         )
 
     def warning(self) -> str:

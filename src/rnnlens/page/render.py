@@ -20,7 +20,7 @@ from rnnlens.common.version import __version__
 from rnnlens.page.drawing import Drawing, template
 from rnnlens.page.findings import tally
 from rnnlens.page.live import Live
-from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked, shade
+from rnnlens.page.sections import Section, Story, badge, explained, glossary, marked, shade, unbroken
 
 HERE = Path(__file__).parent
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -86,6 +86,7 @@ def filled(
         "badge": badge,
         "tally": tally,
         "shade": shade,
+        "unbroken": unbroken,
         "json": data_block,
     }
     return environment.get_template(name).render(

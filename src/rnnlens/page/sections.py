@@ -120,7 +120,12 @@ def marked(text: str) -> Markup:
         code, word = match.groups()
         return f"<code>{code}</code>" if word is None else f"<em>{word}</em>"
 
-    return Markup(re.sub(r"`([^`]*)`|(?<!\S)\*(.+?)\*(?=\s)", tag, str(escape(text))))
+    return Markup(re.sub(r"`([^`]*)`|(?<!\S)\*(.+?)\*(?=\s)", tag, unbroken(str(escape(text)))))
+
+
+def unbroken(text: str) -> str:
+    """Text in which no line begins with the sign of a percentage."""
+    return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
 
 
 @cache
