@@ -82,6 +82,8 @@ def test_layers_of_cells_follow_by_the_chain_rule(arch):
     close(here.inp(x[0, 0]), J_inp @ x[0, 0])
     close(here.rec_T(v), (J_rec.mT @ v.unsqueeze(-1)).squeeze(-1))
     close(here.inp_T(v), (J_inp.mT @ v.unsqueeze(-1)).squeeze(-1))
+    close(here.rec_T(v[0, 0]), J_rec.mT @ v[0, 0])
+    close(word_effects(network, h[0, 0], e), (network.w.detach() @ jacobians(network, h[0, 0], e)[1]) @ network.E.mT)
     full = jacobians(network, h)[1] - jacobians(network, h[0, 0])[1]
     close(input_change(network, h, h[0, 0]), (full @ network.E.detach().T).flatten(-2).norm(dim=-1))
     with torch.no_grad():

@@ -243,9 +243,11 @@ class StackLinearisation:
 
     def _at_outputs(self, v: Tensor) -> list[Tensor]:
         """The parts of v, with what comes back to the output of each layer from those above."""
-        parts = [part.clone() for part in v.split(self.sizes, -1)]
+        parts = list(v.split(self.sizes, -1))
         for k in reversed(range(1, len(parts))):
-            parts[k - 1][..., self.layers[k - 1].cell.output] += self.layers[k].inp_T(parts[k])
+            back = self.layers[k].inp_T(parts[k])  # one vector v at many states gives one for each
+            parts[k - 1] = parts[k - 1].expand(*back.shape[:-1], -1).clone()
+            parts[k - 1][..., self.layers[k - 1].cell.output] += back
         return parts
 
 
