@@ -8,8 +8,10 @@ import dataclasses
 import importlib
 import inspect
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import numpy as np
@@ -20,6 +22,8 @@ from tests.support.world import write_choice, write_reviews
 
 import rnnlens
 from rnnlens import BothWays, Corpus, Network, Probes, RnnlensError, TrainConfig
+from rnnlens.analysis.agreement import _check_different
+from rnnlens.analysis.analyze import analyze_command
 from rnnlens.analysis.lexicon import read_lexicon
 from rnnlens.analysis.trees import read_trees
 from rnnlens.baselines import BagOfWords, ModifierConvolution, OneVsRest
@@ -27,11 +31,12 @@ from rnnlens.cli import main, printing
 from rnnlens.common import options
 from rnnlens.common.allowed import Choice, PathLike, Range
 from rnnlens.common.options import RANGES
-from rnnlens.common.ranges import check_options
+from rnnlens.common.ranges import check_options, check_reading
 from rnnlens.context import Reviews
 from rnnlens.corpora import Modifier, ToyLanguage, Truth, Vocab, prepare, synthetic_corpus
 from rnnlens.corpora.language import Language
 from rnnlens.corpora.synthetic import prepared_synthetic
+from rnnlens.dynamics.inputs import check_points
 from rnnlens.experiments.bags import fit_baselines
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.recipe import Settings
@@ -452,6 +457,26 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: rnnlens.fit_line_attractor(m.known, m.states.float()),
         "points is torch.float32 on cpu: expected torch.float64 on cpu",
     ),
+    "slow points of a network in another precision": (
+        lambda m: rnnlens.fit_line_attractor(copy.deepcopy(m.known).float(), m.points),
+        "the points are of states in torch.float64 on cpu, and the network has torch.float32 on cpu: find them again",
+    ),
+    "inputs in another precision": (
+        lambda m: m.network.logits_of(torch.zeros(1, 2, 3, dtype=torch.float64)),
+        "inputs is torch.float64, and the network torch.float32: pass inputs.to(torch.float32)",
+    ),
+    "a first state in another precision": (
+        lambda m: m.network.states(torch.zeros(1, 2, dtype=torch.long), m.network.h0.double()),
+        "h0 is torch.float64, and the network torch.float32: pass h0.to(torch.float32)",
+    ),
+    "toy ids that no word has": (
+        lambda m: rnnlens.ToyLanguage().targets(np.array([[-2, 0]])),
+        "ids range from -2 to 0: expected 0 … 6, or -1 for a blank input",
+    ),
+    "toy ids of one review": (
+        lambda m: rnnlens.ToyLanguage().targets(np.array([0, 1])),
+        "ids is int64 of shape (2,): expected an array (n, T) of whole numbers",
+    ),
     "directions that are not orthonormal": (
         lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, without=torch.ones(2, 8, dtype=torch.float64)),
         "the rows of the subspace are not orthonormal",
@@ -664,6 +689,23 @@ def test_parts_of_a_network_fit_its_copies(made: Any) -> None:
         assert rnnlens.barcode(network, made.line, "not", made.modifiers.probes).name == "not"
     for network in copies:
         assert rnnlens.fit_line_attractor(network, made.points).is_line
+    network = Network(["a", "b"], hidden=4, embedding=2)
+    moved, h = copy.deepcopy(network).double(), network.h0.detach().expand(3, -1)  # after its parts were measured
+    check_reading("line", network, moved, h)
+    check_points(network, moved, h, torch.zeros(2))
+
+
+def test_classes_of_one_run_may_be_compared(made: Any) -> None:
+    whole = Network(["a", "b"], hidden=2, embedding=2, classes=["x", "y", "z"])
+    x, y, again = (SimpleNamespace(run=made.run, network=whole.of_class(name)) for name in "xyx")
+    _check_different([x, y])
+    refused(lambda: _check_different([x, y, again]), "'run' is given twice")
+
+
+def test_a_folder_in_place_of_an_analysis_is_told_before_it_starts(made: Any, empty: Path) -> None:
+    shutil.copytree(made.run.path, empty / "run")
+    (empty / "run" / "analysis.safetensors").mkdir()
+    refused(lambda: analyze_command(empty / "run", None), "analysis.safetensors' is a folder: move it away")
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

@@ -238,11 +238,14 @@ def _scored(
 
 
 def _check_different(several: Sequence[Any]) -> None:
-    """Refuse one network twice, by whatever name, run or analysis."""
+    """Refuse one network twice, by whatever name, run or analysis. The readers and classes of a run are different."""
     runs = [one if isinstance(one, Run) else getattr(one, "run", None) for one in several]
+    networks = [getattr(one, "network", one) for one in several]
     marks = [
-        run.provenance["weights"] if isinstance(run, Run) else id(getattr(one, "network", one))
-        for one, run in zip(several, runs, strict=True)
+        (run.provenance["weights"], getattr(network, "target", ""), getattr(network, "direction", ""))
+        if isinstance(run, Run)
+        else id(network)
+        for run, network in zip(runs, networks, strict=True)
     ]
     for i, run in enumerate(runs):
         if marks[i] in marks[:i]:

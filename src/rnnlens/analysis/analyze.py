@@ -22,7 +22,7 @@ from rnnlens.analysis.examples import corpus_examples
 from rnnlens.analysis.locate import Location, locate, states_of, stored_probes, view_of
 from rnnlens.analysis.perturb import check_as_many, evaluated, other_words, perturb_reviews, reviews_to_read
 from rnnlens.analysis.record import Analysis
-from rnnlens.analysis.storage import check_not_packaged, kept_results
+from rnnlens.analysis.storage import check_no_folders, check_not_packaged, kept_results
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive
 from rnnlens.common.options import CORPUS
@@ -247,6 +247,7 @@ def analyze_command(
         check_words(opened.network, data)
     # Check that the analysis can be saved before it starts: it can take an hour.
     check_not_packaged(opened.path)
+    check_no_folders(opened.path)
     with exclusive(opened.path, wait=True):
         pass
     if data is not None and not overwrite:

@@ -18,6 +18,7 @@ from rnnlens.common.replacing import TENSORS, check_file, check_json
 from rnnlens.runs import Run, zoo
 from rnnlens.runs.missing import demo
 
+FILES = ("analysis.safetensors", "states.safetensors")
 EXPERIMENTS = ("_shuffled", "_removed")  # how the accuracies of perturbed reviews end
 WHAT = "slow points, the curve through them, the modifier subspace, the bilinear components, and measures of words"
 
@@ -71,10 +72,17 @@ def check_not_packaged(folder: Path) -> None:
         raise RnnlensError(f"{quoted(folder.name)} is part of the package: {demo(folder)}")
 
 
+def check_no_folders(folder: Path) -> None:
+    """Raise an error if a folder has the name of one of the files to write."""
+    for name in FILES:
+        if (folder / name).is_dir():
+            raise RnnlensError(f"{quoted(str(folder / name), 200)} is a folder: move it away")
+
+
 def _check_no_other(folder: Path) -> None:
     """Raise an error if the folder holds another run, or files that do not belong to an analysis."""
     if (folder / "run.json").exists() or (folder / "config.json").exists():
         raise RnnlensError(f"{quoted(str(folder))} holds another run than was analyzed: choose another folder")
     check_json(folder / "results.json", "subspace", "a result of `rnnlens analyze`")
-    for name in ("analysis.safetensors", "states.safetensors"):
+    for name in FILES:
         check_file(folder / name, TENSORS, "from an analysis of rnnlens")

@@ -97,7 +97,7 @@ def check_reading(name: str, network: Any, own: Any, h: Any) -> None:
     The whole network of a view is not checked: its logits are others."""
     if own is network or not hasattr(network, "logit"):
         return
-    here, there = network.logit(h).detach(), own.logit(h).detach()
+    here, there = network.logit(h).detach(), own.logit(h.to(own.h0)).detach().to(h)  # `own` may have been moved since
     if here.shape == there.shape and not bool(((here - there).abs() <= 1e-3 * (1 + there.abs())).all()):
         raise RnnlensError(
             f"{name} is of another network, which reads the same states differently: pass the network that it was "

@@ -67,6 +67,14 @@ class ToyLanguage:
 
     def targets(self, ids: np.ndarray) -> np.ndarray:
         """The running sum (n, T) of valences, each times the factors of the modifiers whose scope it is in."""
+        if not isinstance(ids, np.ndarray) or ids.ndim != 2 or ids.dtype.kind not in "iu":
+            given = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else shown(ids)
+            raise RnnlensError(f"ids is {given}: expected an array (n, T) of whole numbers")
+        if ids.size and not PAD <= ids.min() <= ids.max() < len(self.vocab):
+            raise RnnlensError(
+                f"ids range from {ids.min()} to {ids.max()}: expected 0 … {len(self.vocab) - 1}, or {PAD} for a blank "
+                "input"
+            )
         valence = np.array([*self.valences.values(), *(0.0 for _ in self.modifiers), 0.0], dtype=np.float32)
         value = valence[ids]  # PAD, −1, reads the last entry: neutral
         for m, modifier in enumerate(self.modifiers.values(), start=len(self.valences)):

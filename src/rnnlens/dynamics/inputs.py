@@ -77,11 +77,16 @@ def held_input(network: Network, inputs: Inputs, count: int | None = None) -> Te
 def check_points(network: Network, own: Network, states: Tensor, e: Tensor) -> None:
     """Refuse points (K, N) that were found in the network `own` at inputs e, (D,) or (K, D), if `network` steps from
     the first of them to other states: it has other weights."""
-    check_states(network, points=states)
+    check_tensor("points", states, "states", network.size)
+    if (states.dtype, states.device) != (network.h0.dtype, network.h0.device):
+        raise RnnlensError(
+            f"the points are of states in {states.dtype} on {states.device}, and the network has {network.h0.dtype} on "
+            f"{network.h0.device}: find them again with find_fixed_points(network, states)"
+        )
     if own is network:
         return
     h, e = states[:8], e[:8] if e.ndim == 2 else e
-    here, there = network.step(h, e).detach(), own.step(h, e).detach()
+    here, there = network.step(h, e).detach(), own.step(h.to(own.h0), e.to(own.h0)).detach().to(h)
     if not bool((here - there).norm() <= 1e-3 * (here.norm() + there.norm())):
         raise RnnlensError(
             "the points are of another network, which steps from them to other states: find those of this network with "

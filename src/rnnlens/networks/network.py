@@ -286,6 +286,7 @@ class Network(ReadsTexts, nn.Module):
         _check_tensor(e, "inputs")
         if e.ndim != 3 or e.shape[2] != self.inputs:
             raise RnnlensError(f"expected inputs (B, T, {self.inputs}), got shape {tuple(e.shape)}")
+        self._check_dtype(e, "inputs")
         if h0 is None:
             return self.h0.expand(e.shape[0], self.size)
         _check_tensor(h0, "h0")
@@ -294,7 +295,13 @@ class Network(ReadsTexts, nn.Module):
                 f"h0 has shape {tuple(h0.shape)}: expected ({self.size},), or one for each sequence, "
                 f"({e.shape[0]}, {self.size})"
             )
+        self._check_dtype(h0, "h0")
         return h0.expand(e.shape[0], self.size)
+
+    def _check_dtype(self, value: Tensor, name: str) -> None:
+        own = self.h0.dtype
+        if value.dtype != own and not torch.is_autocast_enabled(value.device.type):
+            raise RnnlensError(f"{name} is {value.dtype}, and the network {own}: pass {name}.to({own})")
 
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite: results computed with them would be NaN too."""
