@@ -51,6 +51,11 @@ class Location(Shown):
     blank: BlankInput
 
     @property
+    def is_line(self) -> bool:
+        """Whether there is a line attractor: one curve through slow points that do not lie together."""
+        return self.line.is_line and not self.blank.forgets
+
+    @property
     @torch.no_grad()
     def covers(self) -> float:
         """The share of visited states whose logit is within the line's range."""
@@ -101,7 +106,7 @@ class Location(Shown):
             },
             "line_attractor": {
                 **line.to_dict(),
-                "is_line": line.is_line and not self.blank.forgets,
+                "is_line": self.is_line,
                 "through": self.through,
                 "h_star_logit": float(self.network.logit(line.h_star)),
                 "covers": self.covers,

@@ -45,7 +45,7 @@ def locate_run(run: Run, corpus: CorpusLike, device: str | None, starts: int = 2
     results = {
         "accuracy": run.results["accuracy"],
         "warnings": warnings_of(found.blank, line, network),
-        "line": {"explained": line.explained, "through": found.through, "is_line": line.is_line},
+        "line": {"explained": line.explained, "through": found.through, "is_line": found.is_line},
     }
     return Opened(network, line, results)
 
