@@ -428,6 +428,13 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         ),
         "geometry is of another network",
     ),
+    "geometry in another precision": (
+        lambda m: rnnlens.class_strengths(
+            Network(["a", "b", "c"], hidden=4, embedding=2, classes=["x", "y", "z"]).double(),
+            rnnlens.class_geometry(Network(["a", "b", "c"], hidden=4, embedding=2, classes=["x", "y", "z"])),
+        ),
+        "geometry is of states in torch.float32 on cpu, and the network has torch.float64 on cpu",
+    ),
     "probes of two sides for classes": (
         lambda m: rnnlens.class_strengths(m.known, m.line, Probes(["good"], ["bad"])),
         "probes is 'Probes': expected probe words by class",

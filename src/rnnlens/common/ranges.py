@@ -83,18 +83,20 @@ def _check_states(given: Mapping[str, Any]) -> None:
                 f"{name} is of another network: its states have {h.shape[-1]} numbers, those of the network "
                 f"{h0.shape[-1]}"
             )
-        if name in ("line", "modifiers") and (h.dtype, h.device) != (h0.dtype, h0.device):
-            raise RnnlensError(
-                f"{name} is of states in {h.dtype} on {h.device}, and the network has {h0.dtype} on {h0.device}: "
-                "expected the network that it was measured in"
-            )
-        check_reading(name, network, getattr(part, "network", network), getattr(part, "knots", h))
+        if name in ("line", "modifiers"):
+            check_reading(name, network, getattr(part, "network", network), getattr(part, "knots", h))
 
 
 def check_reading(name: str, network: Any, own: Any, h: Any) -> None:
-    """Refuse a part that was measured in the network `own` if `network` reads its states h (..., N) differently: it has
-    other weights, or is the view of another class. Copies, and copies without a subspace, read states as the original.
-    The whole network of a view is not checked: its logits are others."""
+    """Refuse a part that was measured in the network `own` if `network` has states of another type, or reads its states
+    h (..., N) differently: it has other weights, or is the view of another class. Copies, and copies without a
+    subspace, read states as the original. The whole network of a view is not checked: its logits are others."""
+    h0 = network.h0
+    if (h.dtype, h.device) != (h0.dtype, h0.device):
+        raise RnnlensError(
+            f"{name} is of states in {h.dtype} on {h.device}, and the network has {h0.dtype} on {h0.device}: expected "
+            "the network that it was measured in"
+        )
     if own is network or not hasattr(network, "logit"):
         return
     here, there = network.logit(h).detach(), own.logit(h.to(own.h0)).detach().to(h)  # `own` may have been moved since
