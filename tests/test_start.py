@@ -267,6 +267,9 @@ def test_resuming_from_another_start_is_refused(folder, first, tmp_path, capsys)
         assert command(folder / "mine.csv", *start, "--out", out, "--steps", 2, "--resume")
         error = capsys.readouterr().err
         assert f"it started from '{about['start']['name']}'; start from it again (--start)" in error
+    second.path.rename(tmp_path / "first")
+    assert command(folder / "mine.csv", "--start", tmp_path / "first", "--out", out, "--steps", 2, "--resume")
+    assert "it started from other weights of 'first', which was trained again since" in capsys.readouterr().err
     assert json.loads((out / "run.json").read_text()) == about
 
 

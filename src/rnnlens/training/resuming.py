@@ -80,6 +80,8 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
     if before.get("start") != now.get("start"):  # network and settings then differ only because of it
         name = stored.get("start", {}).get("name")
         was = f"{quoted(name)}; start from it again (--start)" if name else "random weights; leave --start out"
+        if name and name == about.get("start", {}).get("name"):
+            was = f"other weights of {quoted(name)}, which was trained again since; start from those"
         raise RnnlensError(f"cannot resume {quoted(str(out))}: it started from {was}, or choose another --out")
     # Settings that an older version did not have had today's defaults.
     before["config"] = {**dataclasses.asdict(TrainConfig()), **before["config"]}
