@@ -225,7 +225,7 @@ def test_explanations_sum_to_the_logit(fitted):
 def test_a_model_with_modifiers_is_not_opened_as_one_without(tmp_path):
     texts, labels = ["not good", "good", "bad", "not bad"] * 5, [0, 1, 0, 1] * 5
     ModifierConvolution(["not"], min_count=1, epochs=1).fit(texts, labels).save(tmp_path / "model")
-    with pytest.raises(RnnlensError, match=r"it has modifiers, .*: load it with ModifierConvolution\.load"):
+    with pytest.raises(RnnlensError, match=r"^the model has modifiers, .*: load it with ModifierConvolution\.load$"):
         BagOfWords.load(tmp_path / "model")
     bag = BagOfWords(min_count=1, epochs=1, l1=Fraction(1, 8)).fit(texts, labels)
     assert BagOfWords.load(bag.save(tmp_path / "bag")).l1 == 0.125

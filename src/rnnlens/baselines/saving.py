@@ -79,7 +79,7 @@ def load_estimator(kind: Any, folder: Path) -> Any:
     about, tensors = _read(folder)
     with parsing(folder, "baseline of rnnlens"):
         if about.get("one_vs_rest"):
-            raise ValueError(f"it has {len(about['classes'])} classes: load it with OneVsRest.load")
+            raise BadInput(f"{quoted(str(folder))} has {len(about['classes'])} classes: load it with OneVsRest.load")
         return _restored(kind, about, tensors)
 
 
@@ -113,7 +113,7 @@ def _restored(kind: Any, about: Mapping[str, Any], tensors: Mapping[str, np.ndar
     names, options = set(kind._get_param_names()), dict(about["options"])
     model = kind(**{name: value for name, value in options.items() if name in names})
     if about["modifiers"] and "modifiers" not in names:
-        raise ValueError(f"it has modifiers, which a {kind.__name__} has not: load it with ModifierConvolution.load")
+        raise BadInput("the model has modifiers, which this class has not: load it with ModifierConvolution.load")
     if isinstance(model.class_weight, list):
         model.class_weight = dict(model.class_weight)
     model.vocab_, model.classes_ = Vocab(about["words"], about["counts"]), np.asarray(about["classes"])
