@@ -270,6 +270,35 @@ def test_errors_in_jobs_come_back():
     assert sorted(run_jobs(pow, [2, 3], 2, (2,))) == [(2, 4), (3, 9)]
 
 
+def test_temporary_files_of_jobs_end_with_them(tmp_path, monkeypatch):
+    """Also those of a job that is killed (a trial trains in a temporary folder), and if the parent is killed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    running = run_jobs(tempfile.mkdtemp, ["first", "second"], 1)
+    assert os.path.isdir(os.path.join(tmp_path, next(running)[1]))
+    running.close()
+    assert not os.listdir(tmp_path)
+    code = (
+        "import os, tempfile\nfrom rnnlens.experiments.workers import run_jobs\n"
+        "for _, path in run_jobs(tempfile.mkdtemp, ['first'], 1):\n"
+        "    assert os.path.dirname(path) != os.environ['TMPDIR'] and os.path.isdir(path)\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)})
+    end = time.monotonic() + 20
+    while os.listdir(tmp_path) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert done.returncode == -signal.SIGKILL and not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_terminated_jobs_end_in_order(workers):
+    """So that claims are released, wherever the jobs run."""
+    with pytest.raises(SystemExit) as raised:
+        for _ in run_jobs(divmod, [2, 3], workers, (1,)):
+            signal.raise_signal(signal.SIGTERM)
+    assert raised.value.code == 128 + signal.SIGTERM
+
+
 @pytest.mark.parametrize(("kind", "end"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
 def test_a_signal_that_strikes_in_a_destructor_is_not_lost(kind, end):
     """Python ignores exceptions there, such as those of signal handlers."""

@@ -1,7 +1,8 @@
 """Worker processes end when the process that started them ends, even if that process is killed.
 
 Every worker leads its own process group, so that the processes it starts end with it. A worker learns that its parent
-is gone from a signal of the kernel (Linux) or from a thread that watches the parent, and then kills its group.
+is gone from a signal of the kernel (Linux) or from a thread that watches the parent, and then removes the temporary
+files and kills its group.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import _thread
 import ctypes
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from types import FrameType
@@ -24,28 +26,34 @@ MOMENT = 0.05  # seconds until an ignored signal is sent again
 _PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 
 
-def end_with_parent() -> None:
-    """To be called first in a worker. Ctrl-C in the terminal then reaches only the parent, which ends the worker."""
+def end_with_parent(scratch: str) -> None:
+    """To be called first in a worker. Ctrl-C in the terminal then reaches only the parent, which ends the worker.
+    scratch: the folder of temporary files, which the worker removes if the parent is gone."""
+
+    def end(number: int = 0, frame: FrameType | None = None) -> None:
+        shutil.rmtree(scratch, ignore_errors=True)
+        _kill_group()
+
     parent = multiprocessing.parent_process()
     assert parent is not None and parent.pid is not None
     with suppress(OSError):
         os.setpgid(0, 0)
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, end)
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    threading.Thread(target=_watch, args=(parent.pid, parent.sentinel), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent.pid, parent.sentinel, end), daemon=True).start()
 
 
-def _watch(parent: int, sentinel: int) -> None:
+def _watch(parent: int, sentinel: int, end: Callable[[], None]) -> None:
     """Wait for the parent to end. Its process id is checked too, since a process that it forked can keep the pipe
     behind `sentinel` open."""
     while os.getppid() == parent and not wait([sentinel], timeout=1):
         pass
-    _end()
+    end()
 
 
-def _end(number: int = 0, frame: FrameType | None = None) -> None:
+def _kill_group() -> None:
     """Kill this worker and the processes it started."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)

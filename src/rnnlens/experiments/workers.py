@@ -1,5 +1,5 @@
 """Run jobs in several processes, each one job at a time. A process that dies is replaced, and its job is run again.
-Workers end with the process that started them (`lifetime`).
+Workers end with the process that started them (`lifetime`), and so do the temporary files of their jobs.
 
 On one machine this module starts the processes itself, since the pools of joblib and concurrent.futures fail with all
 running jobs when one process dies. On a cluster it uses Ray.
@@ -10,9 +10,13 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import shutil
+import signal
 import socket
+import tempfile
+import threading
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
@@ -37,8 +41,16 @@ def run_jobs(
     """Yield (job, function(job, *setup)) for each job when it finishes. Jobs are taken from `jobs` when a worker is
     free. `function` must be importable; an exception in it stops all jobs. workers: 0 runs the jobs in this process."""
     if not workers:
-        yield from ((job, function(job, *setup)) for job in jobs)
+        with orderly_end():
+            yield from ((job, function(job, *setup)) for job in jobs)
         return
+    with scratch_folder() as scratch:
+        yield from _run_in_processes(function, jobs, workers, setup, scratch)
+
+
+def _run_in_processes(
+    function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...], scratch: str
+) -> Generator[tuple[Any, Any]]:
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
     task = ForkingPickler.dumps((function, setup))
     waiting, again = iter(jobs), list[tuple[Any, int]]()
@@ -47,7 +59,7 @@ def run_jobs(
 
     def start() -> tuple[Connection, Any]:
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs,), daemon=True)
+        process = context.Process(target=_work, args=(theirs, scratch), daemon=True)
         process.start()
         theirs.close()
         with suppress(OSError):  # it is already dead: `recv` will fail
@@ -90,6 +102,11 @@ def run_jobs(
             process.join()
 
 
+def scratch_folder() -> AbstractContextManager[str]:
+    """A folder for the temporary files of all jobs, removed when they have ended: a killed worker cannot."""
+    return tempfile.TemporaryDirectory(prefix="rnnlens-", ignore_cleanup_errors=True)
+
+
 def everywhere(corpus: str) -> str:
     """The name of a corpus for processes with other working directories: a path becomes absolute."""
     return str(Path(corpus).absolute()) if os.path.exists(corpus) else corpus
@@ -104,25 +121,22 @@ def _portable(error: Exception) -> Exception:
         return RnnlensError(f"{type(error).__name__}: {error}")
 
 
-def _work(theirs: Connection) -> None:
+def _work(theirs: Connection, scratch: str) -> None:
     """Receive the function and its setup, then jobs. The parent is watched before the function is loaded, since that
-    imports torch and takes seconds."""
-    end_with_parent()
-    try:
+    imports torch and takes seconds. Temporary files go to `scratch`."""
+    end_with_parent(scratch)
+    tempfile.tempdir = scratch
+    with suppress(EOFError, OSError):  # the parent has no more jobs, or is dead
         function, setup = theirs.recv()
-    except (EOFError, OSError):
-        return
-    while True:
-        try:
+        while True:
             job = theirs.recv()
-        except (EOFError, OSError):  # the parent has no more jobs, or is dead
-            return
-        try:
-            result = False, function(job, *setup)
-        except Exception as error:
-            result = True, _portable(error)
-        with suppress(OSError):
-            theirs.send(result)
+            try:
+                result = False, function(job, *setup)
+            except Exception as error:
+                result = True, _portable(error)
+            with suppress(OSError):
+                theirs.send(result)
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def runner(engine: str, jobs: int, device: str | None) -> Callable[..., Generator[tuple[Any, Any]]]:
@@ -156,9 +170,13 @@ def ray_cluster(workers: int) -> Generator[Any]:
     local: dict[str, Any] = {"address": "local", "num_cpus": workers, "include_dashboard": False}
     if address := os.environ.get("RAY_ADDRESS"):
         _need_answer(address)
+    terminated = signal.getsignal(signal.SIGTERM)
     ray.init(log_to_driver=False, logging_level=logging.ERROR, **({} if address else local))
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminated or signal.SIG_DFL)  # Ray's handler prints its stack and aborts
     try:
-        yield ray
+        with orderly_end():
+            yield ray
     finally:
         ray.shutdown()
 
@@ -179,14 +197,20 @@ def run_jobs_on_ray(
     function: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...] = (), gpu: bool = False
 ) -> Generator[tuple[Any, Any]]:
     """The same on a Ray cluster, whose machines must have the same files under the same paths."""
-    with ray_cluster(workers) as ray:
+    with scratch_folder() as scratch, ray_cluster(workers) as ray:
         share = min(1.0, ray.cluster_resources().get("GPU", 0) / workers) if gpu else 0
-        remote = ray.remote(num_cpus=1, num_gpus=share, max_retries=0)(function)
-        yield from _remotely(ray, remote, jobs, workers, setup)
+        remote = ray.remote(num_cpus=1, num_gpus=share, max_retries=0)(_in_scratch)
+        yield from _remotely(ray, partial(remote.remote, scratch, function), jobs, workers, setup)
+
+
+def _in_scratch(scratch: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the function with its temporary files in `scratch`, if this machine has that folder."""
+    tempfile.tempdir = scratch if os.path.isdir(scratch) else None
+    return function(*arguments)
 
 
 def _remotely(
-    ray: Any, remote: Any, jobs: Iterable[Any], workers: int, setup: tuple[Any, ...]
+    ray: Any, submit: Callable[..., Any], jobs: Iterable[Any], workers: int, setup: tuple[Any, ...]
 ) -> Generator[tuple[Any, Any]]:
     waiting, again, busy = iter(jobs), list[tuple[Any, int]](), dict[Any, tuple[Any, int]]()
     while True:
@@ -194,7 +218,7 @@ def _remotely(
             job, attempt = again.pop() if again else (next(waiting, None), 1)
             if job is None:
                 break
-            busy[remote.remote(job, *setup)] = (job, attempt)
+            busy[submit(job, *setup)] = (job, attempt)
         if not busy:
             return
         for done in ray.wait(list(busy))[0]:
