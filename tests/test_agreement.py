@@ -185,6 +185,7 @@ def test_correlations_are_of_words_with_enough_phrases_in_those_sentences():
     [
         ("not\nvery\n", {"not": None, "very": None}),
         ("word,modifier\nNot,negator\nvery,adverb\n", {"not": -1.0, "very": None}),
+        ("word,value,count\nthe,0,532\nnot,-1,40\n;-),1\n", {"the": 0.0, "not": -1.0, ";-)": 1.0}),
         ("not,-1.5\nvery,+\nthe,0\n", {"not": -1.5, "very": 1.0, "the": 0.0}),
         ("not\t-0.7\t0.4\t[-1, 0]\n\"\t1.0\n", {"not": -0.7, '"': 1.0}),
         ("verb,lack,SHIFTER,AFFECTS_POSITIVE,GOLD_STANDARD\nnoun,lack,NONSHIFTER,NONE,X\nadj,red,NONSHIFTER,NONE,X\n",
@@ -203,6 +204,11 @@ def test_odd_lexicons_are_told(tmp_path):
         ("not,-1\nvery,much\n", "line 2"),
         ("not,nan\n", "line 1"),
         (",1\n", "no word"),
+        ("not,-0,5\n", "line 1: the value of 'not' is '-0,5': write decimals with a point"),
+        ("word,sign\nvery,0,8\n", "line 2: the value of 'very' is '0,8'"),
+        ("not;-0,5\n", "'not;-0' has a semicolon: separate columns by commas or tabs"),
+        ("not\nvery;booster\n", "'very;booster' has a semicolon"),
+        ("not\t-0,5\n", "the value of 'not' is '-0,5'"),
     ):
         (tmp_path / "list.csv").write_text(text)
         with pytest.raises(RnnlensError, match=told):

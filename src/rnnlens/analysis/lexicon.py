@@ -2,8 +2,8 @@
 
 Formats, recognized by their content:
 
-- one word per line (`.txt`), or columns separated by commas or tabs: first the word, then optionally a number, a sign
-  (+, −) or a kind (negator, intensifier, adverb …); a first line `word,…` is a heading;
+- one word per line (`.txt`), or columns separated by commas or tabs: first the word, then optionally a number (with a
+  point, −0.5), a sign (+, −) or a kind (negator, intensifier, adverb …); a first line `word,…` is a heading;
 - VADER's `word <tab> mean <tab> …`, which is such a table; the name `vader` stands for the boosters and negations in
   the installed package vaderSentiment;
 - the polarity shifters of Schulder et al.: part of speech, lemma, SHIFTER or NONSHIFTER, direction, source.
@@ -14,6 +14,7 @@ A word with value 0 is not a modifier; None marks a modifier of unknown sign.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,7 @@ def read_lexicon(source: Path | str | Lexicon) -> Lexicon:
         return _vader()
     path = PATH.check("a lexicon", source)
     values: dict[str, float | None] = {}
+    named = 2  # columns, by the heading
     text = read_text(path, "a lexicon")
     first = text.lstrip().split("\n", 1)[0]
     if "\t" in first:  # VADER's list has unescaped quotes
@@ -68,13 +70,28 @@ def read_lexicon(source: Path | str | Lexicon) -> Lexicon:
         for row in rows:
             cells = [cell.strip() for cell in row]
             heading = not values and cells and cells[0].lower() in HEADINGS
-            if any(cells) and not heading and not cells[0].startswith("#"):
+            if heading:
+                named = len(cells)
+            elif any(cells) and not cells[0].startswith("#"):
+                _check_separators(cells, named)
                 _add(values, *_entry(cells))
     except (csv.Error, ValueError) as error:
         raise RnnlensError(f"{quoted(str(path))}, line {rows.line_num}: {error}; {EXPECTED}") from None
     if not values:
         raise RnnlensError(f"{quoted(str(path))} holds no words: {EXPECTED}")
     return Lexicon(path.stem, values)
+
+
+def _check_separators(cells: list[str], named: int) -> None:
+    """Raise a ValueError if a decimal comma splits a value (`not,-0,5`) or semicolons separate columns (`not;-0.5`).
+    named: the number of columns that the heading names; a third one may hold whole numbers, such as counts."""
+    if re.search(r"\w\s*;", cells[0]):
+        raise ValueError(f"{quoted(cells[0], 40)} has a semicolon: separate columns by commas or tabs")
+    if len(cells) > max(named, 2) and re.fullmatch("[+−-]?0", cells[1]) and re.fullmatch(r"[0-9]+", cells[2]):
+        raise ValueError(
+            f"the value of {quoted(cells[0], 40)} is {quoted(','.join(cells[1:3]), 40)}: write decimals with a point, "
+            "or name every column in a first line such as word,value,count"
+        )
 
 
 def _entry(cells: list[str]) -> tuple[str, float | None]:
