@@ -391,6 +391,15 @@ def test_networks_without_a_head_or_with_wrong_states_say_so_in_one_line():
         fit_readout(network, ["good"])
 
 
+def test_training_says_at_once_that_only_a_head_can_be_fitted(tmp_path):
+    """Not that its weights need gradients, with which it could not be trained either."""
+    network = network_of("mamba")
+    corpus = Corpus.from_ids(network.vocab, ([[1], [2]], [1, 0]))
+    with pytest.raises(RnnlensError, match="'mamba, transformers' .*cannot be trained .*fit_readout fits its head"):
+        rnnlens.train(network, corpus, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_rnnlens_does_not_import_transformers():
     code = "import sys, rnnlens; rnnlens.from_transformers; rnnlens.fit_readout; print('transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

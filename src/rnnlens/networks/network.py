@@ -359,7 +359,8 @@ class Network(ReadsTexts, nn.Module):
             raise RnnlensError("a network without words has no config: it cannot be trained or saved here")
         if self.arch not in ARCHITECTURES:
             raise RnnlensError(
-                f"a network of kind {quoted(self.arch)} has no config: only {', '.join(ARCHITECTURES)} do"
+                f"a network of kind {quoted(self.arch)} has no config: it cannot be trained or saved here, only "
+                f"{', '.join(ARCHITECTURES)} can; rnnlens.fit_readout fits its head"
             )
         if self.features is not None:
             raise RnnlensError("a network whose head is not linear has no config: it cannot be trained or saved here")

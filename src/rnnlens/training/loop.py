@@ -79,11 +79,6 @@ def train(
     check_labels(network, corpus.train)
     if config.balance and np.ndim(corpus.train.labels) != 1:
         raise RnnlensError("balance weighs classes, and this corpus has a target at every word: leave balance out")
-    if not any(parameter.requires_grad for parameter in network.parameters()):
-        raise RnnlensError(
-            "no weight of the network is to be trained: its parameters have requires_grad=False; call "
-            "network.requires_grad_(True)"
-        )
     if test and (corpus.test is None or not len(corpus.test)):
         raise RnnlensError("the corpus has no test reviews: leave test (--test) out, or prepare it with a test split")
     if config.patience and (corpus.validation is None or not len(corpus.validation)):
@@ -96,6 +91,11 @@ def train(
             raise RnnlensError("snapshots are of networks that read one way: leave snapshots out")
         watch.check(corpus)
     about = about_run(network, corpus, config, start, None if watch is None else watch.count)
+    if not any(parameter.requires_grad for parameter in network.parameters()):
+        raise RnnlensError(
+            "no weight of the network is to be trained: its parameters have requires_grad=False; call "
+            "network.requires_grad_(True)"
+        )
     accelerator, home = accelerator_for(config, device), network.h0.device
     main = accelerator.is_main_process
     if main:
