@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import signal
+import sys
 from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
@@ -13,6 +15,7 @@ import pytest
 
 from rnnlens import figures
 from rnnlens.common.errors import RnnlensError
+from rnnlens.figures import pictures
 from rnnlens.figures.labels import apart, spread
 from rnnlens.figures.style import MODIFIERS, distinct_looks, look_of_kind, shown
 
@@ -600,3 +603,16 @@ def test_labels_do_not_overlap_and_those_without_room_are_left_out():
     assert all(apart(a, size, b, size) for k, a in enumerate(centres) for b in centres[:k])
     assert all(15 <= x <= 85 and 6 <= y <= 94 for x, y in centres)
     assert len(spread(at, [size] * 40, [], room, most=2)) == 2
+
+
+def test_a_terminated_command_ends_its_browser(monkeypatch):
+    """Else the browser's profile stays among the temporary files."""
+    calls = []
+    browser = SimpleNamespace(
+        start_sync_server=lambda **how: calls.append("start"), stop_sync_server=lambda **how: calls.append("stop")
+    )
+    monkeypatch.setitem(sys.modules, "kaleido", browser)
+    monkeypatch.setattr(pictures, "offline", dict)
+    with pytest.raises(SystemExit), pictures.shared_browser():
+        signal.raise_signal(signal.SIGTERM)
+    assert calls == ["start", "stop"]

@@ -20,11 +20,11 @@ from scipy.optimize import minimize
 import rnnlens
 from rnnlens import RnnlensError
 from rnnlens.baselines import BASELINES
+from rnnlens.common.ending import orderly_end
 from rnnlens.common.files import append_line
 from rnnlens.corpora import prepare
 from rnnlens.experiments.choosing import best, write_settings
 from rnnlens.experiments.ledger import Ledger
-from rnnlens.experiments.lifetime import orderly_end
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.space import SPACES, Choice, parameters
 from rnnlens.experiments.sweep import sweep

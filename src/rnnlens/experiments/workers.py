@@ -23,8 +23,9 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from rnnlens.common.ending import orderly_end
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.experiments.lifetime import end_with_parent, kill_worker, orderly_end
+from rnnlens.experiments.lifetime import end_with_parent, kill_worker
 
 ATTEMPTS = 5  # a job whose process dies this many times is an error
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from rnnlens.common.ending import orderly_end
 from rnnlens.common.replacing import FIGURE_MARKS
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def picture(figure: Figure, kind: str) -> bytes:
     import kaleido
 
     size = {"width": figure.layout.width or 900, "height": figure.layout.height or 480}
-    with warnings.catch_warnings():
+    with orderly_end(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The kopts argument is ignored")  # when a shared browser runs
         return kaleido.calc_fig_sync(figure.to_dict(), opts={"format": kind, "scale": 2, **size}, kopts=offline())
 
@@ -77,13 +78,14 @@ def marked(data: bytes, kind: str) -> bytes:
 def shared_browser() -> Iterator[None]:
     """Use one browser for all pictures. If it cannot start, the first call of `write_figure` raises the error."""
     server = None
-    with suppress(Exception):  # kaleido or a browser is missing
-        import kaleido
+    with orderly_end():
+        with suppress(Exception):  # kaleido or a browser is missing
+            import kaleido
 
-        kaleido.start_sync_server(silence_warnings=True, **offline())
-        server = kaleido
-    try:
-        yield
-    finally:
-        if server is not None:
-            server.stop_sync_server(silence_warnings=True)
+            kaleido.start_sync_server(silence_warnings=True, **offline())
+            server = kaleido
+        try:
+            yield
+        finally:
+            if server is not None:
+                server.stop_sync_server(silence_warnings=True)
