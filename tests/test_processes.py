@@ -39,7 +39,8 @@ def launch(*arguments, processes=2):
         "--num_machines",
         "1",
     ]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    # (torch's launcher never removes the folder of its logs, which it makes among the temporary files.)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(arguments[0].parent)}
     done = subprocess.run([*command, SCRIPT, *map(str, arguments)], env=environment, capture_output=True, text=True)
     return done.returncode, done.stderr
 
