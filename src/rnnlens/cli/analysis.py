@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from rnnlens.cli.printing import Arch, Device, show_facts, show_report
-from rnnlens.common.display import percent, percents
+from rnnlens.common.display import percents
 from rnnlens.common.terminal import say, show, table_of
 
 if TYPE_CHECKING:
@@ -168,6 +168,7 @@ def analyze(
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
     """Analyze and save, print a summary, write the report."""
     from rnnlens.analysis.analyze import analyze_command
+    from rnnlens.analysis.paper_claims import one_curve
     from rnnlens.analysis.verdict import plain
     from rnnlens.context.blank import BlankInput
     from rnnlens.page import report as write_report
@@ -188,15 +189,11 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
         show_directions(results["both_ways"])
     for warning in results["warnings"]:
         say(f"warning: {warning}")
-    line = results["line_attractor"]
+    is_line, found = one_curve(results)
     facts = [
         *(() if analysis.classes is None else _class_facts(results["classes"])),
         ("blank inputs", BlankInput.from_dict(results["blank_input"]).summary()),
-        (
-            "line attractor",
-            f"a curve explains {percent(line['explained_variance'])}, a straight line "
-            f"{percent(line['pc1_variance'])}" + ("" if line["is_line"] else ": no line"),
-        ),
+        ("line attractor", found + ("" if is_line else ": no line")),
         (
             "subspace",
             f"{percents(results['subspace']['explained_variance'][:3])} of the strongest modifiers' variance; "
