@@ -23,10 +23,14 @@ def analysis_claims(results: Results) -> list[Claim]:
 
 @claim("line", "one curve of slow points (at least 90 % of their variance)", "line_attractor", paper="a line")
 def one_curve(r: Results) -> Finding:
-    line = r["line_attractor"]
+    return r["line_attractor"]["is_line"], curve_found(r["line_attractor"])
+
+
+def curve_found(line: Mapping[str, Any]) -> str:
+    """What was found of the curve through the slow points, in words."""
     curve, straight = percent(line["explained_variance"]), percent(line["pc1_variance"])
     together = "" if line["is_line"] or line["explained_variance"] < 0.9 else ", of slow points that lie together"
-    return line["is_line"], f"a curve explains {curve}, a straight line {straight}{together}"
+    return f"a curve explains {curve}, a straight line {straight}{together}"
 
 
 @claim("line", "one mode integrates: an eigenvalue within 0.02 of 1", "line_attractor", paper="near (1, 0)")

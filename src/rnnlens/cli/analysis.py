@@ -168,7 +168,7 @@ def analyze(
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
     """Analyze and save, print a summary, write the report."""
     from rnnlens.analysis.analyze import analyze_command
-    from rnnlens.analysis.paper_claims import one_curve
+    from rnnlens.analysis.paper_claims import curve_found
     from rnnlens.analysis.verdict import plain
     from rnnlens.context.blank import BlankInput
     from rnnlens.page import report as write_report
@@ -189,11 +189,11 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
         show_directions(results["both_ways"])
     for warning in results["warnings"]:
         say(f"warning: {warning}")
-    is_line, found = one_curve(results)
+    line = results["line_attractor"]
     facts = [
         *(() if analysis.classes is None else _class_facts(results["classes"])),
         ("blank inputs", BlankInput.from_dict(results["blank_input"]).summary()),
-        ("line attractor", found + ("" if is_line else ": no line")),
+        ("line attractor", curve_found(line) + ("" if line["is_line"] else ": no line")),
         (
             "subspace",
             f"{percents(results['subspace']['explained_variance'][:3])} of the strongest modifiers' variance; "
