@@ -385,6 +385,8 @@ def test_an_analysis_comes_back_and_one_of_another_class_replaces_it(run, corpus
     analysis.save()
     again = rnnlens.Analysis.load(run.path)
     assert again.network.target == "joy" and again.to_dict() == analysis.to_dict()
+    rnnlens.analyze(rnnlens.load(run.path), starts=200).save()  # of "joy" again, although it is not the first class
+    assert any(name.endswith("_shuffled") for name in rnnlens.load(run.path).accuracy)
     other = rnnlens.analyze(rnnlens.load(run.path), class_="fear", starts=200)
     assert other.classes.geometry["predicted"] == again.classes.geometry["predicted"]  # which only a corpus can measure
     assert other.classes.probes == again.classes.probes

@@ -19,7 +19,7 @@ from torch import Tensor
 from rnnlens.analysis.classes import Classes, shown_class, study_classes
 from rnnlens.analysis.directions import both_directions, check_direction, reader_and_whole, usual_or_reversed
 from rnnlens.analysis.examples import corpus_examples
-from rnnlens.analysis.locate import Location, locate, states_of, stored_probes, view_of
+from rnnlens.analysis.locate import Location, analyzed_view, locate, states_of, stored_probes, view_of
 from rnnlens.analysis.perturb import check_as_many, evaluated, other_words, perturb_reviews, reviews_to_read
 from rnnlens.analysis.record import Analysis
 from rnnlens.analysis.storage import check_no_folders, check_not_packaged, kept_results
@@ -72,9 +72,10 @@ def analyze(
     experiments. reviews: the largest number of reviews of a split that they read. class_: of a network with several
     classes, the one to show: `analysis.classes` is about all of them, and the other parts are about its logit minus the
     mean of the others (`Network.of_class`), with probes of the class against the rest. By default it is the class with
-    most training texts or, without a corpus, the first. Accuracies are the whole network's. Of ordered classes their
-    scale is shown, and no class is chosen. direction: of a network that reads both ways, the reader to show, forwards
-    (by default) or backwards; accuracies are the whole network's, and `analysis.both_ways` compares the two readers.
+    most training texts or, without a corpus, that of the run's stored analysis, or the first. Accuracies are the whole
+    network's. Of ordered classes their scale is shown, and no class is chosen. direction: of a network that reads both
+    ways, the reader to show, forwards (by default) or backwards; accuracies are the whole network's, and
+    `analysis.both_ways` compares the two readers.
     """
     check_device(device)
     _check_needed(corpus, reviews)
@@ -84,7 +85,8 @@ def analyze(
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
     check_words(whole, usual)
-    class_, direction = shown_class(whole, class_, usual), check_direction(whole, direction)
+    before = "" if folder is None else analyzed_view(folder.results)[0]
+    class_, direction = shown_class(whole, class_, usual, before), check_direction(whole, direction)
     network, _ = reader_and_whole(one_logit(whole, class_), direction)
     _check(network, folder, usual, top)
     texts: CorpusLike | None = usual_or_reversed(usual, direction)
@@ -240,7 +242,7 @@ def analyze_command(
     _check_needed(corpus, reviews)
     opened = load(run)
     _, data = _opened(opened, corpus)
-    class_ = shown_class(opened.network, class_, data)
+    class_ = shown_class(opened.network, class_, data, analyzed_view(opened.results)[0])
     network, _ = reader_and_whole(one_logit(opened.network, class_), check_direction(opened.network, direction))
     if data is not None:
         opened.check_corpus(data)

@@ -113,13 +113,14 @@ class Classes(Shown):
         ]
 
 
-def shown_class(network: Network, class_: str | None, corpus: CorpusLike | None) -> str | None:
-    """The class to show if none is chosen: the one with most training texts or, without a corpus, the first. None if
-    the network has one logit, or ordered classes, which are read on one scale."""
+def shown_class(network: Network, class_: str | None, corpus: CorpusLike | None, stored: str = "") -> str | None:
+    """The class to show if none is chosen: the one with most training texts or, without a corpus, that of the stored
+    analysis, whose accuracies then stay, or the first. None if the network has one logit, or ordered classes, which are
+    read on one scale."""
     if class_ is not None or network.ordered or not network.several_classes:
         return class_
     if corpus is None or not getattr(corpus, "classes", ()):
-        return network.classes[0]
+        return stored if stored in network.classes else network.classes[0]
     counts = np.bincount(np.asarray(corpus.train.labels), minlength=len(network.classes))
     return network.classes[int(counts.argmax())]
 

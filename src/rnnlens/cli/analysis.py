@@ -139,8 +139,8 @@ def analyze(
     class_
         Of a network with several classes, the one to show: all parts but the geometry of the classes and the strengths
         by class are about its logit minus the mean of the others'. By default the class with most training texts or,
-        without a corpus, the first. Accuracies are the whole network's. An earlier analysis of another class is
-        replaced.
+        without a corpus, that of the earlier analysis or the first. Accuracies are the whole network's. An earlier
+        analysis of another class is replaced.
     direction
         Of a network that reads both ways, the reader to analyze, by default the forward one. The accuracy experiments
         measure the whole network, and both readers are compared. An earlier analysis of the other one is replaced.
