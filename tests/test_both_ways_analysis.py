@@ -179,7 +179,8 @@ def test_a_trained_run_is_analyzed_stored_and_opened(trained):
     for one in analysis.results["examples"]:
         assert one["logit"] == pytest.approx(float(run.network(one["text"])), abs=1e-3)
     # The other direction replaces it, with its own sample of states and its own experiments.
-    forwards = rnnlens.analyze(run, probes=PROBES)
+    assert rnnlens.analyze(run, probes=PROBES, starts=200).network.direction == "backwards", "as stored"
+    forwards = rnnlens.analyze(run, probes=PROBES, direction="forwards")
     assert both_ways(forwards) is run.network is both_ways(run)  # the page reads with both
     alone = rnnlens.analyze(run.network, probes=PROBES)
     assert both_ways(alone) is run.network

@@ -72,10 +72,10 @@ def analyze(
     experiments. reviews: the largest number of reviews of a split that they read. class_: of a network with several
     classes, the one to show: `analysis.classes` is about all of them, and the other parts are about its logit minus the
     mean of the others (`Network.of_class`), with probes of the class against the rest. By default it is the class with
-    most training texts or, without a corpus, that of the run's stored analysis, or the first. Accuracies are the whole
-    network's. Of ordered classes their scale is shown, and no class is chosen. direction: of a network that reads both
-    ways, the reader to show, forwards (by default) or backwards; accuracies are the whole network's, and
-    `analysis.both_ways` compares the two readers.
+    most training texts. Accuracies are the whole network's. Of ordered classes their scale is shown, and no class is
+    chosen. direction: of a network that reads both ways, the reader to show, forwards (by default) or backwards;
+    accuracies are the whole network's, and `analysis.both_ways` compares the two readers. Without a corpus, the class
+    and direction of the run's stored analysis are kept by default; if there is none, the first class is shown.
     """
     check_device(device)
     _check_needed(corpus, reviews)
@@ -85,8 +85,8 @@ def analyze(
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
     check_words(whole, usual)
-    before = "" if folder is None else analyzed_view(folder.results)[0]
-    class_, direction = shown_class(whole, class_, usual, before), check_direction(whole, direction)
+    before = _stored_view(folder, usual)
+    class_, direction = shown_class(whole, class_, usual, before[0]), check_direction(whole, direction, before[1])
     network, _ = reader_and_whole(one_logit(whole, class_), direction)
     _check(network, folder, usual, top)
     texts: CorpusLike | None = usual_or_reversed(usual, direction)
@@ -242,8 +242,10 @@ def analyze_command(
     _check_needed(corpus, reviews)
     opened = load(run)
     _, data = _opened(opened, corpus)
-    class_ = shown_class(opened.network, class_, data, analyzed_view(opened.results)[0])
-    network, _ = reader_and_whole(one_logit(opened.network, class_), check_direction(opened.network, direction))
+    before = _stored_view(opened, data)
+    class_ = shown_class(opened.network, class_, data, before[0])
+    direction = check_direction(opened.network, direction, before[1])
+    network, _ = reader_and_whole(one_logit(opened.network, class_), direction)
     if data is not None:
         opened.check_corpus(data)
         check_words(opened.network, data)
@@ -258,6 +260,12 @@ def analyze_command(
     analysis = analyze(opened, data, reviews=reviews, class_=class_, direction=direction, progress=True, **options)
     analysis.save(overwrite=overwrite)
     return analysis
+
+
+def _stored_view(run: Run | None, corpus: CorpusLike | None) -> tuple[str, str]:
+    """The class and the direction of the stored analysis, which another without a corpus keeps unless others are
+    chosen: it has no accuracies to replace those stored. Else empty."""
+    return ("", "") if run is None or corpus is not None else analyzed_view(run.results)
 
 
 def _opened(run: Any, corpus: Any) -> tuple[Run | Any, CorpusLike | None]:

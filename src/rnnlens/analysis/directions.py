@@ -122,15 +122,16 @@ def usual_or_reversed(corpus: Any, direction: str | None) -> Any:
     return reversed_corpus(corpus) if corpus is not None and direction == "backwards" else corpus
 
 
-def check_direction(network: object, direction: str | None) -> str | None:
-    """The direction to analyze, by default forwards; None for a network that reads one way, which has no choice."""
+def check_direction(network: object, direction: str | None, stored: str = "") -> str | None:
+    """The direction to analyze, by default that of the stored analysis, or else forwards; None for a network that reads
+    one way, which has no choice."""
     if not isinstance(network, BothWays):
         if direction is not None:
             raise RnnlensError(
                 f"direction is {quoted(direction)}, but this network reads one way: leave it out (--direction)"
             )
         return None
-    return direction or "forwards"
+    return direction or stored or "forwards"
 
 
 @torch.no_grad()

@@ -142,8 +142,9 @@ def analyze(
         without a corpus, that of the earlier analysis or the first. Accuracies are the whole network's. An earlier
         analysis of another class is replaced.
     direction
-        Of a network that reads both ways, the reader to analyze, by default the forward one. The accuracy experiments
-        measure the whole network, and both readers are compared. An earlier analysis of the other one is replaced.
+        Of a network that reads both ways, the reader to analyze, by default the forward one or, without a corpus, that
+        of the earlier analysis. The accuracy experiments measure the whole network, and both readers are compared. An
+        earlier analysis of the other one is replaced.
     top
         How many of the most frequent words to measure.
     table
