@@ -35,7 +35,7 @@ class Mutation(NamedTuple):
 
 
 MUTATIONS = [
-    Mutation("the past enters through the inputs' derivatives", "dynamics/jacobians.py",
+    Mutation("the past enters through the inputs' derivatives", "dynamics/cell_jacobians.py",
              "new[..., self.cell.output] += linear(_backward(self.p_u, blocks), self.cell.U.t())",
              "new[..., self.cell.output] += linear(_backward(self.p_d, blocks), self.cell.U.t())",
              "jacobians:products"),

@@ -5,7 +5,7 @@ import torch
 
 from rnnlens import Network, adapt
 from rnnlens.dynamics import input_change, jacobians, linearise, word_effects
-from rnnlens.dynamics.jacobians import StepLinearisation
+from rnnlens.dynamics.step_jacobians import StepLinearisation
 from rnnlens.networks import CELLS
 
 WORDS = list("abcdefg")

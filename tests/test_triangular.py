@@ -8,9 +8,9 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.context import find_modifiers, fit_bilinear
 from rnnlens.dynamics import features, input_change, jacobians, linearise
 from rnnlens.dynamics import modes as modes_module
-from rnnlens.dynamics.jacobians import StepLinearisation
 from rnnlens.dynamics.line_attractor import fit_line_attractor
 from rnnlens.dynamics.modes import Modes, TriangularModes, decompose, integration_mode
+from rnnlens.dynamics.step_jacobians import StepLinearisation
 from rnnlens.networks import RECURRENCES
 
 WORDS = ["<unk>", *(f"word{i}" for i in range(40))]

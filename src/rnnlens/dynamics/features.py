@@ -17,8 +17,10 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.ranges import in_range
+from rnnlens.dynamics.cell_jacobians import CellLinearisation
 from rnnlens.dynamics.inputs import check_states
-from rnnlens.dynamics.jacobians import CellLinearisation, Linearisation, StepLinearisation, embedding_of, linearise
+from rnnlens.dynamics.jacobians import Linearisation, embedding_of, linearise
+from rnnlens.dynamics.step_jacobians import StepLinearisation
 from rnnlens.networks import Cell, Network
 from rnnlens.networks.parallel import in_parallel
 
