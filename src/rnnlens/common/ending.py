@@ -1,4 +1,4 @@
-"""A process that is told to end unwinds first, so that workers, browsers and temporary files end with it."""
+"""End as after an exception on SIGTERM or SIGHUP, so that workers, browsers and temporary files do not stay behind."""
 
 from __future__ import annotations
 
