@@ -22,7 +22,7 @@ from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.corpora import Corpus
 from rnnlens.dynamics import visited_states
 from rnnlens.runs.abilities import abilities, sentence
-from rnnlens.runs.snapshot import Snapshot, WordStrength
+from rnnlens.runs.snapshot import LineFacts, Snapshot, WordStrength
 from rnnlens.runs.snapshots import Snapshots
 from rnnlens.training.loop import Trainer
 from rnnlens.training.watching import moments
@@ -262,3 +262,16 @@ def test_the_report_of_a_filmed_run_has_the_film(filmed, tmp_path):
     rewrite_lines(run.path / "snapshots.jsonl", [{**about, "provenance": {"run": "f" * 32, "weights": ""}}, *records])
     with pytest.raises(RnnlensError, match="of another run"):
         rnnlens.report(run)
+
+
+def test_two_separate_states_are_no_line_in_a_film():
+    facts = LineFacts(0.99, 0.99, (-4.0, 4.0), 0.9, 0.0, 0.9, 10, "slow points")
+    film = snapshots_of([0, 0], [0.8, 0.9])
+
+    def appears(shape):
+        line = dataclasses.replace(facts, shape=shape)
+        shots = tuple(dataclasses.replace(shot, line=line) for shot in film.snapshots)
+        found = abilities(dataclasses.replace(film, snapshots=shots))
+        return next(one.step for one in found if one.name == "the line") is not None
+
+    assert appears("line") and not appears("separate points")

@@ -84,3 +84,36 @@ def test_the_nearest_point_is_looked_for_on_every_segment():
     knots = torch.tensor([[0.0, 0.0], [10.0, 0.0], [10.0, 4.0], [5.0, 4.0]]).double()
     point, segment, along = _nearest(knots, torch.tensor([5.0, 1.5]).double())
     assert point.tolist() == [5, 0] and segment == 0 and along == 0.5
+
+
+def test_separate_fixed_points_are_not_called_a_line():
+    """A switch between two states: a curve through them explains everything, but no state between them is slow."""
+    switch = network_with(lambda h, e: torch.tanh(2 * h), 3, torch.ones(3).double())
+    along = normal(300, 1) + 0 * normal(300, 3)  # the units agree: ±(1, 1, 1)
+    points = find_fixed_points(switch, along, mode="slow")
+    line = fit_line_attractor(switch, points)
+    assert line.explained > 0.99 and line.filled < 0.5
+    assert line.shape == "separate points" and not line.is_line and "separate points!" in repr(line)
+    assert fit_line_attractor(switch, points.states).shape == "separate points"  # states alone, without starts
+
+
+def test_a_sparse_line_is_a_line():
+    """Five points of a perfect line leave gaps, but all states between them are slow."""
+    line = fit_line_attractor(still(3), normal(5, 1) * torch.ones(3).double())
+    assert line.is_line and line.filled == 1
+
+
+@pytest.mark.parametrize("decay", [0.3, 0.9])
+def test_the_scatter_around_one_fixed_point_is_not_called_a_line(decay):
+    A = torch.diag(torch.tensor([decay, 0.1, 0.05]).double())
+    network = network_with(lambda h, e: h @ A, 3, torch.ones(3).double())
+    line = fit_line_attractor(network, find_fixed_points(network, normal(300, 3), mode="slow"))
+    assert line.explained > 0.99 and line.kept < 0.1
+    assert line.shape == "one point" and not line.is_line and "one point!" in repr(line)
+
+
+def test_starts_far_beyond_the_ends_of_a_line_leave_it_a_line():
+    """Of starts a hundred times as far apart, less than a tenth is left; but the line holds what is on it."""
+    network = network_with(lambda h, e: torch.tensor([1.0, 0.0]).double() * h.clamp(-1, 1), 2, normal(2))
+    line = fit_line_attractor(network, find_fixed_points(network, 100 * normal(300, 2), mode="slow"))
+    assert line.kept < 0.1 and line.is_line

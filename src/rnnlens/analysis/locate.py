@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, percents
+from rnnlens.common.display import Facts, Shown, percent, percents
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.files import parsing
 from rnnlens.context.blank import BLANKS, BlankInput
@@ -19,6 +19,7 @@ from rnnlens.context.probes import Probes
 from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.dynamics.inputs import given_states
+from rnnlens.dynamics.line_attractor import ONE_DIMENSIONAL, Shape
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 from rnnlens.runs.missing import not_analyzed
@@ -51,9 +52,14 @@ class Location(Shown):
     blank: BlankInput
 
     @property
+    def shape(self) -> Shape:
+        """What the slow points are, as `LineAttractor.shape`; those of a network that forgets are one point."""
+        return "one point" if self.blank.forgets or self.through == VISITED else self.line.shape
+
+    @property
     def is_line(self) -> bool:
-        """Whether there is a line attractor: one curve through slow points that do not lie together."""
-        return self.line.is_line and not self.blank.forgets
+        """Whether there is a line attractor: one curve of slow points that do not lie together."""
+        return self.shape == "line"
 
     @property
     @torch.no_grad()
@@ -107,6 +113,7 @@ class Location(Shown):
             "line_attractor": {
                 **line.to_dict(),
                 "is_line": self.is_line,
+                "shape": self.shape,
                 "through": self.through,
                 "h_star_logit": float(self.network.logit(line.h_star)),
                 "covers": self.covers,
@@ -223,8 +230,7 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
     low, high = line.range
     warnings = [blank.forgetting()] if blank.forgets else [blank.warning()] if blank.drifts else []
     if not blank.forgets and not line.is_line:
-        explained = floor(100 * line.explained)  # 89.9 % is not 90 %, the limit
-        warnings.append(f"the slow points are not one-dimensional: a curve explains {explained} % of their variance")
+        warnings.append(_no_line(line))
     at = float(network.logit(line.h_star))
     if abs(at) > max(0.1 * (high - low), 0.1 * blank.spread[0], NEAR):
         lowest, highest = f"{low:+.2g}", f"{high:+.2g}"
@@ -234,6 +240,18 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> lis
             "biased state"
         )
     return warnings
+
+
+def _no_line(line: LineAttractor) -> str:
+    """The warning for slow points that are no line."""
+    if line.explained < ONE_DIMENSIONAL:
+        explained = floor(100 * line.explained)  # 89.9 % is not 90 %, the limit
+        return f"the slow points are not one-dimensional: a curve explains {explained} % of their variance"
+    if line.shape == "separate points":
+        slow = floor(100 * line.filled)
+        return f"the slow points are separate points, not a line: {slow} % of the curve through them is slow"
+    left = percent(line.kept, 0)
+    return f"the slow points lie together, not on a line: {left} of the spread of the states before the search is left"
 
 
 def stored_points(network: Network, arrays: Mapping[str, Tensor], starts: Tensor) -> FixedPoints:

@@ -29,8 +29,9 @@ def one_curve(r: Results) -> Finding:
 def curve_found(line: Mapping[str, Any]) -> str:
     """What was found of the curve through the slow points, in words."""
     curve, straight = percent(line["explained_variance"]), percent(line["pc1_variance"])
-    together = "" if line["is_line"] or line["explained_variance"] < 0.9 else ", of slow points that lie together"
-    return f"a curve explains {curve}, a straight line {straight}{together}"
+    apart = "are separate" if line.get("shape") == "separate points" else "lie together"
+    what = "" if line["is_line"] or line["explained_variance"] < 0.9 else f", of slow points that {apart}"
+    return f"a curve explains {curve}, a straight line {straight}{what}"
 
 
 @claim("line", "one mode integrates: an eigenvalue within 0.02 of 1", "line_attractor", paper="near (1, 0)")

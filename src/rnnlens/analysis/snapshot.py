@@ -106,7 +106,8 @@ def measure_snapshot(network: Network, sample: Sample, twice: Reviews, probes: P
         return record
     line = found.line
     record["points"] = _points(network, found.points)
-    record["line"] = {**_line_facts(network, line, states), "settled": found.settled, "through": found.through}
+    where = {"settled": found.settled, "through": found.through, "shape": found.shape}
+    record["line"] = {**_line_facts(network, line, states), **where}
     try:
         modifiers = _measured(network, line, probes)
     except RnnlensError:

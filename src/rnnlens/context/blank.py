@@ -19,14 +19,13 @@ from rnnlens.common.display import Facts, Shown, percent
 from rnnlens.common.ranges import in_range
 from rnnlens.context.impulse import rest
 from rnnlens.dynamics.inputs import given_states
+from rnnlens.dynamics.line_attractor import BLANKS, FORGOTTEN
 from rnnlens.networks import Network
 
-BLANKS = 50  # the number that the paper appends to reviews (§6.2)
 TRAINING = (
     "Try training with more word dropout, or with blank inputs in the texts (`rnnlens train --blanks 100`); a network "
     "trained with `--start` keeps both as they were"
 )
-FORGOTTEN = 0.1  # a network forgets if less than this share of the spread of its readings is left after them
 
 
 @dataclass(frozen=True)

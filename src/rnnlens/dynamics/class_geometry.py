@@ -20,9 +20,10 @@ from rnnlens.common.ranges import in_range
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics.class_places import class_directions, evidence, settled_states, slow_point_at
 from rnnlens.dynamics.class_words import predicted_dimensions
+from rnnlens.dynamics.curves import local_regression
 from rnnlens.dynamics.dimension import least_share, participation_ratio, spread_of
 from rnnlens.dynamics.fixed_points import find_fixed_points
-from rnnlens.dynamics.line_attractor import ONE_DIMENSIONAL, local_regression
+from rnnlens.dynamics.line_attractor import ONE_DIMENSIONAL
 from rnnlens.dynamics.modes import linear_modes
 from rnnlens.dynamics.sampling import visited_states
 from rnnlens.networks import Network, check_words

@@ -1,14 +1,15 @@
 """The line attractor: a curve through the slow points, parametrized by the logit (§2, Fig. 1a).
 
 In real networks it is curved and thick, so PCA's straight line does not fit. It is a smooth curve h(s) over the logit
-s, with a tangent at every point. If the slow points do not lie along such a curve, `is_line` is False.
+s, with a tangent at every point. A curve fits two fixed points, or the scatter around one, too: these are no line.
+`shape` says what was found, and `is_line` whether it is a line.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -17,12 +18,18 @@ from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
+from rnnlens.dynamics.curves import local_regression, slow_share, spread_left
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, check_points, check_tensor, held_input, same_input
 from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes
 from rnnlens.networks import Network
 
 ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve must explain to be called a line
+FILLED = 0.9  # the share of the curve that must be slow
+BLANKS = 50  # the number of blank inputs that the paper appends to reviews (§6.2)
+FORGOTTEN = 0.1  # a network forgets if less than this share of the differences between states is left after them
+
+Shape = Literal["line", "not one-dimensional", "separate points", "one point"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +46,8 @@ class LineAttractor(Shown):
     readout_alignment  |cos| of the slow points' first principal component with the readout w, on the units that w reads
     thickness          root mean square distance of the slow points from the curve
     inputs     (D,)    the input that the slow points were found at; None is zero
+    filled             share of the curve, by logit, that is slow or has slow points near it
+    kept               spread of the slow points along the curve, as a share of that of their starts; 1 for states
     """
 
     network: Network = field(repr=False)
@@ -52,6 +61,8 @@ class LineAttractor(Shown):
     readout_alignment: float
     thickness: float
     inputs: Tensor | None = None
+    filled: float = 1.0
+    kept: float = 1.0
 
     def check_blank(self) -> None:
         """Raise an error if the line is at another input than the blank one, at which effects of words are measured."""
@@ -63,8 +74,22 @@ class LineAttractor(Shown):
 
     @property
     def is_line(self) -> bool:
-        """Whether the slow points are one-dimensional: the curve explains at least nine tenths of their variance."""
-        return self.explained >= ONE_DIMENSIONAL
+        """Whether the slow points are a line (`shape`)."""
+        return self.shape == "line"
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What the slow points are. "not one-dimensional": the curve explains less than nine tenths of their variance.
+        "separate points": less than nine tenths of the curve is slow, as in a network that switches between fixed
+        points. "one point": less than a tenth of the starts' spread along the curve is left, and the integration mode
+        leaves less than a tenth of a difference after 50 steps: the network forgets."""
+        if self.explained < ONE_DIMENSIONAL:
+            return "not one-dimensional"
+        if self.filled < FILLED:
+            return "separate points"
+        if self.kept < FORGOTTEN and abs(self.integration_eigenvalue) ** BLANKS < FORGOTTEN:
+            return "one point"
+        return "line"
 
     @property
     def range(self) -> tuple[float, float]:
@@ -152,12 +177,13 @@ class LineAttractor(Shown):
             "thickness": self.thickness,
             "range": list(self.range),
             "is_line": self.is_line,
+            "shape": self.shape,
         }
 
     def _facts(self) -> Facts:
         value = self.integration_eigenvalue
         return [
-            ("a line", "yes" if self.is_line else "no: the slow points are not one-dimensional"),
+            ("a line", "yes" if self.is_line else f"no: the slow points are {self.shape}"),
             ("a curve explains", percents([self.explained])),
             ("a straight line", percents([self.pc1_variance])),
             ("logits", f"{self.range[0]:.1f} … {self.range[1]:.1f}"),
@@ -168,7 +194,7 @@ class LineAttractor(Shown):
 
     def __repr__(self) -> str:
         low, high = self.range
-        name = "LineAttractor" if self.is_line else "LineAttractor(not one-dimensional!)"
+        name = "LineAttractor" if self.is_line else f"LineAttractor({self.shape}!)"
         shares = f"explains {100 * self.explained:.1f} %, a straight line {100 * self.pc1_variance:.1f} %"
         return f"{name}: logits {low:.1f} … {high:.1f}, {shares}"
 
@@ -218,6 +244,7 @@ def fit_line_attractor(
     offset = offset - (offset @ chord).unsqueeze(1) * chord / chord.square().sum()
     distance = (h - _nearest(curve, h)[0]).norm(dim=1)
     h_star = _neutral_point(network, states[s.abs().argmin()], at, slope, e).to(dtype)
+    kept = spread_left(points, chord / chord.norm()) if isinstance(points, FixedPoints) else 1.0
     return LineAttractor(
         network,
         curve.to(dtype),
@@ -230,6 +257,8 @@ def fit_line_attractor(
         readout_alignment=_alignment(network, first, h_star),
         thickness=float(distance.square().mean().sqrt()),
         inputs=e,
+        filled=slow_share(network, points, curve, at, e),
+        kept=kept,
     )
 
 
@@ -278,19 +307,3 @@ def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     along = along.gather(1, left.unsqueeze(1)).squeeze(1)
     point = start[left] + along.unsqueeze(1) * edge[left]
     return point.to(h).reshape(h.shape), left.reshape(h.shape[:-1]), along.to(h).reshape(h.shape[:-1])
-
-
-def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
-    """Weighted linear regressions of h (K, N) on s (K,), one around each of `at` (M,): values (M, N), slopes (M, N).
-
-    Each kernel is at least as wide as the distance to its sixth nearest point."""
-    distance = (s.unsqueeze(0) - at.unsqueeze(1)).abs()
-    sixth = distance.kthvalue(min(len(s), 6), dim=1).values
-    scale = torch.maximum(torch.full_like(at, width), sixth).unsqueeze(1)
-    weight = torch.exp(-0.5 * (distance / scale) ** 2)
-    weight = weight / weight.sum(1, keepdim=True)
-    mean_s, mean_h = weight @ s, weight @ h
-    centred = s.unsqueeze(0) - mean_s.unsqueeze(1)
-    variance = (weight * centred.square()).sum(1, keepdim=True)
-    slope = ((weight * centred) @ h) / variance.clamp(min=torch.finfo(h.dtype).tiny)
-    return mean_h + (at - mean_s).unsqueeze(1) * slope, slope

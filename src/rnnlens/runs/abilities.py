@@ -135,4 +135,4 @@ def _has_line(at: Snapshot) -> bool:
     line = at.line
     if line is None or line.through != "slow points":
         return False
-    return line.explained >= ONE_DIMENSIONAL and line.covers >= HALF
+    return line.shape == "line" and line.explained >= ONE_DIMENSIONAL and line.covers >= HALF

@@ -28,7 +28,8 @@ class WordStrength(NamedTuple):
 @dataclass(frozen=True)
 class LineFacts:
     """The line attractor at a snapshot: shares of the slow points' variance that a curve and a straight line explain,
-    the logits at its ends, and the share of visited states within them (`covers`)."""
+    the logits at its ends, the share of visited states within them (`covers`), and what the slow points are (`shape`,
+    as of a `LineAttractor`; of snapshots that have none, "line")."""
 
     explained: float
     pc1_variance: float
@@ -38,6 +39,7 @@ class LineFacts:
     covers: float
     settled: int
     through: str
+    shape: str = "line"
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,8 @@ def _line(record: Mapping[str, Any]) -> LineFacts:
     low, high = numbers_of(record["range"])
     names = ("explained", "pc1_variance", "readout_alignment", "h_star_logit", "covers")
     numbers = {name: number_of(record[name]) for name in names}
-    return LineFacts(
-        range=(low, high), settled=whole_of(record["settled"]), through=text_of(record["through"]), **numbers
-    )
+    through, shape = text_of(record["through"]), text_of(record.get("shape", "line"))
+    return LineFacts(range=(low, high), settled=whole_of(record["settled"]), through=through, shape=shape, **numbers)
 
 
 def _subspace(record: Mapping[str, Any]) -> SubspaceFacts:

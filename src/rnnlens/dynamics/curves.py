@@ -1,0 +1,59 @@
+"""A curve through slow points, by the logit: its fit, how much of it is slow, and what is left of the starts' spread.
+
+Shapes: K points, N flat state, M knots.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rnnlens.dynamics.fixed_points import SLOW, FixedPoints, slowness_at, typical
+from rnnlens.dynamics.problem import energy
+from rnnlens.networks import Network
+
+NEAR = 0.05  # a slow point is near a knot if their logits differ by at most this share of the curve's range
+
+
+def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
+    """Weighted linear regressions of h (K, N) on s (K,), one around each of `at` (M,): values (M, N), slopes (M, N).
+
+    Each kernel is at least as wide as the distance to its sixth nearest point."""
+    distance = (s.unsqueeze(0) - at.unsqueeze(1)).abs()
+    sixth = distance.kthvalue(min(len(s), 6), dim=1).values
+    scale = torch.maximum(torch.full_like(at, width), sixth).unsqueeze(1)
+    weight = torch.exp(-0.5 * (distance / scale) ** 2)
+    weight = weight / weight.sum(1, keepdim=True)
+    mean_s, mean_h = weight @ s, weight @ h
+    centred = s.unsqueeze(0) - mean_s.unsqueeze(1)
+    variance = (weight * centred.square()).sum(1, keepdim=True)
+    slope = ((weight * centred) @ h) / variance.clamp(min=torch.finfo(h.dtype).tiny)
+    return mean_h + (at - mean_s).unsqueeze(1) * slope, slope
+
+
+def slow_share(network: Network, points: FixedPoints | Tensor, knots: Tensor, logits: Tensor, e: Tensor) -> float:
+    """The share of the knots (M, N), which are equally spaced by their logits (M,), that have a slow point near them or
+    are slow themselves. Between separate fixed points, as those of a switch, they are not.
+
+    Slow: as for `FixedPoints.slowness`; for states (K, N), with their distances from their mean as deflections."""
+    states: Tensor = points.states if isinstance(points, FixedPoints) else points
+    s = network.logit(states).to(logits).sort().values
+    right = torch.searchsorted(s, logits).clamp(1, len(s) - 1)
+    apart = torch.minimum((s[right] - logits).abs(), (s[right - 1] - logits).abs())
+    empty = torch.nonzero(apart > NEAR * (logits[-1] - logits[0])).squeeze(1)
+    if not len(empty):
+        return 1.0
+    h = knots[empty].to(states)
+    q = energy((network.step(h, e) - h).double())
+    deflections = points.deflections if isinstance(points, FixedPoints) else typical(states - states.mean(0))
+    slow = slowness_at(network, h, q, e, deflections) < SLOW
+    if isinstance(points, FixedPoints):
+        slow |= q <= points.tolerance
+    return 1 - int((~slow).sum()) / len(knots)
+
+
+def spread_left(points: FixedPoints, direction: Tensor) -> float:
+    """The standard deviation of the points along a direction (N,), as a share of that of their starts; 1 if the starts
+    do not differ along it."""
+    before, after = ((states.double() @ direction).std(correction=0) for states in (points.starts, points.states))
+    return float(after / before) if float(before) > 0 else 1.0
