@@ -117,3 +117,16 @@ def test_starts_far_beyond_the_ends_of_a_line_leave_it_a_line():
     network = network_with(lambda h, e: torch.tensor([1.0, 0.0]).double() * h.clamp(-1, 1), 2, normal(2))
     line = fit_line_attractor(network, find_fixed_points(network, 100 * normal(300, 2), mode="slow"))
     assert line.kept < 0.1 and line.is_line
+
+
+def test_the_line_keeps_both_parts_of_a_complex_integration_mode():
+    """The phase of a complex eigenvector is arbitrary: what is orthogonal to its real part alone may be integrated."""
+    a, b = 0.99, 0.02
+    A = torch.tensor([[a, -b, 0, 0], [b, a, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, 0.4]]).double()
+    Q = torch.linalg.qr(normal(4, 4))[0]
+    J = Q @ A @ Q.T
+    network = network_with(lambda h, e: h @ J.T, 4, Q[:, 2].contiguous())
+    line = fit_line_attractor(network, Q[:, 2] * normal(50, 1))
+    assert abs(line.integration_eigenvalue.imag) == pytest.approx(b)
+    plane = Q[:, :2].T
+    torch.testing.assert_close((plane @ line.valence.T).norm(dim=1), torch.ones(2).double())

@@ -105,7 +105,7 @@ def test_a_defective_jacobian_of_any_step_keeps_its_slowest_mode():
     with pytest.raises(RnnlensError, match="defective"):
         decompose(jacobians(foreign, h[0])[0])
     known, e = linear_modes(network, h[0]), torch.zeros(3).double()
-    value, left = integration_mode(foreign, h[0], e)
+    value, (left,) = integration_mode(foreign, h[0], e)
     assert abs(value - complex(known.eigenvalues[known.integration])) < 1e-9
     J = jacobians(foreign, h[0])[0]
     close(left @ J, value.real * left, 1e-9)
@@ -117,7 +117,7 @@ def test_of_a_large_state_the_slowest_mode_comes_from_products_alone(monkeypatch
     monkeypatch.setattr(modes_module, "DENSE", 16)
     foreign = opaque(network)
     monkeypatch.setattr(StepLinearisation, "J_rec", lambda self: pytest.fail("N × N"))
-    value, left = integration_mode(foreign, h[0], torch.zeros(3).double())
+    value, (left,) = integration_mode(foreign, h[0], torch.zeros(3).double())
     assert abs(value - complex(known.eigenvalues[known.integration])) < 1e-6
     moved = linearise(network, h[0]).rec_T(left)
     close(moved, value.real * left, 1e-6)

@@ -21,7 +21,7 @@ from rnnlens.common.ranges import in_range
 from rnnlens.dynamics.curves import local_regression, slow_share, spread_left
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, check_points, check_tensor, held_input, same_input
-from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes
+from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes, real_rows
 from rnnlens.networks import Network
 
 ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve must explain to be called a line
@@ -137,11 +137,11 @@ class LineAttractor(Shown):
     @cached_property
     def valence(self) -> Tensor:
         """Orthonormal directions (k, N) in which valence is stored and read out: those of the curve, the readout, and
-        the left eigenvector of the integration mode at h_star. Removing a component orthogonal to them changes neither
-        the logit nor, to first order, the integrated sum."""
-        left = self._integration[1].to(self.knots.dtype)
+        the left eigenvector of the integration mode at h_star (of a conjugate pair, both of its parts). Removing a
+        component orthogonal to them changes neither the logit nor, to first order, the integrated sum."""
+        left = self._integration[1].to(self.knots)
         w = self.network.readout_at(self.h_star.to(self.network.h0)).to(left)
-        rows = torch.cat([self.span, torch.stack([w, left]).to(self.knots)]).double()
+        rows = torch.cat([self.span, w.unsqueeze(0), left]).double()
         rows = rows / rows.norm(dim=1, keepdim=True)
         _, size, axes = torch.linalg.svd(rows, full_matrices=False)
         return axes[size > 1e-6 * size[0]].to(self.knots.dtype)
@@ -158,10 +158,10 @@ class LineAttractor(Shown):
 
     @cached_property
     def _integration(self) -> tuple[complex, Tensor]:
-        """The eigenvalue nearest to 1 and its left eigenvector (N,), real part; there are such also without modes."""
+        """The eigenvalue nearest to 1 and its left eigenvector as `real_rows`; there are such also without modes."""
         try:
-            modes = self.modes
-            return complex(modes.eigenvalues[modes.integration]), modes.left_of(modes.integration).real
+            value = complex(self.modes.eigenvalues[self.modes.integration])
+            return value, real_rows(value, self.modes.left_of(self.modes.integration))
         except RnnlensError:
             return integration_mode(self.network, self.h_star, self.inputs)
 

@@ -108,8 +108,9 @@ class Modes(Spectrum):
     """Eigendecomposition J_rec = R diag(λ) L with L R = I, slowest mode first; conjugate pairs are adjacent.
 
     eigenvalues  (N,)    λ_a, complex
-    right        (N, N)  columns r_a: the direction in which mode a moves the state
-    left         (N, N)  rows ℓ_a: a deflection excites mode a by its overlap with ℓ_a
+    right        (N, N)  columns r_a, of length 1: the direction in which mode a moves the state
+    left         (N, N)  rows ℓ_a: a deflection excites mode a by its overlap with ℓ_a; ℓ_a · r_a = 1, so their lengths
+                         differ
     J            (N, N)  the matrix itself
     units                modes that belong together: (a,) for a real one, (a, a+1) for a conjugate pair
     inputs       (D,)    the input that J_rec was taken at; None for any other matrix
@@ -215,8 +216,8 @@ def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = Non
 
 @torch.no_grad()
 def integration_mode(network: Network, h: Tensor, inputs: Tensor | None) -> tuple[complex, Tensor]:
-    """The eigenvalue of J_rec nearest to 1 and the real part of its left eigenvector (N,), of a defective J_rec too. Of
-    a large state they are found among the slowest modes by products alone (Arnoldi's method)."""
+    """The eigenvalue of J_rec nearest to 1 and its left eigenvector as `real_rows`, of a defective J_rec too. Of a
+    large state they are found among the slowest modes by products alone (Arnoldi's method)."""
     e = held_input(network, inputs)
     here = linearise(network, h, e.to(h.dtype))
     if network.size <= DENSE:
@@ -233,7 +234,13 @@ def integration_mode(network: Network, h: Tensor, inputs: Tensor | None) -> tupl
     nearest = int((values - 1).abs().argmin())
     vector = vectors[:, nearest]
     vector = vector / vector[int(vector.abs().argmax())]  # real, if the eigenvalue is
-    return complex(values[nearest]), vector.real.to(h.device)
+    return complex(values[nearest]), real_rows(complex(values[nearest]), vector).to(h.device)
+
+
+def real_rows(value: complex, vector: Tensor) -> Tensor:
+    """The real span of an eigenvector (N,): its real part (1, N), and for a complex eigenvalue its imaginary part, too
+    (2, N). The phase of a complex eigenvector is arbitrary, so that its real part alone means nothing."""
+    return torch.stack([vector.real, vector.imag] if value.imag else [vector.real])
 
 
 def decompose(J: Tensor) -> Modes:
