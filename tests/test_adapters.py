@@ -224,6 +224,23 @@ def test_gradients_reach_an_adapted_modules_parameters():
     assert any("function.a" in name and p.grad is not None for name, p in network.named_parameters())
 
 
+def test_a_cell_whose_forward_takes_the_state_first_is_a_step():
+    class Mine(nn.GRUCell):
+        def forward(self, h, e):
+            return super().forward(e, h)
+
+    cell = Mine(H, H)
+    h, e = torch.randn(2, H), torch.randn(2, H)
+    network = adapt(cell, torch.zeros(4, H), nn.Linear(H, 1), WORDS, torch.zeros(H))
+    torch.testing.assert_close(network.step(h, e), cell(h, e))
+
+
+def test_compiled_modules_are_read_as_the_modules_that_they_wrap():
+    gru, embedding, head = parts()
+    network = from_torch(*(torch.compile(part) for part in (gru, embedding, head)), WORDS)
+    torch.testing.assert_close(network(IDS), from_torch(gru, embedding, head, WORDS)(IDS), rtol=0, atol=0)
+
+
 def _refused():
     gru, embedding, head = parts()
     zero = torch.zeros(H)
@@ -250,6 +267,12 @@ def _refused():
         (lambda: adapt(lambda h, e: h @ e, torch.zeros(4, D), linear, WORDS, zero), "torch.vmap(step)"),
         (lambda: adapt(lambda h, e: h, None, linear, None, zero), "inputs=D"),
         (lambda: adapt(lambda h, e: h, torch.zeros(4, D), linear, WORDS, torch.zeros(2, H)), "one flat state"),
+        (
+            lambda: from_torch(gru, embedding, torch.compile(nn.Sequential(linear, nn.Sigmoid())), WORDS),
+            "ends in Sigmoid",
+        ),
+        (lambda: adapt(nn.GRUCell(H, H), torch.zeros(4, H), linear, WORDS, zero), "lambda h, e: cell(e, h)"),
+        (lambda: adapt(nn.RNNCell(H, H), torch.zeros(4, H), linear, WORDS, zero), "takes the input first"),
     ]
 
 

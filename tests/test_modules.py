@@ -146,3 +146,9 @@ def test_a_module_without_words():
     module, x = Regression(), torch.randn(4, 5, 3)
     network = rnnlens.from_module(module, None, rnn="rnn", embedding=None, readout="head")
     close(network(x), module(x)[:, 0])
+
+
+def test_a_compiled_module_has_the_paths_of_the_module_that_it_wraps():
+    module, (ids, lengths) = Classifier(), sentences()
+    network = from_module(torch.compile(module), WORDS, **PATHS)
+    close(network(ids, lengths), from_module(module, WORDS, **PATHS)(ids, lengths))

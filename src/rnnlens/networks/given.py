@@ -19,6 +19,7 @@ from torch.nn.utils import parametrize
 
 from rnnlens.common.errors import RnnlensError, quoted
 
+CELLS = (nn.GRUCell.forward, nn.LSTMCell.forward, nn.RNNCell.forward)
 ROWS = 32  # states that a step function is tried on: enough to detect any dropout
 
 
@@ -39,6 +40,11 @@ def plain(module: Any, bases: tuple[type[nn.Module], ...], instead: str) -> type
             f"(handle.remove(), remove_weight_norm), or {instead}"
         )
     return kind
+
+
+def uncompiled(module: Any) -> Any:
+    """The module that `torch.compile` wrapped, with the same weights; anything else as it is."""
+    return getattr(module, "_orig_mod", module) if type(module).__name__ == "OptimizedModule" else module
 
 
 def evaluated(module: nn.Module) -> nn.Module:
@@ -73,6 +79,12 @@ def own_copy(step: Any) -> Any:
 def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int, E: Tensor | None) -> None:
     """Refuse a function that is not a step(h, e) on batches, or whose result depends on anything but h and e. It is
     called with a few states around h0 and a few inputs; its modules and torch's random state are not changed."""
+    if isinstance(step, nn.RNNCellBase) and type(step).forward in CELLS:
+        name = type(step).__name__
+        raise RnnlensError(
+            f"step is {quoted(name)}, which takes the input first: expected step(h, e); pass the cell to from_torch, "
+            "or lambda h, e: cell(e, h)"
+        )
     size, generator = len(h0), torch.Generator().manual_seed(0)
     h = h0 + 0.1 * torch.randn(ROWS, size, generator=generator).to(h0)
     e = torch.randn(ROWS, inputs, generator=generator).to(h0)

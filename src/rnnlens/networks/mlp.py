@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.networks.given import ROWS, own_copy, said, same
+from rnnlens.networks.given import ROWS, own_copy, said, same, uncompiled
 
 PROBABILITIES = (nn.Sigmoid, nn.LogSigmoid, nn.Softmax, nn.LogSoftmax)
 
@@ -40,6 +40,7 @@ def split_head(readout: Any, units: int, like: Tensor) -> tuple[Features | None,
     """The features of a head, None if it is linear, and the linear readout of them, in a form that `read_head` takes.
 
     units: the length of the network's output. like: a tensor of the network's dtype and device."""
+    readout = uncompiled(readout)
     if not isinstance(readout, nn.Module) or isinstance(readout, nn.Linear):
         return None, readout
     if isinstance(readout, nn.RNNBase | nn.Embedding):

@@ -14,7 +14,7 @@ from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.adapters import from_torch
-from rnnlens.networks.given import said, unchanged
+from rnnlens.networks.given import said, unchanged, uncompiled
 from rnnlens.networks.heads import as_tensor, read_head
 from rnnlens.networks.network import Network
 from rnnlens.networks.parts import RNNS
@@ -46,6 +46,7 @@ def from_module(
     """
     if not isinstance(module, nn.Module):
         raise RnnlensError(f"from_module got {quoted(type(module).__name__)}: expected a torch module")
+    module = uncompiled(module)
     words = vocab if vocab is None or isinstance(vocab, Vocab) else Vocab(vocab)
     recurrent = _part(module, "rnn", rnn, RNNS)
     embedded = None if embedding is None else _part(module, "embedding", embedding, (nn.Embedding,))

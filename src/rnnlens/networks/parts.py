@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.networks.cells import GRU, LSTM, Cell, Vanilla
-from rnnlens.networks.given import evaluated, plain
+from rnnlens.networks.given import evaluated, plain, uncompiled
 from rnnlens.networks.heads import as_tensor, check_real
 from rnnlens.networks.lstmp import LSTMP
 
@@ -29,6 +29,7 @@ def layers_of(rnn: nn.Module, *, backward: bool = False) -> list[Layer]:
 
 def checked_rnn(rnn: Any) -> nn.Module:
     """One of torch's recurrent modules, to read weights from; anything else is refused."""
+    rnn = uncompiled(rnn)
     if plain(rnn, RNNS, "write it as a step function and use adapt(step, …)") is None:
         raise RnnlensError(
             f"from_torch got {quoted(type(rnn).__name__)}: expected nn.GRU, nn.LSTM, nn.RNN or their Cells; "
@@ -85,7 +86,8 @@ def flat_state(state: Any, layers: Sequence[Layer]) -> Tensor:
 
 def matrix_of(embedding: Embedding) -> Tensor:
     """(W, D), as an `nn.Embedding` returns it: the row of padding_idx as it is, rows longer than max_norm shortened."""
-    E: Any = embedding
+    E: Any = uncompiled(embedding)
+    embedding = E
     if plain(embedding, (nn.Embedding,), "pass the matrix (W, D) that it returns"):
         E = evaluated(embedding).weight  # type: ignore[arg-type]
     if not isinstance(E, Tensor | np.ndarray) or E.ndim != 2:
