@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import warnings
@@ -664,3 +665,34 @@ def test_complex_weights_are_not_read_as_real_ones(tmp_path) -> None:
     tensors, _ = read_tensors(run.weights)
     forged = {**tensors, "E": tensors["E"].astype(np.complex64)}
     told(lambda: load_weights(run.network, forged, run.weights), "complex64")
+
+
+def test_a_network_without_modifiers_is_refused_by_what_it_lacks() -> None:
+    """A step that is linear, or has no memory: no word changes the effect of the next."""
+    words, E = [f"w{i}" for i in range(12)], torch.randn(12, 2, generator=torch.Generator().manual_seed(0)).double()
+    Q = torch.linalg.qr(torch.ones(3, 3).double() + torch.diag(torch.tensor([1.0, 2.0, 3.0])))[0]
+    V = Q[:2]
+    readout, h0 = (torch.ones(3).double(), 0.0), torch.zeros(3).double()
+    for step in (
+        lambda h, e: h @ (Q * torch.tensor([0.99, 0.5, 0.2]).double()) @ Q.T + e @ V,
+        lambda h, e: torch.tanh(e @ V) + 0 * h,
+    ):
+        network = rnnlens.adapt(step, E, readout, words, h0)
+        told(lambda network=network: rnnlens.analyze(network), "the input Jacobian is the same after every word")
+
+
+def test_growth_is_not_taken_out_of_what_a_network_forgot() -> None:
+    """|λ|^50 of a mode that forgets is 0 or rounding errors: a quotient by it is an error, or noise."""
+    from rnnlens.analysis.paper_claims import analysis_claims
+    from rnnlens.context.edges import ending
+    from rnnlens.context.probes import Probes
+
+    network, Q = handmade()
+    line = fit_line_attractor(network, torch.linspace(-4, 4, 50).double().unsqueeze(1) * Q[:, 0])
+    held = ending(network, line, Probes(("good", "great"), ("bad", "awful")))
+    assert held.growth > 0.9 and held.ratio_over_growth == float(held.ratio.median()) / held.growth
+    for growth in (0.0, 1e-20):
+        lost = dataclasses.replace(held, growth=growth)
+        assert lost.to_dict()["ratio_over_growth"] is None and repr(lost)
+        (claim,) = (c for c in analysis_claims({"ending": lost.to_dict()}) if c.claim.startswith("words count more"))
+        assert claim.shown is None

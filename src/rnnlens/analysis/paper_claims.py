@@ -234,6 +234,8 @@ def beginning_on_line(r: Results) -> Finding:
 )
 def last_words_count_more(r: Results) -> Finding:
     share, with_growth = r["ending"]["ratio_over_growth"], r["ending"]["ratio_median"]
+    if share is None:  # the network forgets
+        return None
     return share < 1, f"{100 * share:.0f} % stay; {100 * with_growth:.0f} % with the growth"
 
 

@@ -93,6 +93,11 @@ def fit_bilinear(
     h_mod = modifiers.after(rows)
     X = (h_mod - line.h_star).double()
     Y = (input_features(network, h_mod) - input_features(network, line.h_star)).double()
+    if not bool(Y.any()):
+        raise RnnlensError(
+            "the input Jacobian is the same after every word: no word changes the effect of the next one in this "
+            "network, as in a linear one, so there is nothing to fit; Jacobians, slow points and modes can be computed"
+        )
     most = min(most, len(rows), network.size)
     if not 1 <= rank <= most:
         raise RnnlensError(f"rank is {rank}: expected 1 … {most}")

@@ -23,6 +23,7 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.subspace import Subspace
 from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.jacobians import linearise
+from rnnlens.dynamics.line_attractor import FORGOTTEN
 from rnnlens.dynamics.modes import Spectrum
 from rnnlens.networks import Network
 from rnnlens.networks.parallel import cores_for, in_parallel
@@ -105,6 +106,12 @@ class Ending(Shown):
     growth: float
     modes: EndingModes | None
 
+    @property
+    def ratio_over_growth(self) -> float | None:
+        """The median ratio without the growth of the integration mode; None where the network forgets, so that what is
+        left of both is rounding errors."""
+        return None if self.growth < FORGOTTEN else float(self.ratio.median()) / self.growth
+
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `ending`."""
         return {
@@ -113,7 +120,7 @@ class Ending(Shown):
             "ratio": self.ratio.tolist(),
             "ratio_median": float(self.ratio.median()),
             "growth": self.growth,
-            "ratio_over_growth": float(self.ratio.median()) / self.growth,
+            "ratio_over_growth": self.ratio_over_growth,
             "settled_median": float(self.settled.double().median()),
             **({} if self.modes is None else {"modes": self.modes.to_dict()}),
         }
@@ -123,7 +130,7 @@ class Ending(Shown):
         return [
             ("words", len(self.words)),
             ("steady / initial effect, median", ratio),
-            ("the same without the line's own growth", ratio / self.growth),
+            ("the same without the line's own growth", self.ratio_over_growth),
             ("settles within, median", f"{float(self.settled.double().median()):.0f} blank inputs"),
             (
                 "timescales of the two strongest modes",
