@@ -77,15 +77,18 @@ def test_every_result_shows_itself_and_escapes_words(analysis):
         mode_removal(network, h_mod, line.h_star, e),
         perturbed,
         perturbed.shuffled,
+        analysis.location,
     ]
-    assert len(records) == 19
+    assert len(records) == 20
     named = 0
     for record in records:
         html = record._repr_html_()
         allowed = {"b", "table", "tr", "td", "th", "svg", "line", "rect", "text", "polyline"}
         assert tags(html) <= allowed and type(record).__name__ in html
         named += "&lt;script&gt;" in html
+        assert "tensor(" not in repr(record), "a terminal shows facts, not matrices"
     assert named >= 5
+    assert repr(line.modes).startswith(f"Modes(modes: {network.size}; ")
 
 
 def test_numbers_in_it_are_the_records(analysis):

@@ -31,7 +31,7 @@ NEARLY_LINEAR = 0.9  # R² of a head's linearization below which a warning is gi
 SLOW, VISITED = "slow points", "visited states"  # what the line goes through
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Location(Shown):
     """Where a network is measured.
 

@@ -1,4 +1,5 @@
-"""How results look in a notebook: a small table and, for some of them, a small drawing. All text is escaped."""
+"""How results look: in a notebook a small table and, for some of them, a small drawing, in which all text is escaped; in
+a terminal one line."""
 
 from __future__ import annotations
 
@@ -6,19 +7,27 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
+from rnnlens.common.terminal import printable
+
 Facts = Sequence[tuple[str, object]]
 COLOURS = ("#2b6cb0", "#c05621", "#762a83", "#009e73")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 
 class Shown:
-    """Base class of records with an HTML view: `_facts` are the rows of its table, `_drawing` is an SVG or empty."""
+    """Base class of records with an HTML view: `_facts` are the rows of its table, `_drawing` is an SVG or empty.
+
+    A record of tensors is a `dataclass(repr=False)`, so that printing it gives these facts in a line, not its numbers."""
 
     def _facts(self) -> Facts:
         raise NotImplementedError
 
     def _drawing(self) -> str:
         return ""
+
+    def __repr__(self) -> str:
+        facts = "; ".join(f"{name}: {cell_text(value)}" for name, value in self._facts())
+        return printable(f"{type(self).__name__}({facts})")
 
     def _repr_html_(self) -> str:
         return f"<b>{escape(type(self).__name__)}</b>{table_html(self._facts())}{self._drawing()}"

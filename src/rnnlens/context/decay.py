@@ -12,7 +12,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExponentialFit(Shown):
     """a·exp(−t/τ) + c for many series at once: tau, a, c, r2, each (...). τ is NaN where a series does not decay."""
 

@@ -29,7 +29,7 @@ from rnnlens.networks import Network
 from rnnlens.networks.parallel import cores_for, in_parallel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Beginning(Shown):
     """The initial state as a modifier.
 
@@ -86,7 +86,7 @@ def beginning(network: Network, line: LineAttractor, subspace: Subspace, probes:
     return Beginning(own, subspace.project(states), line.distance(states), interventions)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ending(Shown):
     """Transients of valence words on the readout.
 
@@ -143,7 +143,7 @@ class Ending(Shown):
         return lines_svg(list(rows)[:4]) if self.modes is None else self.modes._drawing()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EndingModes(Shown):
     """The modes of Supp. E, in the network linearized at h*.
 

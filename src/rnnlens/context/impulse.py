@@ -54,7 +54,7 @@ def rest(network: Network, h: Tensor, counts: Sequence[int]) -> tuple[Tensor, Te
     return logits.reshape(len(counts), *h.shape[:-1], *logits.shape[2:]), torch.cat([x[1] for x in parts]).view_as(h)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Impulse(Shown):
     """The states after one word and then blank inputs.
 

@@ -40,7 +40,7 @@ SENTENCES = ("the movie was not very good", "the film was not very good", "the f
 AWAY = 1.0  # logits of the two points of the line, below and above 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Layers(Shown):
     """What each of P parts of the state does.
 

@@ -14,7 +14,7 @@ from rnnlens.context.effects import effects, linear_effects
 from rnnlens.networks import Network
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearQuality(Shown):
     """Effects of words (V) at states (K), without the readout's bias.
 

@@ -29,7 +29,7 @@ Order = Literal["single", "greedy"]
 What = Literal["state", "input"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModeRemoval(Shown):
     """What remains of a modifier's effect as modes are removed, one unit (a real mode or a conjugate pair) at a time.
 

@@ -103,7 +103,7 @@ class Spectrum(Shown):
         return u[:, size > 1e-10 * size[0]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Modes(Spectrum):
     """Eigendecomposition J_rec = R diag(λ) L with L R = I, slowest mode first; conjugate pairs are adjacent.
 
@@ -128,7 +128,7 @@ class Modes(Spectrum):
         return self.left[chosen_row("a", a, len(self))]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TriangularModes(Spectrum):
     """The same where J_rec is triangular: eigenvalues from its diagonal, single left eigenvectors by products, both in
     memory of a few times N. `right`, `left` and `J` are N × N and made when they are used; they are refused for more
