@@ -79,10 +79,10 @@ def test_every_architecture_and_precision(arch):
 
 
 def test_the_nearest_point_is_looked_for_on_every_segment():
-    from rnnlens.dynamics.line_attractor import _nearest
+    from rnnlens.dynamics.curves import nearest_on
 
     knots = torch.tensor([[0.0, 0.0], [10.0, 0.0], [10.0, 4.0], [5.0, 4.0]]).double()
-    point, segment, along = _nearest(knots, torch.tensor([5.0, 1.5]).double())
+    point, segment, along = nearest_on(knots, torch.tensor([5.0, 1.5]).double())
     assert point.tolist() == [5, 0] and segment == 0 and along == 0.5
 
 
@@ -130,3 +130,15 @@ def test_the_line_keeps_both_parts_of_a_complex_integration_mode():
     assert abs(line.integration_eigenvalue.imag) == pytest.approx(b)
     plane = Q[:, :2].T
     torch.testing.assert_close((plane @ line.valence.T).norm(dim=1), torch.ones(2).double())
+
+
+def test_all_eigenvalues_near_one_are_counted():
+    """A plane has two; the claim about the nearest one says that it is not alone."""
+    from rnnlens.analysis.paper_claims import one_mode_integrates
+
+    A = torch.diag(torch.tensor([1.0, 0.99, 0.97, 0.5]).double())
+    line = fit_line_attractor(network_with(lambda h, e: h @ A, 4, normal(4)), normal(50, 4))
+    assert line.integrating == 2 and line.to_dict()["integrating"] == 2
+    assert one_mode_integrates({"line_attractor": line.to_dict()}) == (True, "1.0000, one of 2 so near")
+    earlier = {"integration_eigenvalue": [0.99, 0.0]}  # results of an earlier version have no count
+    assert one_mode_integrates({"line_attractor": earlier}) == (True, "0.9900")

@@ -20,8 +20,8 @@ from rnnlens.context.probes import Probes
 from rnnlens.context.strength import kind_of
 from rnnlens.context.subspace import fit_subspace
 from rnnlens.corpora import Corpus
+from rnnlens.dynamics.curves import nearest_on
 from rnnlens.dynamics.features import input_features
-from rnnlens.dynamics.line_attractor import _nearest
 
 PROBES = Probes(("great", "good"), ("awful", "bad"))
 
@@ -38,7 +38,7 @@ def test_every_mutation_finds_its_line_once_and_its_tests():
 def test_the_nearest_point_of_a_line_lies_between_its_ends():
     knots = torch.tensor([[0.0, 0.0], [10.0, 0.0], [10.0, 4.0]]).double()
     for h, nearest, segment in (([-3.0, 1.0], [0, 0], 0), ([11.0, 9.0], [10, 4], 1), ([12.0, 1.0], [10, 1], 1)):
-        point, left, along = _nearest(knots, torch.tensor(h).double())
+        point, left, along = nearest_on(knots, torch.tensor(h).double())
         assert point.tolist() == nearest and left == segment and 0 <= along <= 1
 
 

@@ -1,5 +1,7 @@
-"""How results look: in a notebook a small table and, for some of them, a small drawing, in which all text is escaped; in
-a terminal one line."""
+"""How results look: one line in a terminal, in a notebook a small table and, for some of them, a small drawing.
+
+All text is escaped.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ DASHES = ("", "6 3", "2 3", "8 3 2 3")
 class Shown:
     """Base class of records with an HTML view: `_facts` are the rows of its table, `_drawing` is an SVG or empty.
 
-    A record of tensors is a `dataclass(repr=False)`, so that printing it gives these facts in a line, not its numbers."""
+    A record of tensors is a `dataclass(repr=False)`, so that printing it gives these facts in a line, not tensors."""
 
     def _facts(self) -> Facts:
         raise NotImplementedError

@@ -31,6 +31,23 @@ def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Te
     return mean_h + (at - mean_s).unsqueeze(1) * slope, slope
 
 
+def nearest_on(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """For states h (..., N): the nearest point of the polygon through the knots (..., N), the index of its segment
+    (...), and its position on the segment, 0 … 1 (...)."""
+    # In float64: near the line, squared distances are small differences of large numbers.
+    flat, knots = h.reshape(-1, h.shape[-1]).double(), knots.double()
+    start, edge = knots[:-1], knots[1:] - knots[:-1]
+    length = edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
+    # For every state and segment: the position of its projection, and the squared distance to it.
+    reach = flat @ edge.t() - (start * edge).sum(1)
+    along = (reach / length).clamp(0, 1)
+    distance = torch.cdist(flat, start).square() - 2 * along * reach + along.square() * length
+    left = distance.argmin(1)
+    along = along.gather(1, left.unsqueeze(1)).squeeze(1)
+    point = start[left] + along.unsqueeze(1) * edge[left]
+    return point.to(h).reshape(h.shape), left.reshape(h.shape[:-1]), along.to(h).reshape(h.shape[:-1])
+
+
 def slow_share(network: Network, points: FixedPoints | Tensor, knots: Tensor, logits: Tensor, e: Tensor) -> float:
     """The share of the knots (M, N), which are equally spaced by their logits (M,), that have a slow point near them or
     are slow themselves. Between separate fixed points, as those of a switch, they are not.

@@ -18,7 +18,7 @@ from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
-from rnnlens.dynamics.curves import local_regression, slow_share, spread_left
+from rnnlens.dynamics.curves import local_regression, nearest_on, slow_share, spread_left
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, check_points, check_tensor, held_input, same_input
 from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes, real_rows
@@ -26,6 +26,7 @@ from rnnlens.networks import Network
 
 ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve must explain to be called a line
 FILLED = 0.9  # the share of the curve that must be slow
+NEAR_ONE = 0.02  # distance from 1 up to which an eigenvalue integrates
 BLANKS = 50  # the number of blank inputs that the paper appends to reviews (§6.2)
 FORGOTTEN = 0.1  # a network forgets if less than this share of the differences between states is left after them
 
@@ -99,7 +100,7 @@ class LineAttractor(Shown):
     def nearest(self, h: Tensor) -> Tensor:
         """The point of the curve nearest to each state, (..., N) → (..., N)."""
         check_tensor("h", h, "states", self.knots.shape[1], self.knots)
-        return _nearest(self.knots, h)[0]
+        return nearest_on(self.knots, h)[0]
 
     def distance(self, h: Tensor) -> Tensor:
         """Distance of states from the curve, (..., N) → (...)."""
@@ -109,7 +110,7 @@ class LineAttractor(Shown):
     def tangent(self, h: Tensor) -> Tensor:
         """The unit direction of the curve at the point nearest to each state, (..., N) → (..., N)."""
         check_tensor("h", h, "states", self.knots.shape[1], self.knots)
-        _, left, along = _nearest(self.knots, h)
+        _, left, along = nearest_on(self.knots, h)
         mixed = torch.lerp(self.tangents[left], self.tangents[left + 1], along.unsqueeze(-1))
         return mixed / mixed.norm(dim=-1, keepdim=True)
 
@@ -156,6 +157,15 @@ class LineAttractor(Shown):
         """The eigenvalue of J_rec nearest to 1, at h_star and the line's own input: the mode that integrates."""
         return self._integration[0]
 
+    @property
+    def integrating(self) -> int | None:
+        """How many eigenvalues are within 0.02 of 1 at h_star: on a plane two, of slow units many. None where J_rec is
+        defective, or too large for its modes."""
+        try:
+            return int(((self.modes.eigenvalues - 1).abs() <= NEAR_ONE).sum())
+        except RnnlensError:
+            return None
+
     @cached_property
     def _integration(self) -> tuple[complex, Tensor]:
         """The eigenvalue nearest to 1 and its left eigenvector as `real_rows`; there are such also without modes."""
@@ -171,6 +181,7 @@ class LineAttractor(Shown):
         return {
             "pc1_variance": self.pc1_variance,
             "integration_eigenvalue": [eigenvalue.real, eigenvalue.imag],
+            "integrating": self.integrating,
             "readout_alignment": self.readout_alignment,
             "explained_variance": self.explained,
             "bend": self.bend,
@@ -188,6 +199,7 @@ class LineAttractor(Shown):
             ("a straight line", percents([self.pc1_variance])),
             ("logits", f"{self.range[0]:.1f} … {self.range[1]:.1f}"),
             ("integration eigenvalue", f"{value.real:.4f}"),
+            (f"eigenvalues within {NEAR_ONE} of 1", self.integrating),
             ("alignment with the readout", self.readout_alignment),
             ("thickness", self.thickness),
         ]
@@ -242,7 +254,7 @@ def fit_line_attractor(
     chord = curve[-1] - curve[0]
     offset = curve - curve[0]
     offset = offset - (offset @ chord).unsqueeze(1) * chord / chord.square().sum()
-    distance = (h - _nearest(curve, h)[0]).norm(dim=1)
+    distance = (h - nearest_on(curve, h)[0]).norm(dim=1)
     h_star = _neutral_point(network, states[s.abs().argmin()], at, slope, e).to(dtype)
     kept = spread_left(points, chord / chord.norm()) if isinstance(points, FixedPoints) else 1.0
     return LineAttractor(
@@ -290,20 +302,3 @@ def _alignment(network: Network, direction: Tensor, at: Tensor) -> float:
     output = network.cell.output
     read, w = direction[output], network.readout_at(at)[output].detach().double()
     return float((read @ w).abs() / (read.norm() * w.norm()).clamp(min=1e-300))
-
-
-def _nearest(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """For states h (..., N): the nearest point of the polygon through the knots (..., N), the index of its segment
-    (...), and its position on the segment, 0 … 1 (...)."""
-    # In float64: near the line, squared distances are small differences of large numbers.
-    flat, knots = h.reshape(-1, h.shape[-1]).double(), knots.double()
-    start, edge = knots[:-1], knots[1:] - knots[:-1]
-    length = edge.square().sum(1).clamp(min=torch.finfo(h.dtype).tiny)
-    # For every state and segment: the position of its projection, and the squared distance to it.
-    reach = flat @ edge.t() - (start * edge).sum(1)
-    along = (reach / length).clamp(0, 1)
-    distance = torch.cdist(flat, start).square() - 2 * along * reach + along.square() * length
-    left = distance.argmin(1)
-    along = along.gather(1, left.unsqueeze(1)).squeeze(1)
-    point = start[left] + along.unsqueeze(1) * edge[left]
-    return point.to(h).reshape(h.shape), left.reshape(h.shape[:-1]), along.to(h).reshape(h.shape[:-1])
