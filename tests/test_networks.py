@@ -231,18 +231,3 @@ def test_what_is_neither_text_nor_texts_is_refused_in_one_line(wrong, message):
     with pytest.raises(RnnlensError) as error:
         wrong()
     assert message in str(error.value) and "\n" not in str(error.value)
-
-
-@archs
-def test_a_very_long_text_is_read_in_parts_with_equal_logits(arch, monkeypatch):
-    network, ids = make(arch), torch.randint(0, len(WORDS), (2, 40), generator=torch.Generator().manual_seed(0))
-    expected, read = network.logits(ids).detach(), []
-    monkeypatch.setattr("rnnlens.networks.network.WORDS", 32)
-    outputs = network.cell.outputs
-    monkeypatch.setattr(network.cell, "outputs", lambda e, h: read.append(e.shape[1]) or outputs(e, h))
-    with torch.no_grad():
-        torch.testing.assert_close(network.logits(ids), expected, rtol=0, atol=1e-12)
-    whole = network.cell.output == slice(0, network.size)
-    assert read == ([4] * 10 if whole else [40]), "of other cells, the output does not tell the state"
-    network.logits(ids).sum().backward()
-    assert read[-1] == 40, "gradients need all states"

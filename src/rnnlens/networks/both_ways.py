@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_options, in_range
-from rnnlens.corpora.vocab import PAD, Vocab
+from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.heads import as_tensor
 from rnnlens.networks.network import Network
 from rnnlens.networks.reading import ReadsTexts, is_text
@@ -243,9 +243,6 @@ class BothWays(ReadsTexts, nn.Module):
             float(self.b),
         )
 
-    def _last_logits(self, rows: Sequence[np.ndarray]) -> Tensor:
-        return self(*padded(rows, self.h0.device))
-
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite."""
         self.forwards.check_finite(where)
@@ -266,15 +263,6 @@ class BothWays(ReadsTexts, nn.Module):
         return f"BothWays(forwards={self.forwards!r}, backwards={self.backwards!r})"
 
 
-def padded(rows: Sequence[np.ndarray], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Rows of ids as one batch (B, T), and their lengths (B,)."""
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    ids = np.full((len(rows), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = row
-    return torch.as_tensor(ids, device=device), torch.as_tensor(lengths, device=device)
-
-
 def reverse(ids: Tensor, lengths: Tensor | None = None) -> Tensor:
     """Ids (B, T), or inputs (B, T, D), with the words of each row in reverse order; what is after a row's length stays
     after it."""
@@ -283,11 +271,16 @@ def reverse(ids: Tensor, lengths: Tensor | None = None) -> Tensor:
     t = torch.arange(ids.shape[1], device=ids.device)
     last = lengths.to(ids.device).long().unsqueeze(1) - 1
     index = torch.where(t <= last, last - t, t)
-    if ids.ndim == 2:
-        return ids.gather(1, index)
+    return taken(ids, index)
+
+
+def taken(inputs: Tensor, places: Tensor) -> Tensor:
+    """The ids (B, L), or inputs (B, L, D), at the places (B, L) of each row of ids (B, T) or inputs (B, T, D)."""
+    if inputs.ndim == 2:
+        return inputs.gather(1, places)
     # Whole rows of one flat matrix: an index for every number, as gather needs, would take more memory than the inputs.
-    rows = index + ids.shape[1] * torch.arange(len(ids), device=ids.device).unsqueeze(1)
-    return ids.flatten(0, 1).index_select(0, rows.flatten()).view_as(ids)
+    rows = places + inputs.shape[1] * torch.arange(len(inputs), device=inputs.device).unsqueeze(1)
+    return inputs.flatten(0, 1).index_select(0, rows.flatten()).view(*places.shape, -1)
 
 
 def _check_readers(forwards: Any, backwards: Any) -> None:

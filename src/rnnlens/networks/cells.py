@@ -107,20 +107,20 @@ class Cell(nn.Module):
         """The outputs after each step, (B, T, H), which readouts read."""
         return self.sequence(e, h0)[:, 1:, self.output]
 
-    def _kernel(self, kernel: Callable[..., Any], e: Tensor, state: Tensor | list[Tensor]) -> Tensor:
-        """Outputs (B, T, H) of one of torch's fused kernels."""
+    def _kernel(self, kernel: Callable[..., Any], e: Tensor, state: Tensor | list[Tensor]) -> tuple[Tensor, ...]:
+        """Outputs (B, T, H) of one of torch's fused kernels, and the parts (1, B, H) of the last state."""
         # In eval mode cuDNN keeps nothing for a backward pass. There is no dropout inside, so train and eval mode
         # compute the same: train mode is used whenever gradients are enabled.
         keep, weights = torch.is_grad_enabled(), list(self._weights)
         if not (e.is_cuda and torch.is_autocast_enabled("cuda")):
             with full_precision(self.cudnn or (keep and self.U.requires_grad), e.is_cuda):
-                return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
+                return kernel(e, state, weights, True, 1, 0.0, keep, False, True)
         # By default autocast runs cuDNN's kernels in float16, even if bfloat16 was chosen.
         dtype = torch.get_autocast_dtype("cuda")
         e, weights = e.to(dtype), [weight.to(dtype) for weight in weights]
         state = [part.to(dtype) for part in state] if isinstance(state, list) else state.to(dtype)
         with torch.autocast("cuda", enabled=False), full_precision(True, True):
-            return kernel(e, state, weights, True, 1, 0.0, keep, False, True)[0]
+            return kernel(e, state, weights, True, 1, 0.0, keep, False, True)
 
     @property
     def _weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -163,7 +163,7 @@ class Vanilla(Cell):
         if is_quicker(h0, self.U):
             return None
         kernel = torch.rnn_relu if self.nonlinearity == "relu" else torch.rnn_tanh
-        return self._kernel(kernel, e, h0.unsqueeze(0).contiguous())
+        return self._kernel(kernel, e, h0.unsqueeze(0).contiguous())[0]
 
 
 class UGRNN(Cell):
@@ -213,7 +213,7 @@ class GRU(Cell):
         return lambda h, e: torch.gru_cell(e, h, *weights)
 
     def fused(self, e: Tensor, h0: Tensor) -> Tensor | None:
-        return None if is_quicker(h0, self.U) else self._kernel(torch.gru, e, h0.unsqueeze(0).contiguous())
+        return None if is_quicker(h0, self.U) else self._kernel(torch.gru, e, h0.unsqueeze(0).contiguous())[0]
 
 
 class LSTM(Cell):
@@ -277,6 +277,14 @@ class LSTM(Cell):
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         if not e.shape[1]:
             return super().outputs(e, h0)
+        return self._run(e, h0)[0]
+
+    def outputs_and_state(self, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """The outputs (B, T, H), and the state (B, N) after the last step, without the other cell states."""
+        hs, h, c = self._run(e, h0)
+        return hs, torch.cat([h, c], -1)[0].to(h0.dtype)
+
+    def _run(self, e: Tensor, h0: Tensor) -> tuple[Tensor, ...]:
         state = [part.unsqueeze(0).contiguous() for part in h0.chunk(2, -1)]
         return self._kernel(torch.lstm, e, state)
 

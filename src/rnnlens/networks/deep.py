@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast, overload
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from rnnlens.common.display import plural
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.vocab import PAD, Vocab
-from rnnlens.networks.both_ways import NoSuchPart, padded, reverse
+from rnnlens.networks.both_ways import NoSuchPart, reverse, taken
+from rnnlens.networks.long_texts import last_of, parts_of, read_in_parts
 from rnnlens.networks.network import Network
 from rnnlens.networks.reading import ReadsTexts, is_text
 from rnnlens.networks.readouts import class_readout
@@ -55,6 +56,8 @@ class Readers(nn.Module):
 
     def outputs(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The outputs of both at each word, (B, T, 2n), of inputs e (B, T, D)."""
+        if self._long(e):
+            return self._outputs_in_parts(e, lengths)
         left, right = self.forwards, self.backwards
         turned = right.cell.outputs(reverse(e, lengths), right.h0.expand(len(e), -1))
         return torch.cat([left.cell.outputs(e, left.h0.expand(len(e), -1)), reverse(turned, lengths)], -1)
@@ -62,7 +65,33 @@ class Readers(nn.Module):
     def last_outputs(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The output of each after the last word that it reads, (B, 2n)."""
         left = self.forwards.last_outputs_of(e, lengths)
-        return torch.cat([left, self.backwards.last_outputs_of(reverse(e, lengths), lengths)], -1)
+        if not self._long(e):
+            return torch.cat([left, self.backwards.last_outputs_of(reverse(e, lengths), lengths)], -1)
+        right = self.backwards._last_outputs(reverse(_places(e), lengths), lengths, partial(taken, e))
+        return torch.cat([left, right], -1)
+
+    def _long(self, e: Tensor) -> bool:
+        """Whether inputs e (B, T, D) are read in parts."""
+        return all(len(parts_of(reader, e)) > 1 for reader in (self.forwards, self.backwards))
+
+    def _outputs_in_parts(self, e: Tensor, lengths: Tensor | None) -> Tensor:
+        """`outputs` of a long text: those of a part are written to their places before the next part is read."""
+        forward = _places(e)
+        sides = [(self.forwards, forward), (self.backwards, reverse(forward, lengths))]
+        units = [len(range(reader.size)[reader.cell.output]) for reader, _ in sides]
+        found = e.new_empty(*e.shape[:2], sum(units))
+        rows = torch.arange(len(e), device=e.device).unsqueeze(1)
+        for (reader, order), side in zip(sides, found.split(units, -1), strict=True):
+            parts = read_in_parts(reader, order, partial(taken, e))
+            next(parts)  # the output before the first word
+            for places, outputs in zip(parts_of(reader, order), parts, strict=True):
+                side[rows, places] = outputs.to(side)
+        return found
+
+
+def _places(e: Tensor) -> Tensor:
+    """The places (B, T) of the words of inputs e (B, T, D)."""
+    return torch.arange(e.shape[1], device=e.device).expand(e.shape[:2])
 
 
 class DeepBothWays(ReadsTexts, nn.Module):
@@ -121,8 +150,9 @@ class DeepBothWays(ReadsTexts, nn.Module):
         return found
 
     def _embedded(self, ids: Tensor, lengths: Tensor | None) -> Tensor:
-        e = self.layers[0].forwards._sequences(ids)
-        Network._gather(e.new_zeros(len(e), e.shape[1] + 1), lengths)  # refuses lengths that do not fit
+        first = self.layers[0].forwards
+        e = first.embed(first._batch(ids))
+        last_of(e.new_zeros(len(e), e.shape[1] + 1), lengths)  # refuses lengths that do not fit
         return e
 
     def of_class(self, name: str | None = None) -> DeepBothWays:
@@ -162,9 +192,6 @@ class DeepBothWays(ReadsTexts, nn.Module):
         if not bool(logits.isfinite().all()):
             raise self._overflow(" ".join(words))
         return Occlusion(list(words), (logits[0] - logits[1:]).tolist(), float(logits[0]))
-
-    def _last_logits(self, rows: Sequence[np.ndarray]) -> Tensor:
-        return self(*padded(rows, self.h0.device))
 
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite."""

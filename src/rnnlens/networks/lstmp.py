@@ -58,12 +58,20 @@ class LSTMP(nn.Module):
         """h after each step, (B, T, P), by torch's kernel."""
         if not e.shape[1]:  # torch's kernels refuse empty sequences
             return h0.new_zeros(len(h0), 0, self.projection)
+        return self._run(e, h0)[0]
+
+    def outputs_and_state(self, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """The outputs (B, T, P), and the state (B, N) after the last step, without the other cell states."""
+        hs, h, c = self._run(e, h0)
+        return hs, torch.cat([h, c], -1)[0].to(h0.dtype)
+
+    def _run(self, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         state = [part.unsqueeze(0).contiguous() for part in h0.split([self.projection, self.hidden], -1)]
         weights: list[Tensor] = [self.W, self.U, self.b, self.c, self.R]
         kernel: Any = torch.lstm
         with no_autocast(e.device.type), full_precision(True, e.is_cuda), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="LSTM with projections is not supported with oneDNN")
-            return kernel(e.to(self.W), state, weights, True, 1, 0.0, torch.is_grad_enabled(), False, True)[0]
+            return kernel(e.to(self.W), state, weights, True, 1, 0.0, torch.is_grad_enabled(), False, True)
 
     @staticmethod
     def _gates(a: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

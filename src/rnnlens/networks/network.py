@@ -11,21 +11,21 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rnnlens.common.display import plural
-from rnnlens.common.errors import Diverged, RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.classes import checked_names
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.architectures import ARCHITECTURES, make_cell, shape_of
 from rnnlens.networks.cells import Cell
-from rnnlens.networks.finite import check_precision, not_finite, too_large
-from rnnlens.networks.reading import WORDS, ReadsTexts, is_text
-from rnnlens.networks.readouts import ClassHead, at_lengths, class_readout, first_thresholds, scale_readout
-from rnnlens.networks.scan import wants_gradient
+from rnnlens.networks.checks import Checks, check_tensor
+from rnnlens.networks.long_texts import Embed, last_in_parts, last_of, read_in_parts
+from rnnlens.networks.reading import ReadsTexts, is_text
+from rnnlens.networks.readouts import ClassHead, class_readout, first_thresholds, scale_readout
 from rnnlens.networks.stack import Stack
 from rnnlens.networks.starting import set_time_constants
 
 
-class Network(ReadsTexts, nn.Module):
+class Network(Checks, ReadsTexts):
     """h' = F(h, E x), logit = w·h + b, from a trained h0 (the paper's §3).
 
     `Network(vocab, arch="gru", hidden=256, embedding=128)` makes an untrained one: of the paper's cells, gru, lstm,
@@ -176,7 +176,7 @@ class Network(ReadsTexts, nn.Module):
     def embed(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """E x for ids (...) → (..., D); PAD (−1) embeds to the zero vector. Continuous inputs pass through.
         mask (..., D): multiplies the result; it must be 0 for PAD."""
-        _check_tensor(ids, "inputs" if self.E is None else "ids")
+        check_tensor(ids, "inputs" if self.E is None else "ids")
         if self.E is None:
             if not ids.is_floating_point() or ids.shape[-1] != self.inputs:
                 raise RnnlensError(
@@ -204,7 +204,7 @@ class Network(ReadsTexts, nn.Module):
 
     def states(self, ids: Tensor, h0: Tensor | None = None) -> Tensor:
         """All states (B, T+1, N), the initial one first, of ids (B, T) (or continuous inputs (B, T, D))."""
-        e = self._sequences(ids)
+        e = self.embed(self._batch(ids))
         return self.cell.sequence(e, self._initial(e, h0))
 
     def forward(self, ids: Tensor | str | Sequence[str], lengths: Tensor | None = None) -> Tensor:
@@ -215,31 +215,18 @@ class Network(ReadsTexts, nn.Module):
         them."""
         if is_text(ids):
             return self._logits_of_texts(ids, lengths)
+        ids = self._batch(cast(Tensor, ids))
         if self.several_classes:
-            return self.last_logits_of(self._sequences(cast(Tensor, ids)), lengths)
-        return self._gather(self.logits(cast(Tensor, ids)), lengths)
+            return self._read_out(self._last_outputs(ids, lengths, self.embed))
+        return last_of(self._logits(ids, self.embed), lengths)
 
     def logits(self, ids: Tensor) -> Tensor:
         """Logits after every word, (B, T+1) or (B, T+1, C), that of h0 first."""
-        return self.logits_of(self._sequences(ids))
+        return self._logits(self._batch(ids), self.embed)
 
     def logits_of(self, e: Tensor) -> Tensor:
         """The same for embedded inputs e (B, T, D)."""
-        h = self._initial(e, None)
-        logits = [self.logit(h).unsqueeze(1)]
-        for part in self._parts(e, h):
-            outputs = self.cell.outputs(part, h)
-            logits.append(self._read_out(outputs))
-            h = outputs[:, -1:].squeeze(1)
-        return torch.cat(logits, dim=1)
-
-    def _parts(self, e: Tensor, h0: Tensor) -> Sequence[Tensor]:
-        """Embedded inputs (B, T, D) in parts that are read one after the other: without gradients, more words than
-        other batches have, such as a book, are read a few at a time if the cell's output is all of its state."""
-        whole = self.cell.output == slice(0, self.cell.size)
-        if not whole or len(e) * e.shape[1] <= 2 * WORDS or wants_gradient(e, h0, *self.parameters()):
-            return [e]
-        return e.split(max(1, WORDS // (4 * len(e))), 1)
+        return self._logits(e, _embedded)
 
     def last_logits_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The logits after the last word of embedded inputs e (B, T, D). Only the last outputs are read, since reading
@@ -248,102 +235,14 @@ class Network(ReadsTexts, nn.Module):
 
     def last_outputs_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The cell's outputs (B, n) after the last word of embedded inputs e (B, T, D)."""
-        h0 = self._initial(e, None)
-        outputs = torch.cat([h0[:, self.cell.output].unsqueeze(1), self.cell.outputs(e, h0)], dim=1)
-        return self._gather(outputs, lengths)
+        return self._last_outputs(e, lengths, _embedded)
 
-    @staticmethod
-    def _gather(logits: Tensor, lengths: Tensor | None) -> Tensor:
-        if lengths is None:
-            return logits[:, -1]
-        _check_tensor(lengths, "lengths")
-        B, T = len(logits), logits.shape[1] - 1
-        if lengths.shape != (B,) or lengths.is_floating_point() or lengths.dtype == torch.bool:
-            raise RnnlensError(
-                f"lengths are {lengths.dtype} of shape {tuple(lengths.shape)}: expected whole numbers, ({B},)"
-            )
-        try:
-            return at_lengths(logits, lengths.long())
-        except RuntimeError as error:
-            if lengths.device != logits.device or not len(lengths):
-                raise
-            raise RnnlensError(
-                f"lengths range from {lengths.min()} to {lengths.max()}: expected 0 … {T}, the number of words"
-            ) from error
+    def _last_outputs(self, inputs: Tensor, lengths: Tensor | None, embed: Embed) -> Tensor:
+        """The same of inputs (B, T, …) that `embed` embeds, a part of a long text at a time."""
+        return last_in_parts(read_in_parts(self, inputs, embed), lengths, inputs.shape[1])
 
-    def _sequences(self, ids: Tensor) -> Tensor:
-        """The embedded inputs (B, T, D) of a batch of sequences; other shapes are refused."""
-        _check_tensor(ids, "inputs" if self.E is None else "ids")
-        rank, expected = (2, "ids (B, T)") if self.E is not None else (3, f"inputs (B, T, {self.inputs})")
-        if ids.ndim != rank:
-            raise RnnlensError(
-                f"expected {expected}, got shape {tuple(ids.shape)}: for one sequence pass x.unsqueeze(0)"
-            )
-        return self.embed(ids)
-
-    def _initial(self, e: Tensor, h0: Tensor | None) -> Tensor:
-        """The initial states (B, N) of embedded inputs e (B, T, D), both checked."""
-        _check_tensor(e, "inputs")
-        if e.ndim != 3 or e.shape[2] != self.inputs:
-            raise RnnlensError(f"expected inputs (B, T, {self.inputs}), got shape {tuple(e.shape)}")
-        self._check_dtype(e, "inputs")
-        if h0 is None:
-            return self.h0.expand(e.shape[0], self.size)
-        _check_tensor(h0, "h0")
-        if h0.shape not in ((self.size,), (1, self.size), (e.shape[0], self.size)):
-            raise RnnlensError(
-                f"h0 has shape {tuple(h0.shape)}: expected ({self.size},), or one for each sequence, "
-                f"({e.shape[0]}, {self.size})"
-            )
-        self._check_dtype(h0, "h0")
-        return h0.expand(e.shape[0], self.size)
-
-    def _check_dtype(self, value: Tensor, name: str) -> None:
-        own = self.h0.dtype
-        if value.dtype != own and not torch.is_autocast_enabled(value.device.type):
-            raise RnnlensError(f"{name} is {value.dtype}, and the network {own}: pass {name}.to({own})")
-
-    def check_finite(self, where: str = "the network") -> None:
-        """Refuse weights that are NaN or infinite: results computed with them would be NaN too."""
-        names = not_finite(self)
-        if names:
-            raise Diverged(
-                f"{where} has weights that are NaN or infinite in {quoted(', '.join(names))}: nothing can be computed "
-                "with them; train it again, with a lower learning_rate"
-            )
-
-    def check_rests(self) -> None:
-        """Refuse a network without fixed points, whose state counts words (mean pooling)."""
-        if getattr(self.cell, "never_rests", ""):
-            raise RnnlensError(self.cell.never_rests)
-
-    @torch.no_grad()
-    def check_measurable(self) -> None:
-        """Refuse a network that cannot be analyzed: it has several classes, its weights are NaN, infinite or overflow,
-        or its state is the same after every word or counts the words."""
-        self.check_one_logit("this measurement")
-        self.check_rests()
-        self.check_finite()
-        check_precision(self.h0)
-        if self.features is None and not bool(self.readout_w.any()):
-            raise RnnlensError(
-                "the readout of this network is zero, so that no word has an effect to measure; Jacobians, slow points "
-                "and modes need no readout"
-            )
-        large = too_large(self)
-        if large:
-            raise Diverged(
-                f"the network has weights so large that they overflow in {quoted(', '.join(large))}: nothing can be "
-                "measured with them; train it again, with a lower learning_rate"
-            )
-        if self.E is not None:
-            most = max(2, min(10_000, 2**24 // self.size))  # a few words differ in nearly all networks
-            after = (self.step(self.h0, self.E[:n]) for n in (min(64, most), most))
-            if len(self.E) > 1 and all(bool((states == states[0]).all()) for states in after):
-                raise Diverged(
-                    "the network is in the same state after every word: its embeddings or input weights are zero, and "
-                    "there is nothing to measure; train it again, with less sparsity"
-                )
+    def _logits(self, inputs: Tensor, embed: Embed) -> Tensor:
+        return torch.cat([self._read_out(outputs) for outputs in read_in_parts(self, inputs, embed)], 1)
 
     # --- how to make it again ---
 
@@ -382,6 +281,5 @@ class Network(ReadsTexts, nn.Module):
         return f"Network({self.arch}, state {self.size}, embedding {self.inputs}, {words}{reads}{classes})"
 
 
-def _check_tensor(value: Any, name: str) -> None:
-    if not isinstance(value, Tensor):
-        raise RnnlensError(f"{name} is {quoted(type(value).__name__)}: expected a tensor; pass torch.as_tensor({name})")
+def _embedded(e: Tensor) -> Tensor:
+    return e

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
+from rnnlens.networks.long_texts import outputs_and_state
 from rnnlens.networks.network import Network
 
 
@@ -51,6 +52,12 @@ class MeanPooled(nn.Module):
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         return self._means(self.cell.outputs(e, h0[:, : self.cell.size]), h0)[0]
+
+    def outputs_and_state(self, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """The means (B, T, units), and the state (B, N) after the last step."""
+        outputs, end = outputs_and_state(self.cell, e, h0[:, : self.cell.size])
+        means, n = self._means(outputs, h0)
+        return means, torch.cat([end, means[:, -1], n[:, -1]], -1)
 
     def _means(self, outputs: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
         """Means (B, T, units) and counts (B, T, 1) after each of the outputs (B, T, units)."""

@@ -17,7 +17,7 @@ from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import PAD, Vocab
 from rnnlens.networks.parallel import in_parallel, words_at_once
-from rnnlens.networks.readouts import HasClasses, at_lengths
+from rnnlens.networks.readouts import HasClasses
 
 Reading = list[tuple[str, float]]  # words, each with the logit after it
 ClassReading = list[tuple[str, dict[str, float]]]  # words, each with the probabilities of the classes after it
@@ -171,13 +171,9 @@ class ReadsTexts(HasClasses):
         return logits[0] if isinstance(given, str) else logits
 
     def _last_logits(self, rows: Sequence[np.ndarray]) -> Tensor:
-        """Final logits (B,) of rows of ids, in one batch."""
-        lengths = np.array([len(row) for row in rows])
-        ids = np.full((len(rows), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = row
-        last = torch.as_tensor(lengths, device=self.h0.device)
-        return at_lengths(self.logits(torch.as_tensor(ids, device=self.h0.device)), last)
+        """Final logits (B,), or (B, C) of C classes, of rows of ids, in one batch."""
+        read: Any = self
+        return read(*_padded(rows, self.h0.device))
 
     def in_order(self, words: Any) -> Any:
         """The words of a text in the order in which the network reads them."""
@@ -207,6 +203,15 @@ _SPLIT = "; for words that are already split use read(words=[…]), for ids netw
 def is_text(given: object) -> TypeGuard[str | Sequence[str]]:
     """Whether the input is a text, or a list or tuple that begins with one."""
     return isinstance(given, str) or (isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], str))
+
+
+def _padded(rows: Sequence[np.ndarray], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Rows of ids as one batch (B, T), and their lengths (B,)."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    ids = np.full((len(rows), max(1, lengths.max(initial=0))), PAD, dtype=np.int64)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = row
+    return torch.as_tensor(ids, device=device), torch.as_tensor(lengths, device=device)
 
 
 def _split_words(words: Any) -> list[str]:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from rnnlens.networks.cells import Cell
+from rnnlens.networks.long_texts import outputs_and_state
 from rnnlens.networks.parts import Layer
 
 
@@ -43,3 +44,11 @@ class Stack(nn.Module):
         for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
             e = layer.outputs(e, part)
         return e
+
+    def outputs_and_state(self, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """The outputs (B, T, H) of the last layer, and the state (B, N) after the last step."""
+        ends = []
+        for layer, part in zip(self.layers, h0.split(self.sizes, -1), strict=True):
+            e, end = outputs_and_state(layer, e, part)
+            ends.append(end)
+        return e, torch.cat(ends, -1)
