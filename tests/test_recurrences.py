@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnlens import Network, RnnlensError, analyze, export, load
-from rnnlens.networks import ARCHITECTURES, RECURRENCES, step_by_step
+from rnnlens.networks import ARCHITECTURES, RECURRENCES, selective_steps, step_by_step
 from rnnlens.networks import layers as layers_module
 from rnnlens.networks.architectures import make_cell
 from rnnlens.networks.linear_scan import best_chunks, linear_scan
-from rnnlens.networks.selective_scan import plain_scan
+from rnnlens.networks.selective_scan import plain_scan, selective_scan
 from rnnlens.training.__main__ import main as train_main
 
 B, T, H, D = 3, 9, 5, 4
@@ -112,6 +112,7 @@ def test_a_few_words_at_a_time_give_the_same_outputs_and_gradients(monkeypatch):
     whole = cell.outputs(e, h0)
     theirs = torch.autograd.grad(whole.square().sum(), wanted)
     monkeypatch.setattr(layers_module, "AT_ONCE", 4 * B * H * 16)  # four words
+    monkeypatch.setattr("rnnlens.networks.recurrences.without_states", lambda x: False)
     close(cell.outputs(e, h0), whole)
     for mine, other in zip(torch.autograd.grad(cell.outputs(e, h0).square().sum(), wanted), theirs, strict=True):
         close(mine, other)
@@ -283,34 +284,48 @@ def test_bad_shapes_are_refused_in_one_line():
     assert set(RECURRENCES) < set(ARCHITECTURES)
 
 
-class StandIn:
-    """What `fused_scan` computes, by autograd."""
-
-    @staticmethod
-    def selective_outputs(*inputs):
-        return plain_scan(*inputs), inputs[-1]
-
-    @staticmethod
-    def selective_gradients(*given):
-        *inputs, start, dy = given
-        inputs = [x.detach().requires_grad_() for x in (*inputs, start)]
-        with torch.enable_grad():
-            return torch.autograd.grad(plain_scan(*inputs), inputs, dy)
+def selective_inputs(n, T, H, S, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    shapes = ((n, T, H), (n, T, H), (n, T, S), (n, T, S), (H, S), (n, H, S))
+    delta, c, B, C, A, start = (torch.randn(*shape, generator=generator).double() for shape in shapes)
+    return [part.requires_grad_() for part in (F.softplus(delta), c, B, C, -A.exp(), start)]
 
 
-def test_mamba_with_a_kernel_has_the_same_derivatives(monkeypatch):
+@settings(max_examples=30, deadline=None)
+@given(
+    n=st.integers(1, 5), T=st.integers(0, 20), H=st.integers(1, 4), S=st.integers(1, 3),
+    numbers=st.sampled_from([1, 8, 100]), fewest=st.integers(1, 5), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_mambas_scan_a_few_words_at_a_time_equals_the_plain_one(n, T, H, S, numbers, fewest, seed):
+    inputs = selective_inputs(n, T, H, S, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selective_steps, "NUMBERS", numbers)
+        patch.setattr(selective_steps, "FEWEST", fewest)
+        ours, reference = selective_scan(*inputs), plain_scan(*inputs)
+        close(ours, reference)
+        weight = torch.randn(ours.shape, generator=torch.Generator().manual_seed(seed)).double()
+        mine, theirs = (torch.autograd.grad((y * weight).sum(), inputs, retain_graph=True) for y in (ours, reference))
+    for one, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+def test_mambas_scan_has_second_derivatives():
+    assert torch.autograd.gradgradcheck(selective_scan, selective_inputs(2, 4, 3, 2))
+
+
+def test_mamba_reads_and_learns_without_the_states_of_all_words(monkeypatch):
     cell = make_cell("mamba", 6, 4, 2, None, torch.Generator().manual_seed(0)).double()
-    e = torch.randn(3, 9, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True)
-    found = []
-    for with_kernel in (False, True):
-        if with_kernel:
-            monkeypatch.setattr("rnnlens.networks.recurrences.fused", lambda x: True)
-            monkeypatch.setattr("rnnlens.networks.selective_scan.kernels", lambda: StandIn)
-        y = cell.outputs(e, torch.zeros(3, cell.size, dtype=torch.float64))
-        given = [e, *cell.parameters()]
-        first = torch.autograd.grad(y.square().sum(), given, retain_graph=True)
-        (slope,) = torch.autograd.grad(y.square().sum(), e, create_graph=True)
-        second = torch.autograd.grad(slope.square().sum(), given, allow_unused=True)
-        found.append([y, *first, *(x for x in second if x is not None)])
-    for kernel, plain in zip(*found, strict=True):
-        torch.testing.assert_close(kernel, plain, rtol=1e-10, atol=1e-10)
+    e = torch.randn(3, 40, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True)
+    h0 = torch.zeros(3, cell.size, dtype=torch.float64)
+    found, kept = [], []
+    for plain in (True, False):
+        with monkeypatch.context() as patch:
+            if plain:
+                patch.setattr("rnnlens.networks.recurrences.without_states", lambda x: False)
+            with torch.autograd.graph.saved_tensors_hooks(lambda x: (kept.append(x.numel()), x)[1], lambda x: x):
+                kept.clear()
+                y = cell.outputs(e, h0)
+        assert (max(kept) >= 3 * 40 * 6 * 16) == plain, "the plain scan keeps all states for its backward pass"
+        found.append([y, *torch.autograd.grad(y.square().sum(), [e, *cell.parameters()])])
+    for steps, scan in zip(*found, strict=True):
+        torch.testing.assert_close(steps, scan, rtol=1e-10, atol=1e-10)

@@ -153,6 +153,11 @@ class Layer(nn.Module):
             ys.append(y)
         return torch.cat(ys, 1)
 
+    def outputs_and_state(self, x: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """All outputs (B, T, H), and the state (B, size) after the last word."""
+        states, y = self.scan(x, h0)
+        return y, states[:, -1]
+
     def linear_form(self, x: Tensor, h0: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """c (B, T, C), the coefficients a and b of h' = a∘h + b (B, T, M), and the initial h (B, M)."""
         _, c, h = self._convolved(x, h0)

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from rnnlens.networks.layers import Layer, linear, uniform
 from rnnlens.networks.scan import no_autocast
-from rnnlens.networks.selective_scan import fused, selective_coefficients, selective_scan
+from rnnlens.networks.selective_scan import selective_coefficients, selective_scan, without_states
+from rnnlens.networks.selective_steps import selective_outputs
 
 OPEN = 1.0  # initial bias of gates on the output: they are open
 
@@ -140,12 +141,26 @@ class Mamba(Layer):
         return self._gated(y, c, x)
 
     def outputs(self, x: Tensor, h0: Tensor) -> Tensor:
-        if not fused(x):
+        if not without_states(x):
             return super().outputs(x, h0)
         _, c, h = self._convolved(x, h0)
-        inputs = (*self._written(c), self._reading(c), -self.A.exp(), h.unflatten(-1, (self.hidden, self.expand)))
         with no_autocast(x.device.type):
-            return self._gated(selective_scan(*inputs), c, x)
+            return self._gated(selective_scan(*self._scanned(c, h)), c, x)
+
+    def outputs_and_state(self, x: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """As of all layers; on a CPU without gradients."""
+        if not x.is_cpu:  # the kernels for GPUs do not give the last state
+            return super().outputs_and_state(x, h0)
+        u, c, h = self._convolved(x, h0)
+        with no_autocast(x.device.type):
+            y, _, h = selective_outputs(*self._scanned(c, h))
+            buffer = u[:, x.shape[1] :].flatten(1) if self.kernel > 1 else u[:, :0, 0]
+            return self._gated(y, c, x), torch.cat([buffer, h.flatten(1)], 1)
+
+    def _scanned(self, c: Tensor, h: Tensor) -> tuple[Tensor, ...]:
+        """Δ, c, B, C, A and the initial states (B, H, S), of which a scan is made."""
+        h = h.unflatten(-1, (self.hidden, self.expand))
+        return *self._written(c), self._reading(c), -self.A.exp(), h
 
     def _written(self, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Δ (..., H), c and B (..., S), of which a step is made."""

@@ -103,6 +103,15 @@ class ResidualStack(nn.Module):
             y = layer.outputs(self._read(number, x), part)
         return y
 
+    def outputs_and_state(self, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
+        """The outputs (B, T, H), and the state (B, N) after the last step."""
+        ends, x, y = [], e, e
+        for number, (layer, part) in enumerate(zip(self.layers, self._split(h0), strict=True)):
+            x = x if number == 0 else self._stream(number, x, y)
+            y, end = layer.outputs_and_state(self._read(number, x), part)
+            ends.append(end)
+        return y, torch.cat([*ends, y[:, -1]] if self.slot else ends, -1)
+
     def last_step(self, h: Tensor, e: Tensor) -> tuple[Tensor, ...]:
         """a, b, the old h, c and the input x of the last layer in one step, at h (..., N) and e (..., D)."""
         x, y, parts = e, e, self._split(h)

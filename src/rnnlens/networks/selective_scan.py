@@ -1,4 +1,4 @@
-"""The outputs of Mamba's recurrence on a GPU, without its states in memory.
+"""The outputs of Mamba's recurrence, without its states in memory.
 
 Shapes: B batch, T time, H channels, S states of each channel.
 """
@@ -10,12 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rnnlens.networks import selective_steps
 from rnnlens.networks.linear_scan import kernels, linear_scan
 
 
-def fused(x: Tensor) -> bool:
-    """Whether one kernel can compute the scan over x."""
-    return x.is_cuda and kernels() is not None
+def without_states(x: Tensor) -> bool:
+    """Whether the scan over x can do without its states: on a CPU, and on a GPU that has kernels for it."""
+    return x.is_cpu or (x.is_cuda and kernels() is not None)
 
 
 def selective_coefficients(delta: Tensor, c: Tensor, B: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
@@ -25,7 +26,7 @@ def selective_coefficients(delta: Tensor, c: Tensor, B: Tensor, A: Tensor) -> tu
 
 def selective_scan(delta: Tensor, c: Tensor, B: Tensor, C: Tensor, A: Tensor, start: Tensor) -> Tensor:
     """h_t C_t (B, T, H) of h' = exp(Δ A)∘h + (Δ∘c) Bᵀ, for Δ, c (B, T, H), B, C (B, T, S), A (H, S) and h before the
-    first word (B, H, S), by one kernel (see `fused`). Derivatives of any order."""
+    first word (B, H, S); see `without_states`. Derivatives of any order."""
     return _SelectiveScan.apply(delta, c, B, C, A, start)
 
 
@@ -40,8 +41,7 @@ class _SelectiveScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Tensor) -> Tensor:
         delta, c, B, C, A, start = (x.contiguous() for x in inputs)
-        fused_scan: Any = kernels()
-        y, kept = fused_scan.selective_outputs(delta, c, B, C, A, start)
+        y, kept = _functions(delta).selective_outputs(delta, c, B, C, A, start)[:2]
         ctx.save_for_backward(*inputs, kept)
         return y
 
@@ -54,5 +54,9 @@ class _SelectiveScan(torch.autograd.Function):
             found = iter(torch.autograd.grad(plain_scan(*apart), wanted, dy, create_graph=True))
             return tuple(next(found) if needed else None for needed in ctx.needs_input_grad)  # type: ignore[misc]
         delta, c, B, C, A = (x.contiguous() for x in inputs[:-1])
-        fused_scan: Any = kernels()
-        return fused_scan.selective_gradients(delta, c, B, C, A, kept, dy.contiguous())
+        return _functions(delta).selective_gradients(delta, c, B, C, A, kept, dy.contiguous())
+
+
+def _functions(x: Tensor) -> Any:
+    """The module that computes on the device of x."""
+    return kernels() if x.is_cuda else selective_steps
