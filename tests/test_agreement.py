@@ -231,7 +231,9 @@ def test_average_precision_by_hand():
 
 @pytest.fixture(scope="module")
 def found(network, trees):
-    return rnnlens.agreement([network, copy.deepcopy(network)], trees, [Lexicon("list", {"not": -1.0, "so": 1.0})])
+    other = copy.deepcopy(network)  # with another bias: of no effect on strengths
+    torch.nn.init.constant_(other.readout_b, network.b.item() + 1e-3)
+    return rnnlens.agreement([network, other], trees, [Lexicon("list", {"not": -1.0, "so": 1.0})])
 
 
 def test_a_network_that_modifies_as_people_do_agrees_with_them(found):

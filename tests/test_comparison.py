@@ -289,6 +289,7 @@ def refusals(runs, folder):
     """What cannot be compared, and what is said about it."""
     (first, second), plain_run = runs
     shutil.copytree(first, folder / "copy")
+    of_its_network = rnnlens.analyze(rnnlens.load(first).network)
     foreign = analyzed("gru", ["<unk>", "gut", "fein", "übel", "mies", *(f"v{i}" for i in range(20))], 5,
                        Probes(("gut", "fein"), ("übel", "mies")))  # fmt: skip
     return {
@@ -296,6 +297,7 @@ def refusals(runs, folder):
         "seven": ([first] * 7, "7 networks are too many for one page: expected at most 6"),
         "twice": ([first, first], "are the same network"),
         "copied": ([first, second, folder / "copy"], "are the same network"),
+        "an analysis of its network": ([first, second, of_its_network], "are the same network"),
         "not analyzed": ([first, plain_run], f"not analyzed yet: run `rnnlens analyze {plain_run}` first"),
         "missing": ([first, folder / "nothing"], "no run folder"),
         "toy": ([first, toy(folder)], "'toy' was trained on the toy language and"),

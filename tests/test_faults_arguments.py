@@ -409,6 +409,10 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: rnnlens.find_modifiers([m.known, m.known], [m.line, m.line]),
         "one network is given twice",
     ),
+    "one network and its copy as two": (
+        lambda m: rnnlens.find_modifiers([m.known, copy.deepcopy(m.known)], [m.line, m.line]),
+        "one network is given twice",
+    ),
     "modifiers of another network of the same size": (
         lambda m: rnnlens.context.dose_response(m.other, m.subspace, m.modifiers, m.reviews),
         "modifiers is of another network, which reads the same states differently",
@@ -576,6 +580,14 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         "'run' is given twice: a consensus needs different networks",
     ),
     "a network twice": (lambda m: rnnlens.agreement([m.known, m.known]), "'network' is given twice"),
+    "a run and its network": (
+        lambda m: rnnlens.agreement([m.run, m.run.network]),
+        "'run' is given twice: a consensus needs different networks",
+    ),
+    "a network and a copy of it": (
+        lambda m: rnnlens.agreement([copy.deepcopy(m.run.network), m.folder / "run"]),
+        "'run' is given twice: a consensus needs different networks",
+    ),
     "modifiers of one run twice": (
         lambda m: read_modifiers([m.folder / "run", m.folder / "run"]),
         "the network of 'run' is given twice: a consensus needs different networks",
@@ -704,6 +716,8 @@ def test_parts_of_a_network_fit_its_copies(made: Any) -> None:
 
 def test_classes_of_one_run_may_be_compared(made: Any) -> None:
     whole = Network(["a", "b"], hidden=2, embedding=2, classes=["x", "y", "z"])
+    other = rnnlens.project_out(made.known, made.subspace)  # another network, although its weights are those of `known`
+    _check_different([made.known, other, SimpleNamespace(network=None), SimpleNamespace(network=3)])
     x, y, again = (SimpleNamespace(run=made.run, network=whole.of_class(name)) for name in "xyx")
     _check_different([x, y])
     refused(lambda: _check_different([x, y, again]), "'run' is given twice")

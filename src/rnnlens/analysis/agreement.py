@@ -33,6 +33,7 @@ from rnnlens.context.finding import find_modifiers
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.networks import BothWays, Network
 from rnnlens.networks.devices import check_device
+from rnnlens.networks.matching import repeated
 from rnnlens.runs import Run, load
 
 if TYPE_CHECKING:
@@ -239,18 +240,10 @@ def _scored(
 
 def _check_different(several: Sequence[Any]) -> None:
     """Refuse one network twice, by whatever name, run or analysis. The readers and classes of a run are different."""
-    runs = [one if isinstance(one, Run) else getattr(one, "run", None) for one in several]
-    networks = [getattr(one, "network", one) for one in several]
-    marks = [
-        (run.provenance["weights"], getattr(network, "target", ""), getattr(network, "direction", ""))
-        if isinstance(run, Run)
-        else id(network)
-        for run, network in zip(runs, networks, strict=True)
-    ]
-    for i, run in enumerate(runs):
-        if marks[i] in marks[:i]:
-            name = run.name if isinstance(run, Run) else "network"
-            raise RnnlensError(f"{quoted(name)} is given twice: a consensus needs different networks")
+    if (twice := repeated([one.network if hasattr(one, "network") else one for one in several])) is not None:
+        runs = [one if isinstance(one, Run) else getattr(one, "run", None) for one in (several[i] for i in twice)]
+        name = next((run.name for run in runs if isinstance(run, Run)), "network")
+        raise RnnlensError(f"{quoted(name)} is given twice: a consensus needs different networks")
 
 
 @torch.no_grad()

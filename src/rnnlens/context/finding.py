@@ -18,6 +18,7 @@ from rnnlens.context.probes import Probes, common_words
 from rnnlens.context.strength import check_measured, fading, strengths, training_error
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
+from rnnlens.networks.matching import repeated
 
 PRIOR_SEEDS = 4.0  # the weight, in networks, of the rule for the training error beside the networks that are given
 
@@ -39,7 +40,7 @@ def find_modifiers(
         lines = [line] if isinstance(line, LineAttractor) else list(line)
         if not network or len(lines) != len(network):
             raise RnnlensError(f"got {len(network)} networks and {len(lines)} lines: expected a line for each")
-        if len({id(one) for one in network}) < len(network):
+        if repeated(network) is not None:
             raise RnnlensError("one network is given twice, and would count as two of a consensus: give each once")
         return _consensus([find_modifiers(*pair, top, probes) for pair in zip(network, lines, strict=True)])
     for name, given in (("network", network), ("line", line)):

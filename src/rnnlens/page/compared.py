@@ -20,6 +20,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
 from rnnlens.networks import Network
 from rnnlens.networks.cells import CELLS
+from rnnlens.networks.matching import repeated
 from rnnlens.runs import Run, load, merge_results
 from rnnlens.runs.missing import not_analyzed
 
@@ -114,17 +115,18 @@ def _arch(network: Network) -> str:
 
 
 def _check_different(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
-    """Refuse one network twice, by the same or by another path."""
+    """Refuse one network twice: by the same or by another path, as two classes of it, or as an analysis of a copy."""
     runs = [_run_of(one) for one in opened]
     marks = [
         id(one.network) if run is None else run.provenance["weights"] for one, run in zip(opened, runs, strict=True)
     ]
-    for i, j in combinations(range(len(marks)), 2):
-        if marks[i] == marks[j]:
-            raise RnnlensError(
-                f"{quoted(names[i])} and {quoted(names[j])} are the same network, with the same weights: give each "
-                "network once"
-            )
+    pairs = combinations(range(len(marks)), 2)
+    same = next(((i, j) for i, j in pairs if marks[i] == marks[j]), None)
+    if (same := same or repeated([_network_of(one) for one in opened])) is not None:
+        raise RnnlensError(
+            f"{quoted(names[same[0]])} and {quoted(names[same[1]])} are the same network, with the same weights: give "
+            "each network once"
+        )
 
 
 def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
