@@ -356,7 +356,7 @@ def test_what_a_network_cannot_learn_is_refused_before_a_run_is_written(corpus, 
     for network, texts, config, says in (
         (view, several, QUICK, "the labels are from 0 to 2, and the network has one logit"),
         (small(corpus).requires_grad_(False), corpus, QUICK, "no weight of the network is to be trained"),
-        (small(toy), toy, balanced, "balance weighs classes, and this corpus has a target at every word"),
+        (small(toy), toy, balanced, "balance is True, and this corpus has a target at every word"),
     ):
         with pytest.raises(RnnlensError, match=says):
             train(network, texts, config, tmp_path / "run", progress=False)

@@ -27,7 +27,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive
 from rnnlens.common.options import CORPUS
 from rnnlens.common.progress import progress_bar
-from rnnlens.common.ranges import check_options, in_range
+from rnnlens.common.ranges import check_options, check_used, in_range
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.corpora import CorpusLike
@@ -78,9 +78,6 @@ def analyze(
     and direction of the run's stored analysis are kept by default; if there is none, the first class is shown.
     """
     check_device(device)
-    _check_needed(corpus, reviews)
-    if states is not None and starts is not None:
-        raise RnnlensError(f"starts is {starts}, and states are given: leave starts out, or pass fewer states")
     run, usual = _opened(run, corpus)
     whole, folder = (run.network, run) if isinstance(run, Run) else (run, None)
     whole = copy.deepcopy(whole).to(device) if device else whole
@@ -205,14 +202,6 @@ def _check(network: Network, run: Run | None, corpus: CorpusLike | None, top: in
         run.check_corpus(corpus)
 
 
-def _check_needed(corpus: Any, reviews: int | None) -> None:
-    """Refuse a number of reviews without any to read."""
-    if corpus is None and reviews is not None:
-        raise RnnlensError(
-            f"reviews is {reviews}, and there is no corpus to read them in: pass it, or leave reviews out"
-        )
-
-
 class _Steps:
     """One progress bar over all stages; repeated notes count as one step."""
 
@@ -239,7 +228,7 @@ def analyze_command(
     """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
     named = {"reviews": reviews, "overwrite": overwrite, "class_": class_, "direction": direction}
     check_options("analyze", options, **named)
-    _check_needed(corpus, reviews)
+    check_used("analyze", named, {**named, "corpus": corpus})
     opened = load(run)
     _, data = _opened(opened, corpus)
     before = _stored_view(opened, data)

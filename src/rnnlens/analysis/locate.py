@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import floor
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, percent, percents
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, RnnlensWarning
 from rnnlens.common.files import parsing
 from rnnlens.context.blank import BLANKS, BlankInput
 from rnnlens.context.impulse import rest, settle
@@ -184,15 +185,23 @@ def _check_states(network: Network, states: Tensor) -> None:
 def states_of(
     network: Network, run: Run | None, corpus: CorpusLike | None = None, n: int | None = None, seed: int = 0
 ) -> Tensor:
-    """Visited states (K, N), the starting points of the search for slow points: the sample stored in the run, n states
-    visited in the corpus, or n states after random words."""
+    """Visited states (K, N), the starting points of the search for slow points: the sample stored in the run, or n
+    states of it; n states visited in the corpus, or after random words."""
     known = run is not None and corpus is None and analyzed_view(run.results)[1] == network.direction
     stored = run.states() if run is not None and known else None
     if stored is not None:
-        return stored
+        return stored if n is None else _some(stored, n, seed)
     source = None if corpus is None else getattr(corpus, "validation", None) or corpus
     longest = None if run is None else run.config.max_words
     return visited_states(network, source, n=n or usual_starts(network), seed=seed, max_words=longest)
+
+
+def _some(stored: Tensor, n: int, seed: int) -> Tensor:
+    """n of the states that a run stored (K, N), or all if there are fewer."""
+    if n > len(stored):
+        few = f"starts is {n}, and the run stores {len(stored):,} visited states, which are used"
+        warnings.warn(RnnlensWarning(f"{few}: pass its corpus for more"), stacklevel=2)
+    return stored[torch.randperm(len(stored), generator=torch.Generator().manual_seed(seed))[:n]]
 
 
 def usual_starts(network: Network) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
 
 from rnnlens.common.errors import RnnlensError
-from rnnlens.common.ranges import check_fields
+from rnnlens.common.ranges import check_fields, check_used, chosen, unused
 
 Schedule = Literal["cosine", "linear", "exponential", "constant"]
 Precision = Literal["fp32", "bf16"]
@@ -54,7 +55,8 @@ class TrainConfig:
     together."""
     blanks: int = 0
     """Number of blank inputs inserted, together and at a random place, into the reviews of every fifth step, so that
-    the network learns to keep its reading over them; 0 for none. Not used if every word has a target."""
+    the network learns to keep its reading over them; 0 for none. Refused where every word has a
+    target."""
     embedding_dropout: float = 0.5
     """Chance, below 1, that a component of an embedded word is zeroed."""
     average: float = 0.0
@@ -79,6 +81,18 @@ class TrainConfig:
         if self.schedule == "exponential" and not self.final_rate:
             raise RnnlensError("final_rate is 0: expected above 0 for an exponential fall")
 
+    def check_used(self) -> None:
+        """Refuse a setting that was chosen and changes nothing beside the others."""
+        check_used("training", self._chosen(), asdict(self))
+
+    def without_unused(self, given: Mapping[str, Any]) -> TrainConfig:
+        """The settings with defaults for those that change nothing beside the others, but for those that are given."""
+        told, usual = unused("training", self._chosen(), asdict(self)), _defaults()
+        return replace(self, **{name: usual[name] for name in told if name not in given})
+
+    def _chosen(self) -> dict[str, Any]:
+        return chosen("training", asdict(self), _defaults())
+
     @property
     def betas(self) -> tuple[float, float]:
         """Adam's two momenta, as floats: torch refuses a whole number beside one."""
@@ -100,3 +114,7 @@ class TrainConfig:
         else:
             share = 1.0
         return self.learning_rate * share
+
+
+def _defaults() -> dict[str, Any]:
+    return {field.name: field.default for field in fields(TrainConfig)}

@@ -77,8 +77,11 @@ def train(
     if not len(corpus.train.ids):
         raise RnnlensError("no training review has words: expected reviews with words; prepare the corpus again")
     check_labels(network, corpus.train)
-    if config.balance and np.ndim(corpus.train.labels) != 1:
-        raise RnnlensError("balance weighs classes, and this corpus has a target at every word: leave balance out")
+    for name in ("balance", "blanks"):
+        if getattr(config, name) and np.ndim(corpus.train.labels) != 1:
+            raise RnnlensError(
+                f"{name} is {getattr(config, name)}, and this corpus has a target at every word: leave {name} out"
+            )
     if test and (corpus.test is None or not len(corpus.test)):
         raise RnnlensError("the corpus has no test reviews: leave test (--test) out, or prepare it with a test split")
     if config.patience and (corpus.validation is None or not len(corpus.validation)):
@@ -242,7 +245,7 @@ class Trainer:
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
         generator = self.generator.manual_seed(int(seed))
         longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
-        if config.blanks and labels.ndim == 1 and self.counters.step % BLANKS_EVERY == 0:
+        if config.blanks and self.counters.step % BLANKS_EVERY == 0:
             places = torch.rand(len(rows), generator=generator, device=self.device)[share]
             ids, lengths = insert_blanks(ids, lengths, (places * (lengths + 1)).long(), config.blanks)
             longest += config.blanks
