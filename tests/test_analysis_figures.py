@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from rnnlens import figures
+from rnnlens.analysis.audit import Audit
 from rnnlens.common.errors import RnnlensError
 from rnnlens.figures import pictures
+from rnnlens.figures.catalogue import Figures
 from rnnlens.figures.labels import apart, spread
 from rnnlens.figures.style import MODIFIERS, distinct_looks, look_of_kind, shown
 
@@ -616,3 +618,18 @@ def test_a_terminated_command_ends_its_browser(monkeypatch):
     with pytest.raises(SystemExit), pictures.shared_browser():
         signal.raise_signal(signal.SIGTERM)
     assert calls == ["start", "stop"]
+
+
+@pytest.mark.parametrize("draw", [figures.barcodes, figures.impulse])
+def test_no_word_to_draw_is_told_without_an_empty_list(draw):
+    results = {"barcodes": {}, "impulse": {}, "probes": {"positive": ["good"], "negative": ["bad"]}}
+    for words in ((), (["not"],)):
+        with pytest.raises(RnnlensError, match="these results have no .*: analyze more words"):
+            draw(results, *words)
+
+
+def test_an_unknown_name_where_there_are_none_is_told_without_an_empty_list():
+    with pytest.raises(AttributeError, match="there is no figure 'barcodes': there are none"):
+        Figures({}).barcodes  # noqa: B018
+    with pytest.raises(RnnlensError, match="no sentences of the kind 'plain': there are none"):
+        Audit((), (), ())["plain"]

@@ -183,7 +183,10 @@ def six(**options) -> Network:
         (lambda: class_geometry("runs/mine"), "network is 'runs/mine': expected a network"),
         (lambda: class_geometry(six(), states=torch.zeros(9, 7)), r"states has shape \(9, 7\): expected .* \(..., 6\)"),
         (lambda: class_geometry(six(), states=[1, 2]), "states is 'list': expected states"),
-        (lambda: class_geometry(six(), states=torch.zeros(5, 6)), "5 states for 6 classes: expected at least 18"),
+        (
+            lambda: class_geometry(six(), states=torch.zeros(5, 6)),
+            "there are 5 visited states to start from, and 6 classes need at least 18: raise starts, or pass",
+        ),
         (lambda: class_geometry(six(), states=torch.zeros(50, 6)), "all visited states have the same logits"),
         (
             lambda: class_geometry(

@@ -160,3 +160,11 @@ def test_other_networks_get_true_verdicts_of_their_own(tmp_path, which):
     assert ("`rnnlens.analyze(network, corpus)` adds it" in text) == (which == "untrained")
     if which == "reviews-vanilla":
         assert "Shuffling the words costs no accuracy that can be measured" in text
+
+
+def test_no_line_of_the_page_ends_within_an_option():
+    option = '<span class="option">--{}</span>'
+    assert str(marked("with `train --start zoo:x-y` (or --both-ways)")) == (
+        f"with <code>train {option.format('start')} zoo:x-y</code> (or {option.format('both-ways')})"
+    )
+    assert str(marked("a -- b, well-known, x--y")) == "a -- b, well-known, x--y"

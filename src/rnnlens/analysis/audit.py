@@ -19,7 +19,7 @@ from rnnlens.analysis.mechanism import mechanism
 from rnnlens.analysis.sentences import INTENSIFIERS, KINDS, NEGATORS, Sentence, adjectives, missing, sentences
 from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, table_html
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, one_of, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.common.terminal import printable
 from rnnlens.context.finding import find_modifiers
@@ -146,7 +146,7 @@ class Audit(Shown):
     def __getitem__(self, kind: str) -> KindAudit:
         by_kind = {one.kind: one for one in (*self.kinds, *self.people)}
         if kind not in by_kind:
-            raise RnnlensError(f"no sentences of the kind {quoted(kind)}: expected one of {', '.join(by_kind)}")
+            raise RnnlensError(f"no sentences of the kind {quoted(kind)}: {one_of(by_kind)}")
         return by_kind[kind]
 
     @in_range("strongest")

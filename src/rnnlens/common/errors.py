@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from rnnlens.common.terminal import allow_any_text, printable, say
@@ -55,6 +55,12 @@ def quoted(value: object, limit: int = 120) -> str:
     text = repr(value if isinstance(value, str) else str(value))
     half = limit // 2
     return text if len(text) <= limit else text[:half] + "…" + text[-half:]
+
+
+def one_of(names: Iterable[str]) -> str:
+    """What was expected in place of an unknown name, for the end of a message."""
+    known = ", ".join(names)
+    return f"expected one of {known}" if known else "there are none"
 
 
 def pasted(path: object) -> str:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown, signed, table_html
-from rnnlens.common.errors import UnknownWord, quoted
+from rnnlens.common.errors import UnknownWord, one_of, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.context.attribution import Attribution, attribute, checked_parts, shapley
 from rnnlens.context.effective_attention import EffectiveAttention, effective_attention
@@ -68,7 +68,7 @@ class Layers(Shown):
     def __getitem__(self, word: str) -> dict[str, float]:
         """What each part adds to the strength of a word."""
         if word not in self.modifies.words:
-            raise UnknownWord(f"{quoted(word)} was not measured: expected one of {', '.join(self.modifies.words[:12])}")
+            raise UnknownWord(f"{quoted(word)} was not measured: {one_of(self.modifies.words[:12])}")
         return self.modifies[word]
 
     def to_dict(self) -> dict[str, Any]:

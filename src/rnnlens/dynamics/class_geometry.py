@@ -217,7 +217,10 @@ def _on_the_attractor(network: Network, states: Tensor) -> tuple[Tensor, str, in
     rested, settled = settled_states(network, states)
     least = 3 * len(network.classes)
     if len(rested) < least:
-        raise RnnlensError(f"{len(rested)} states for {len(network.classes)} classes: expected at least {least}")
+        raise RnnlensError(
+            f"there are {len(rested)} visited states to start from, and {len(network.classes)} classes need at least "
+            f"{least}: raise starts, or pass more states"
+        )
     points = find_fixed_points(network, rested, mode="slow")
     slow, visited = points.states[points.converged], states.reshape(-1, network.size).to(network.h0)
     read = evidence(network, visited)

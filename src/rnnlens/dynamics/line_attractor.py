@@ -236,7 +236,10 @@ def fit_line_attractor(
     states = states.reshape(-1, network.size)
     network.check_one_logit("a line attractor")
     if len(states) < 3:
-        raise RnnlensError(f"{len(states)} slow points: expected at least 3 to fit a line attractor to")
+        raise RnnlensError(
+            f"{len(states)} slow points: expected at least 3 to fit a line attractor to; search from more visited "
+            "states (starts of analyze)"
+        )
     e = same_input(network, points.inputs, inputs) if isinstance(points, FixedPoints) else held_input(network, inputs)
     if not bool(states.isfinite().all()):
         raise RnnlensError("some points are NaN or infinite: expected finite numbers")

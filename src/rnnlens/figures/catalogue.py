@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rnnlens.common.allowed import shown
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, one_of
 from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
 from rnnlens.figures.barcodes import barcodes, component_barcodes
@@ -86,7 +86,7 @@ class Figures:
 
     def __getattr__(self, name: str) -> Callable[..., Figure]:
         if name not in self._drawn:
-            raise AttributeError(f"there is no figure {name!r}: expected one of {', '.join(self._drawn)}")
+            raise AttributeError(f"there is no figure {name!r}: {one_of(self._drawn)}")
         return self._drawn[name]
 
     def __dir__(self) -> list[str]:

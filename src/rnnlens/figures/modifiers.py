@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, one_of, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.figures.stored import part
 from rnnlens.figures.style import FAINT, GREY, INK, KINDS, legend_below, look_of_kind, shown, styled
@@ -47,7 +47,7 @@ def modifiers(results: Any, measure: str = "norm") -> Figure:
     stored = part(results, "modifiers")
     histograms = part(results, "modifiers", "histograms")
     if measure not in histograms:
-        raise RnnlensError(f"measure is {quoted(measure)}: expected one of {', '.join(histograms)}")
+        raise RnnlensError(f"measure is {quoted(measure)}: {one_of(histograms)}")
     edges, counts = _cropped(histograms[measure]["edges"], histograms[measure]["counts"])
     figure = go.Figure()
     _histogram(figure, edges, counts)

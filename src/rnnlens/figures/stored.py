@@ -49,7 +49,11 @@ def among(stored: Mapping[str, Any], words: str | Sequence[str], usual: Sequence
     stored are shown or, if none is (the network may not know English), the first stored ones."""
     chosen = [words] if isinstance(words, str) else list(WORDS.check("words", words))
     missing = [word for word in chosen if word not in stored]
-    if missing and (tuple(chosen) != tuple(usual) or not stored):
+    if not stored:
+        raise RnnlensError(
+            f"these results have no {what}, since no word is clearly a modifier: analyze more words (top)"
+        )
+    if missing and (tuple(chosen) != tuple(usual)):
         raise RnnlensError(
             f"no {what} of {quoted(missing[0])} is stored: expected words among {quoted(', '.join(stored), 300)}"
         )

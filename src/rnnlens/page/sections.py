@@ -114,13 +114,15 @@ def drawn(catalogue: Mapping[str, Callable[[], Figure]], *names: str) -> tuple[l
 
 
 def marked(text: str) -> Markup:
-    """Escaped text, with text in backticks as code, and words between asterisks as emphasis."""
+    """Escaped text, with text in backticks as code, and words between asterisks as emphasis. No line ends within the
+    hyphens of an option such as `--start`."""
 
     def tag(match: re.Match[str]) -> str:
         code, word = match.groups()
         return f"<code>{code}</code>" if word is None else f"<em>{word}</em>"
 
-    return Markup(re.sub(r"`([^`]*)`|(?<!\S)\*(.+?)\*(?=\s)", tag, unbroken(str(escape(text)))))
+    whole = re.sub(r"(?<![\w-])--[a-z][\w-]*", r'<span class="option">\g<0></span>', unbroken(str(escape(text))))
+    return Markup(re.sub(r"`([^`]*)`|(?<!\S)\*(.+?)\*(?=\s)", tag, whole))
 
 
 def unbroken(text: str) -> str:
