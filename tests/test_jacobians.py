@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from rnnlens import Network, adapt
+from rnnlens import Network, RnnlensError, adapt
 from rnnlens.dynamics import input_change, jacobians, linearise, word_effects
 from rnnlens.dynamics.step_jacobians import StepLinearisation
 from rnnlens.networks import CELLS
@@ -174,3 +174,14 @@ def test_single_precision_too():
     ):
         assert ours.dtype == torch.float32
         torch.testing.assert_close(ours.double(), exact, rtol=0, atol=1e-5)
+
+
+def test_inference_mode_is_refused_where_torch_differentiates():
+    """There torch records nothing, and the Jacobian of a step was a matrix of zeros. Closed forms need no torch."""
+    network = Network(["a", "b"], arch="mamba", hidden=4, embedding=3, layers=2)
+    gru = Network(["a", "b"], arch="gru", hidden=4, embedding=3)
+    with torch.inference_mode():
+        with pytest.raises(RnnlensError, match="use torch.no_grad"):
+            jacobians(network, network.h0)
+        closed = jacobians(gru, gru.h0)[0]
+    torch.testing.assert_close(closed, jacobians(gru, gru.h0)[0])

@@ -75,6 +75,11 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None, u: Tensor | 
             return of_layers(network.cell, h, e)
         if getattr(network.cell, "depth", 0) == 1:
             return DiagonalLinearisation(network, h, e.expand(*lead, network.inputs))
+        if torch.is_inference_mode_enabled():
+            raise RnnlensError(
+                "torch.inference_mode() is on, in which torch differentiates no step(h, e): leave it, or use "
+                "torch.no_grad()"
+            )
         with differentiated():
             check_attached(network)
         return StepLinearisation(network, h, e.expand(*lead, network.inputs))
