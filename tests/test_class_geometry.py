@@ -9,6 +9,7 @@ from handmade_classes import NAMES, handmade_classes, simplex, visited
 
 import rnnlens
 from rnnlens import Network, RnnlensError, class_geometry
+from rnnlens.dynamics.class_geometry import _curve, _shape
 from rnnlens.dynamics.class_places import class_directions, evidence, slow_point_at
 from rnnlens.dynamics.class_words import _correlations, predicted_dimensions
 from rnnlens.dynamics.dimension import least_share, needed, participation_ratio, spread_of
@@ -77,6 +78,17 @@ def test_classes_of_a_square_are_between_a_line_and_a_simplex():
     geometry = class_geometry(network, states=visited(network, NAMES))
     assert geometry.shape == "between" and geometry.count == 2
     assert geometry.cosines[0].tolist() == pytest.approx([1, 0, -1, 0], abs=1e-9)
+
+
+def test_three_separate_states_are_the_corners_of_a_simplex_not_a_line():
+    """A memory of one of three classes: a curve runs through any three points, but these have two dimensions."""
+    corners = simplex(3)
+    which = torch.arange(300) % 3
+    along = torch.tensor([-1.0, 0.3, 1.0]).double()[which]  # along any axis that sees them apart
+    curve = _curve(along, 4 * torch.eye(3).double()[which], torch.ones(300).double())
+    cosines = corners @ corners.T
+    assert curve > 0.99 and _shape(2, cosines, curve, along) == "simplex"
+    assert _shape(2, cosines, curve, torch.linspace(-1, 1, 300).double()) == "line"
 
 
 def test_the_slow_point_with_given_evidence_has_it(tetrahedron):

@@ -93,6 +93,7 @@ def test_separate_fixed_points_are_not_called_a_line():
     points = find_fixed_points(switch, along, mode="slow")
     line = fit_line_attractor(switch, points)
     assert line.explained > 0.99 and line.filled < 0.5
+    torch.testing.assert_close(line.tangents, torch.full((64, 3), 3**-0.5).double())  # though the points have no spread
     assert line.shape == "separate points" and not line.is_line and "separate points!" in repr(line)
     assert fit_line_attractor(switch, points.states).shape == "separate points"  # states alone, without starts
 

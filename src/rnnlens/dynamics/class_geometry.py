@@ -20,10 +20,10 @@ from rnnlens.common.ranges import in_range
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics.class_places import class_directions, evidence, settled_states, slow_point_at
 from rnnlens.dynamics.class_words import predicted_dimensions
-from rnnlens.dynamics.curves import local_regression
+from rnnlens.dynamics.curves import local_regression, near_knots
 from rnnlens.dynamics.dimension import least_share, participation_ratio, spread_of
 from rnnlens.dynamics.fixed_points import find_fixed_points
-from rnnlens.dynamics.line_attractor import ONE_DIMENSIONAL
+from rnnlens.dynamics.line_attractor import FILLED, ONE_DIMENSIONAL
 from rnnlens.dynamics.modes import linear_modes
 from rnnlens.dynamics.sampling import visited_states
 from rnnlens.networks import Network, check_words
@@ -185,9 +185,10 @@ def class_geometry(
     weighted equally (by the most probable class at each point), because a rare class is as much a part of the attractor
     as a frequent one.
 
-    The attractor is a line if a smooth curve along its first axis explains 90 % of the classes' evidence; a simplex if
-    it has at least C − 1 dimensions and the class directions fill them nearly equally (their participation ratio is at
-    least 90 % of C − 1; it is C − 1 if all angles are equal); else it is between the two."""
+    The attractor is a line if it has one dimension, or if a smooth curve along its first axis explains 90 % of the
+    classes' evidence and slow points fill 90 % of the curve; a simplex if it has at least C − 1 dimensions and the
+    class directions fill them nearly equally (their participation ratio is at least 90 % of C − 1; it is C − 1 if all
+    angles are equal); else it is between the two."""
     _check(network, corpus)
     if states is None:
         source = None if corpus is None else getattr(corpus, "validation", None) or corpus
@@ -203,11 +204,13 @@ def class_geometry(
         spread = spread_of(slow, weights, readouts, least_share(classes), seed)
     inside = directions.double() @ spread.axes[: spread.count].t()
     cosines = _cosines(inside)
-    curve = _curve((slow.double() - spread.center) @ spread.axes[0], read.double(), weights)
+    along = (slow.double() - spread.center) @ spread.axes[0]
+    curve = _curve(along, read.double(), weights)
     return ClassGeometry(
         network, slow, through, settled, spread.center, spread.axes, spread.explained, spread.dimension,
         spread.interval, _participation(slow), spread.count, spread.count_interval, neutral, directions, cosines, curve,
-        _shape(spread.count, cosines, curve), {} if corpus is None else predicted_dimensions(corpus, classes, seed),
+        _shape(spread.count, cosines, curve, along),
+        {} if corpus is None else predicted_dimensions(corpus, classes, seed),
     )  # fmt: skip
 
 
@@ -283,9 +286,8 @@ def _cosines(rows: Tensor) -> Tensor:
 def _curve(along: Tensor, read: Tensor, weights: Tensor, knots: int = 32) -> float:
     """The share of the evidence's variance (K, C) that a smooth function of one coordinate (K,) explains, mean over
     classes."""
-    low, high = along.quantile(0.005), along.quantile(0.995)
-    at = torch.linspace(float(low), float(high), knots, dtype=along.dtype, device=along.device)
-    curve, _ = local_regression(read, along, at, 1.5 * float(high - low) / (knots - 1))
+    at = _knots(along, knots)
+    curve, _ = local_regression(read, along, at, 1.5 * float(at[1] - at[0]))
     left = (torch.searchsorted(at, along.contiguous()) - 1).clamp(0, knots - 2)
     part = ((along - at[left]) / (at[left + 1] - at[left])).clamp(0, 1).unsqueeze(1)
     missed = read - torch.lerp(curve[left], curve[left + 1], part)
@@ -295,10 +297,17 @@ def _curve(along: Tensor, read: Tensor, weights: Tensor, knots: int = 32) -> flo
     return float((1 - (w * missed.square()).sum(0)[is_read] / total[is_read]).mean())
 
 
-def _shape(count: int, cosines: Tensor, curve: float) -> str:
-    """The rule of `class_geometry`."""
-    classes = len(cosines)
-    if count == 1 or curve >= ONE_DIMENSIONAL:
+def _knots(along: Tensor, knots: int = 32) -> Tensor:
+    """Equally spaced numbers along the coordinates (K,) of points, without the outermost half percent at each end."""
+    low, high = (float(along.quantile(share)) for share in (0.005, 0.995))
+    return torch.linspace(low, high, knots, dtype=along.dtype, device=along.device)
+
+
+def _shape(count: int, cosines: Tensor, curve: float, along: Tensor) -> str:
+    """The rule of `class_geometry`. A curve through a few separate points, such as the corners of a triangle, explains
+    everything, so the points must fill it."""
+    classes, filled = len(cosines), float(near_knots(along, _knots(along)).double().mean())
+    if count == 1 or (curve >= ONE_DIMENSIONAL and filled >= FILLED):
         return "line"
     return "simplex" if count >= classes - 1 and _filled(cosines) >= NEARLY_SIMPLEX * (classes - 1) else "between"
 

@@ -12,7 +12,7 @@ from rnnlens.dynamics.fixed_points import SLOW, FixedPoints, slowness_at, typica
 from rnnlens.dynamics.problem import energy
 from rnnlens.networks import Network
 
-NEAR = 0.05  # a slow point is near a knot if their logits differ by at most this share of the curve's range
+NEAR = 0.05  # a point is near a knot if they differ by at most this share of the curve's range
 
 
 def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
@@ -28,6 +28,8 @@ def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Te
     centred = s.unsqueeze(0) - mean_s.unsqueeze(1)
     variance = (weight * centred.square()).sum(1, keepdim=True)
     slope = ((weight * centred) @ h) / variance.clamp(min=torch.finfo(h.dtype).tiny)
+    spread = variance > 1e-9 * scale.square()  # of points with one s, slopes would be rounding errors
+    slope = torch.where(spread, slope, 0.0)
     return mean_h + (at - mean_s).unsqueeze(1) * slope, slope
 
 
@@ -48,16 +50,21 @@ def nearest_on(knots: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return point.to(h).reshape(h.shape), left.reshape(h.shape[:-1]), along.to(h).reshape(h.shape[:-1])
 
 
+def near_knots(values: Tensor, at: Tensor) -> Tensor:
+    """Which of the equally spaced numbers `at` (M,) have one of the values (K,) near them, (M,)."""
+    values = values.sort().values
+    right = torch.searchsorted(values, at).clamp(1, len(values) - 1)
+    apart = torch.minimum((values[right] - at).abs(), (values[right - 1] - at).abs())
+    return apart <= NEAR * (at[-1] - at[0])
+
+
 def slow_share(network: Network, points: FixedPoints | Tensor, knots: Tensor, logits: Tensor, e: Tensor) -> float:
     """The share of the knots (M, N), which are equally spaced by their logits (M,), that have a slow point near them or
     are slow themselves. Between separate fixed points, as those of a switch, they are not.
 
     Slow: as for `FixedPoints.slowness`; for states (K, N), with their distances from their mean as deflections."""
     states: Tensor = points.states if isinstance(points, FixedPoints) else points
-    s = network.logit(states).to(logits).sort().values
-    right = torch.searchsorted(s, logits).clamp(1, len(s) - 1)
-    apart = torch.minimum((s[right] - logits).abs(), (s[right - 1] - logits).abs())
-    empty = torch.nonzero(apart > NEAR * (logits[-1] - logits[0])).squeeze(1)
+    empty = torch.nonzero(~near_knots(network.logit(states).to(logits), logits)).squeeze(1)
     if not len(empty):
         return 1.0
     h = knots[empty].to(states)

@@ -264,7 +264,7 @@ def fit_line_attractor(
         network,
         curve.to(dtype),
         at.to(dtype),
-        (slope / slope.norm(dim=1, keepdim=True)).to(dtype),
+        torch.nn.functional.normalize(torch.where(slope.any(1, keepdim=True), slope, chord), dim=1).to(dtype),
         h_star,
         explained=float(1 - distance.square().sum() / spread),
         pc1_variance=float(((h - centre) @ first).square().sum() / spread),
