@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from rnnlens import Network, RnnlensError, adapt
-from rnnlens.dynamics import input_change, jacobians, linearise, word_effects
+from rnnlens.dynamics import find_fixed_points, input_change, jacobians, linear_modes, linearise, word_effects
 from rnnlens.dynamics.step_jacobians import StepLinearisation
 from rnnlens.networks import CELLS
 
@@ -174,6 +174,15 @@ def test_single_precision_too():
     ):
         assert ours.dtype == torch.float32
         torch.testing.assert_close(ours.double(), exact, rtol=0, atol=1e-5)
+
+
+def test_autocast_is_refused_where_numbers_would_be_rounded():
+    """Products are in bfloat16 there: Jacobians were off by a part in a thousand, and a search ended in a traceback."""
+    network = Network(["a", "b"], arch="gru", hidden=4, embedding=3)
+    with torch.autocast("cpu", torch.bfloat16):
+        for call in (jacobians, find_fixed_points, linear_modes):
+            with pytest.raises(RnnlensError, match="torch.autocast is on"):
+                call(network, network.h0.detach())
 
 
 def test_inference_mode_is_refused_where_torch_differentiates():

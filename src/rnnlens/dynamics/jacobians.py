@@ -21,12 +21,14 @@ from rnnlens.dynamics.cell_jacobians import CellLinearisation, of_layers
 from rnnlens.dynamics.inputs import check_inputs, check_states
 from rnnlens.dynamics.step_jacobians import DiagonalLinearisation, StepLinearisation, differentiated
 from rnnlens.networks import Cell, Network
+from rnnlens.networks.finite import check_precision
 from rnnlens.networks.stack import Stack
 
 
 @in_range()
 def jacobians(network: Network, h: Tensor, e: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """J_rec (..., N, N) and J_inp (..., N, D) at states h (..., N) and embedded inputs e (..., D), zero if None."""
+    check_precision(network.h0)
     here = linearise(network, h, e)
     return here.J_rec(), here.J_inp()
 

@@ -23,6 +23,7 @@ from rnnlens.dynamics.jacobians import linearise
 from rnnlens.dynamics.triangular import DEFECTIVE, eigenvector, is_triangular, slope
 from rnnlens.networks import Network
 from rnnlens.networks.architectures import parts_of
+from rnnlens.networks.finite import check_precision
 
 DENSE = 4096  # numbers in a state beyond which no matrix of its size is formed
 LARGEST = 1e12  # norm of the eigenvectors times that of their inverse; beyond, the matrix counts as defective
@@ -192,6 +193,7 @@ def linear_modes(network: Network, h: Tensor | FixedPoints, inputs: Inputs = Non
     h: a state, or one fixed point (`points.take(0)`), whose own input is then used. inputs: the constant input at a
     state, embedded (D,) or a word; None is the blank input.
     """
+    check_precision(network.h0)
     if isinstance(h, FixedPoints):
         if len(h) != 1:
             raise RnnlensError(f"h holds {len(h)} points: expected one; choose it with points.take(0)")

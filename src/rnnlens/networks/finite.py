@@ -24,9 +24,11 @@ def too_large(module: nn.Module) -> list[str]:
 
 
 def check_precision(h0: Tensor) -> None:
-    """Refuse a network in half precision, by its initial state."""
+    """Refuse a network in half precision, by its initial state, and `torch.autocast`, which computes in it."""
     if h0.dtype not in (torch.float32, torch.float64):
         raise RnnlensError(f"the network is {h0.dtype}: expected float32 or float64; use network.float()")
+    if not h0.is_meta and torch.is_autocast_enabled(h0.device.type):
+        raise RnnlensError("torch.autocast is on, which computes in half precision: call this outside of it")
 
 
 def check_diverged(module: nn.Module, what: str, fix: str) -> None:
