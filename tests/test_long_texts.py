@@ -142,3 +142,16 @@ def test_fewer_words_of_large_states_are_read_at_a_time(monkeypatch):
         monkeypatch.setattr(long_texts, "PART", 6 * len(ids))
         widths.append(max(part.shape[1] for part in long_texts.parts_of(network, ids)))
     assert widths == [6, 4]
+
+
+def test_a_gpu_reads_the_largest_batch_of_reviews_at_once():
+    """2²¹ padded words of 16,384 reviews, and 50 blank inputs after each."""
+
+    class OnAGpu(torch.Tensor):
+        is_cuda = True
+
+    network, ids = of_kind("gru").requires_grad_(False), torch.zeros(1, 1, dtype=torch.int).expand(2**14, 2**7 + 50)
+    assert len(long_texts.parts_of(network, ids)) > 100
+    assert len(long_texts.parts_of(network, ids.as_subclass(OnAGpu))) == 1
+    book = torch.zeros(1, 1, dtype=torch.int).expand(1, 2**23).as_subclass(OnAGpu)
+    assert max(part.shape[1] for part in long_texts.parts_of(network, book)) == 2**19

@@ -21,6 +21,7 @@ from rnnlens.networks.scan import wants_gradient
 LONG = 2**17  # padded words: a batch of more is read in parts
 PART = 2**14  # padded words of a part
 NUMBERS = 2**24  # in the states of a part: of large states, fewer words are read at a time
+ON_A_GPU = 2**5  # times as many of each: its batches are larger, and each part waits for its kernels to be launched
 
 Embed = Callable[[Tensor], Tensor]
 
@@ -44,10 +45,11 @@ def read_in_parts(network: Any, inputs: Tensor, embed: Embed) -> Iterator[Tensor
 
 def parts_of(network: Any, inputs: Tensor) -> tuple[Tensor, ...]:
     """A batch of inputs (B, T, …) in the parts (B, L, …) that are read one after the other."""
-    B, T = inputs.shape[:2]
-    if B * T <= LONG or wants_gradient(inputs, *network.parameters()):
+    B, words = len(inputs), inputs.shape[:2].numel()
+    more = ON_A_GPU if inputs.is_cuda else 1
+    if words <= more * LONG or wants_gradient(inputs, *network.parameters()):
         return (inputs,)
-    return inputs.split(max(1, min(PART, NUMBERS // network.cell.size) // B), 1)
+    return inputs.split(max(1, more * min(PART, NUMBERS // network.cell.size) // B), 1)
 
 
 def outputs_and_state(cell: Any, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
