@@ -294,13 +294,19 @@ def test_a_training_that_leaves_no_words_is_told_and_not_analyzed(at: Path, caps
 @pytest.mark.parametrize("kept", [1, 2, 5])
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e-9, 1e-20])
 def test_a_network_of_next_to_no_words_has_results_that_are_numbers(kept: int, scale: float) -> None:
-    """A few words that are left, large or small: an analysis that a file can hold, or one line."""
+    """A few words that are left, large or small: an analysis that a file can hold, or one line. Words of a millionth
+    of their size change the input Jacobian by less than its rounding errors."""
     thin = network()
     with torch.no_grad():
         thin.E[kept + 1 :] = thin.E[0] = 0
         thin.E *= scale
-    if scale < 1e-7:
-        with pytest.raises(RnnlensError, match="in the same state after every word|of some words is not finite"):
+    if scale < 1:
+        lost = (
+            "same after every word, up to rounding"
+            if scale > 1e-7
+            else "in the same state after every word|of some words is not finite"
+        )
+        with pytest.raises(RnnlensError, match=lost):
             rnnlens.analyze(thin, starts=40)
     else:
         assert "NaN" not in (text := json.dumps(rnnlens.analyze(thin, starts=40).results)) and "Infinity" not in text

@@ -23,6 +23,8 @@ from rnnlens.dynamics import LineAttractor
 from rnnlens.dynamics.features import input_features
 from rnnlens.networks import Network
 
+ROUNDING = 100  # machine epsilons of J_inp: a smaller change is a rounding error
+
 
 @dataclass(frozen=True, eq=False)
 class Bilinear(Shown):
@@ -92,11 +94,13 @@ def fit_bilinear(
         raise RnnlensError(f"got {len(rows)} modifiers: expected at least 5 to fit the bilinear model to")
     h_mod = modifiers.after(rows)
     X = (h_mod - line.h_star).double()
-    Y = (input_features(network, h_mod) - input_features(network, line.h_star)).double()
-    if not bool(Y.any()):
+    at_line = input_features(network, line.h_star)
+    Y = (input_features(network, h_mod) - at_line).double()
+    if Y.norm(dim=1).max() <= ROUNDING * torch.finfo(at_line.dtype).eps * at_line.norm():
         raise RnnlensError(
-            "the input Jacobian is the same after every word: no word changes the effect of the next one in this "
-            "network, as in a linear one, so there is nothing to fit; Jacobians, slow points and modes can be computed"
+            "the input Jacobian is the same after every word, up to rounding: no word changes the effect of the next "
+            "one in this network, as in a linear one, so there is nothing to fit; Jacobians, slow points and modes can "
+            "be computed"
         )
     most = min(most, len(rows), network.size)
     if not 1 <= rank <= most:
