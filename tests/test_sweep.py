@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -20,11 +21,11 @@ from scipy.optimize import minimize
 import rnnlens
 from rnnlens import RnnlensError
 from rnnlens.baselines import BASELINES
-from rnnlens.common.ending import orderly_end
+from rnnlens.common.ending import orderly_end, signals_at_end
 from rnnlens.common.files import append_line
 from rnnlens.corpora import prepare
 from rnnlens.experiments.choosing import best, write_settings
-from rnnlens.experiments.ledger import Ledger
+from rnnlens.experiments.ledger import Ledger, open_storage
 from rnnlens.experiments.modifier_words import read_modifiers
 from rnnlens.experiments.space import SPACES, Choice, parameters
 from rnnlens.experiments.sweep import sweep
@@ -297,6 +298,39 @@ def test_terminated_jobs_end_in_order(workers):
         for _ in run_jobs(divmod, [2, 3], workers, (1,)):
             signal.raise_signal(signal.SIGTERM)
     assert raised.value.code == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize(("kind", "end"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_signal_in_the_middle_of_a_claim_leaves_the_ledger_whole(kind, end, tmp_path):
+    """An exception among the statements of SQLAlchemy can leave the database locked, and the claim of nobody."""
+    sqlalchemy, url = pytest.importorskip("sqlalchemy"), f"sqlite:///{tmp_path / 'ledger.db'}"
+    ledger, seen = Ledger(open_storage(url), "bow", 0, "here", alone=True), []
+
+    def strike(*_):
+        seen.append(len(seen))
+        if len(seen) == at:
+            signal.raise_signal(kind)
+
+    sqlalchemy.event.listen(ledger.storage.engine, "after_cursor_execute", strike)
+    for at in (1, 5, 9):
+        seen.clear()
+        with pytest.raises(end), orderly_end():
+            ledger.claim(20)
+        assert len(seen) > at
+    claimed = [trial for trial in ledger.trials() if trial.user_attrs.get("owner") == ledger.owner]
+    assert [trial.number for trial in claimed] == ledger.claimed == [0, 1, 2]
+    ledger.release()
+    assert [trial.state.name for trial in ledger.trials()] == ["WAITING"] * 3
+    with sqlite3.connect(tmp_path / "ledger.db", timeout=0) as other:
+        other.execute("CREATE TABLE free (x)")
+
+
+def test_a_second_signal_does_not_wait():
+    with pytest.raises(KeyboardInterrupt), signals_at_end():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the second one waited")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(("kind", "end"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])

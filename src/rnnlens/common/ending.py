@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 MOMENT = 0.05  # seconds until an ignored signal is sent again
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -36,6 +37,32 @@ def orderly_end() -> Iterator[None]:
         with suppress(ValueError):  # only the main thread can set signals, but any can finalize a generator
             for one in signals:
                 signal.signal(one, signal.SIG_DFL)
+
+
+@contextmanager
+def signals_at_end() -> Iterator[None]:
+    """A signal to end, Ctrl-C among them, takes effect at the end of the block, which an exception in the middle would
+    leave in a bad state. A second one takes effect at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers: dict[int, Any] = {one: handler for one in ENDS if callable(handler := signal.getsignal(one))}
+    waiting: list[int] = []
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        if waiting:
+            handlers[number](number, frame)
+        waiting.append(number)
+
+    for one in handlers:
+        signal.signal(one, wait)
+    try:
+        yield
+    finally:
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
+        if waiting:
+            signal.raise_signal(waiting[0])
 
 
 class _Ended(SystemExit):

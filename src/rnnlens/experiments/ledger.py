@@ -4,6 +4,9 @@ A trial is WAITING, then RUNNING by one owner, then COMPLETE (or FAIL if it dive
 step from WAITING to RUNNING; a finished trial cannot be changed. Owners write a heartbeat every few seconds; a RUNNING
 trial whose owner is gone goes back to WAITING. Its parameters follow from its number (see `space`), so no sampler is
 needed.
+
+An exception in the middle of SQLAlchemy can leave the database locked, for claims that are then to be released. So
+signals to end take effect after an operation.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from rnnlens.common.ending import signals_at_end
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import HOST, alive
 from rnnlens.experiments.space import SPACES, Choice, Log, Space, parameters
@@ -45,10 +49,13 @@ class Ledger:
         self.study = study
         self.study_id = storage.get_study_id_from_name(study.study_name)
         self.owner = f"{HOST} {os.getpid()} {secrets.token_hex(4)}"
+        self.claimed: list[int] = []  # numbers of the trials that this process runs
 
+    @signals_at_end()
     def trials(self) -> list[FrozenTrial]:
         return self.storage.get_all_trials(self.study_id, deepcopy=False)
 
+    @signals_at_end()
     def claim(self, most: int) -> int | None:
         """Claim a trial with a number below `most` and return its number; None if there is none left."""
         from optuna.trial import TrialState, create_trial
@@ -63,17 +70,19 @@ class Ledger:
                     continue
                 if self.storage.set_trial_state_values(self._id(trial.number), TrialState.RUNNING):
                     self.storage.set_trial_user_attr(self._id(trial.number), "owner", self.owner)
+                    self.claimed.append(trial.number)
                     return trial.number
             if len(trials) >= most:
                 return None
             self.study.add_trial(create_trial(state=TrialState.WAITING))
 
+    @signals_at_end()
     def finish(self, number: int, row: dict[str, Any]) -> bool:
         """Store the outcome of a claimed trial; False if another process had finished it before."""
         from optuna.exceptions import UpdateFinishedTrialError
         from optuna.trial import TrialState
 
-        trial = self._id(number)
+        trial, new = self._id(number), True
         try:
             for name, (value, kind) in with_distributions(row["parameters"], SPACES[self.model]).items():
                 self.storage.set_trial_param(trial, name, kind.to_internal_repr(value), kind)
@@ -84,8 +93,10 @@ class Ledger:
             state = TrialState.FAIL if accuracy is None else TrialState.COMPLETE
             self.storage.set_trial_state_values(trial, state, None if accuracy is None else [accuracy])
         except UpdateFinishedTrialError:
-            return False
-        return True
+            new = False
+        if number in self.claimed:
+            self.claimed.remove(number)
+        return new
 
     def enter(self, rows: list[dict[str, Any]]) -> int:
         """Add trials that were run without a ledger. Returns the number of new ones."""
@@ -129,16 +140,20 @@ class Ledger:
 
         return sum(trial.state == TrialState.RUNNING for trial in self.trials()[:most])
 
-    def release(self, number: int) -> None:
-        """Set a claimed trial that will not be run back to WAITING, unless another process has claimed it."""
+    @signals_at_end()
+    def release(self) -> None:
+        """Set claimed trials that will not be run back to WAITING, unless another process has claimed them."""
         from optuna.exceptions import UpdateFinishedTrialError
         from optuna.trial import TrialState
 
-        trial = self.storage.get_trial(self._id(number))
-        if trial.state == TrialState.RUNNING and trial.user_attrs.get("owner") == self.owner:
-            with suppress(UpdateFinishedTrialError):
-                self.storage.set_trial_state_values(self._id(number), TrialState.WAITING)
+        for number in self.claimed:
+            trial = self.storage.get_trial(self._id(number))
+            if trial.state == TrialState.RUNNING and trial.user_attrs.get("owner") == self.owner:
+                with suppress(UpdateFinishedTrialError):
+                    self.storage.set_trial_state_values(self._id(number), TrialState.WAITING)
+        self.claimed.clear()
 
+    @signals_at_end()
     def beating(self) -> Callable[[], None]:
         """Start writing a heartbeat every few seconds; returns a function that stops it."""
         ended = threading.Event()

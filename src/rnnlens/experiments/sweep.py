@@ -80,17 +80,16 @@ def sweep(
         for ledger in ledgers.values():
             stack.callback(ledger.beating())
         finished = [row for ledger in ledgers.values() for row in ledger.rows()]
-        running: list[tuple[str, int]] = []
-        stack.callback(_release, ledgers, running)
+        for ledger in ledgers.values():
+            stack.callback(ledger.release)
         while True:
-            claims = _claims(ledgers, trials, running)
+            claims = _claims(ledgers, trials)
             with closing(start(trial, claims, jobs, (corpus, seed, modifiers, device))) as results:
                 for (model, number), row in results:
-                    running.remove((model, number))
                     if ledgers[model].finish(number, row):
                         finished.append(row)
                         if report is not None:
-                            report(finished, running)
+                            report(finished, [(name, k) for name, one in ledgers.items() for k in one.claimed])
             if not any(ledger.others(trials) for ledger in ledgers.values()):
                 break
             time.sleep(2)  # other processes finish their trials, or these become free to claim
@@ -107,12 +106,7 @@ def _enter(ledgers: dict[str, Ledger], earlier: Path, about: Any) -> None:
         ledger.enter(rows)
 
 
-def _release(ledgers: dict[str, Ledger], running: list[tuple[str, int]]) -> None:
-    for model, number in running:
-        ledgers[model].release(number)
-
-
-def _claims(ledgers: dict[str, Ledger], trials: int, running: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+def _claims(ledgers: dict[str, Ledger], trials: int) -> Iterator[tuple[str, int]]:
     """Claim trials, one model after the other in turn."""
     left = dict(ledgers)
     while left:
@@ -121,5 +115,4 @@ def _claims(ledgers: dict[str, Ledger], trials: int, running: list[tuple[str, in
             if number is None:
                 del left[model]
             else:
-                running.append((model, number))
                 yield model, number
