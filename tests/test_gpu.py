@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from handmade import Documents
 
-from rnnlens import BothWays, Network, TrainConfig, analyze, load
+from rnnlens import BothWays, Network, TrainConfig, analyze, evaluate, load
 from rnnlens.context import Reviews, final_logits, project_out, steer
 from rnnlens.context.both_ways import parts
 from rnnlens.context.subspace import random_subspace
@@ -174,6 +174,21 @@ def test_perturbed_passes_agree_with_the_cpu():
             ]
         for ours, reference in zip(found["cuda"], found["cpu"], strict=True):
             np.testing.assert_allclose(ours, reference, atol=2e-5)
+
+
+def test_evaluations_and_predictions_agree_with_the_cpu():
+    words = [f"w{i}" for i in range(50)]
+    corpus = corpus_of(words, 2_000)
+    texts = [" ".join(words[i] for i in corpus.train.document(k)) for k in range(100)]
+    for network in (Network(words, hidden=32, embedding=8), BothWays.untrained(words, hidden=32, embedding=8)):
+        found = []
+        for device in ("cpu", "cuda"):
+            here = network.to(device)
+            read = evaluate(here, corpus.train)
+            found.append((read.accuracy, read.loss, *read.logits, *here.predict_proba(texts)[:, 1]))
+        np.testing.assert_allclose(*found, atol=2e-5)
+        few = evaluate(here, corpus.train, tokens=500, most=4)
+        np.testing.assert_allclose(few.logits, found[0][2 : 2 + len(few.logits)], atol=2e-5)
 
 
 def test_networks_that_read_both_ways_agree_with_the_cpu():

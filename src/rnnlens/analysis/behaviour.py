@@ -13,7 +13,7 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import AnyNetwork, Network
-from rnnlens.networks.parallel import in_parallel, words_at_once
+from rnnlens.networks.parallel import batch_of, in_parallel
 
 TOKENS, MOST = 2**17, 2**14  # largest numbers of padded words and of texts in one call of the network
 
@@ -57,5 +57,5 @@ def final_logits(network: AnyNetwork, texts: Sequence[str | Sequence[str]]) -> l
         final = network(torch.as_tensor(ids, device=device), torch.as_tensor(lengths[batch], device=device))
         logits[batch] = final.cpu().numpy()
 
-    in_parallel(read, token_batches(lengths, words_at_once(network, TOKENS), MOST), network)
+    in_parallel(read, token_batches(lengths, *batch_of(network, TOKENS, MOST)), network)
     return logits.tolist()

@@ -273,7 +273,7 @@ RANGES: dict[str, dict[str, Allowed]] = {
     "with_classes": {"ordered": FLAG, "seed": SEED, "classes": NAMES},
     "extend": {"vocab": VOCAB, "seed": SEED},
     "reader": {"direction": DIRECTION, "both": Instance("a network that reads both ways", ("forwards", "backwards"))},
-    "evaluate": {"max_words": OPTIONAL_COUNT, "tokens": COUNT, "most": COUNT, "split": SPLIT},
+    "evaluate": {"max_words": OPTIONAL_COUNT, "tokens": OPTIONAL_COUNT, "most": OPTIONAL_COUNT, "split": SPLIT},
     "fit_readout": {"max_words": OPTIONAL_COUNT, "seed": SEED},
     "visited_states": {
         "n": COUNT,

@@ -25,7 +25,7 @@ from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import Network
 from rnnlens.networks.matching import check_known_classes
-from rnnlens.networks.parallel import in_parallel
+from rnnlens.networks.parallel import floats_per_word, in_parallel, room_on
 from rnnlens.networks.versions import Versions
 from rnnlens.networks.wrapped import Wrapped
 
@@ -46,7 +46,7 @@ class Reviews:
     def to_read(cls, split: SplitLike, network: Network, max_words: int | None = None) -> Reviews:
         """The reviews in batches that fit in the memory of the network's device."""
         check_known_classes(network, split)
-        width = 2 * network.size * getattr(network.cell, "gates", 4) + network.inputs
+        width = floats_per_word(network)
         return cls.of(split, network.h0.device, max_words, width, several=network.several_classes)
 
     @classmethod
@@ -67,9 +67,8 @@ class Reviews:
         # batches that fit its cache.
         tokens, most, room = 2**15, 256, HELD
         if torch.device(device).type == "cuda":
-            memory = torch.cuda.get_device_properties(device).total_memory
-            tokens, most = max(2**15, min(2**21, memory // (6 * 4 * max(1, width)))), 16384
-            room = memory // 24  # 4 bytes a word: another sixth of the memory
+            tokens, most = max(2**15, min(2**21, room_on(device, width))), 2**14
+            room = room_on(device, 1)  # numbers of the words: another sixth of the memory
         lengths = split.lengths if max_words is None else np.minimum(split.lengths, max_words)
         batches = _LazyBatches(split, token_batches(lengths, at_once or tokens, most), max_words, device)
         fits = int(lengths.sum()) <= (room if held is None else held)

@@ -28,6 +28,25 @@ def cores_for(network: Any) -> int:
     return usable_cores() if _shares(network) else 1
 
 
+def batch_of(network: Any, words: int, texts: int) -> tuple[int, int]:
+    """How many padded words, and how many texts, to read in one part: `words` and `texts`, or on a CPU as few words as
+    `words_at_once`. On a GPU more, where they fit: every step of a batch launches its kernels."""
+    if not network.h0.is_cuda:
+        return words_at_once(network, words), texts
+    room = room_on(network.h0.device, sum(map(floats_per_word, _readers(network))))
+    return max(words, min(4 * words, room)), 2**14
+
+
+def floats_per_word(network: Any) -> int:
+    """How many numbers a network computes for each word: its gates, its state and the embedded word."""
+    return int(2 * network.size * getattr(network.cell, "gates", 4) + network.inputs)
+
+
+def room_on(device: torch.device | str, width: int) -> int:
+    """How many padded words of `width` numbers each fit in a sixth of a GPU's memory."""
+    return torch.cuda.get_device_properties(device).total_memory // (6 * 4 * max(1, width))
+
+
 def words_at_once(network: Any, most: int) -> int:
     """How many of at most `most` padded words to read in one part: the same for any number of cores, and so are the
     results."""
@@ -35,8 +54,12 @@ def words_at_once(network: Any, most: int) -> int:
 
 
 def _shares(network: Any) -> bool:
-    readers = (network.forwards, network.backwards) if hasattr(network, "forwards") else (network,)
-    return all(isinstance(getattr(reader, "cell", None), Cell) and not reader.h0.is_cuda for reader in readers)
+    return all(isinstance(getattr(one, "cell", None), Cell) and not one.h0.is_cuda for one in _readers(network))
+
+
+def _readers(network: Any) -> tuple[Any, ...]:
+    """The two networks of one that reads both ways; any other network alone."""
+    return (network.forwards, network.backwards) if hasattr(network, "forwards") else (network,)
 
 
 def in_parallel(function: Callable[[Part], Result], parts: Iterable[Part], network: Any) -> list[Result]:

@@ -16,7 +16,7 @@ from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import PAD, Vocab
-from rnnlens.networks.parallel import in_parallel, words_at_once
+from rnnlens.networks.parallel import batch_of, in_parallel
 from rnnlens.networks.readouts import HasClasses
 
 Reading = list[tuple[str, float]]  # words, each with the logit after it
@@ -147,7 +147,7 @@ class ReadsTexts(HasClasses):
         vocab = self._words_known("predict")
         self._check_numbers()
         rows = [self.in_order(vocab.encode(text)) for text in texts]
-        batches = token_batches(np.array([len(row) for row in rows], int), words_at_once(self, WORDS), TEXTS_A_BATCH)
+        batches = token_batches(np.array([len(row) for row in rows], int), *batch_of(self, WORDS, TEXTS_A_BATCH))
         shape = (len(rows), len(self.classes)) if self.several_classes else (len(rows),)
         logits = torch.zeros(shape, dtype=self.h0.dtype)
 

@@ -17,11 +17,13 @@ from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.networks import AnyNetwork, BothWays
 from rnnlens.networks.matching import check_known_classes
-from rnnlens.networks.parallel import in_parallel, words_at_once
+from rnnlens.networks.parallel import batch_of, in_parallel
 from rnnlens.training.weighting import source_numbers
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
+
+WORDS, REVIEWS = 2**16, 512  # padded words and reviews in a batch
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,14 @@ def read_out(network: AnyNetwork, e: Tensor, lengths: Tensor, per_word: bool) ->
 
 @in_range("evaluate")
 def evaluate(
-    network: AnyNetwork, split: SplitLike, max_words: int | None = None, tokens: int = 2**16, most: int = 512
+    network: AnyNetwork,
+    split: SplitLike,
+    max_words: int | None = None,
+    tokens: int | None = None,
+    most: int | None = None,
 ) -> Evaluation:
-    """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words at a time."""
+    """Accuracy, loss and logits of a network on a split of a corpus; at most `tokens` padded words and `most` reviews
+    at a time, or fewer where that suits the device."""
     if not len(split):
         raise RnnlensError("the split has no reviews: expected at least one to evaluate on")
     check_known_classes(network, split)
@@ -95,8 +102,8 @@ def _read(
     split: SplitLike,
     chosen: np.ndarray,
     max_words: int | None,
-    tokens: int = 2**16,
-    most: int = 512,
+    tokens: int | None = None,
+    most: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Correctness (n,), loss (n,) and logits of the chosen reviews; 0 for the others."""
     device, labels = network.h0.device, np.asarray(split.labels)
@@ -104,7 +111,8 @@ def _read(
     classes = (len(network.classes),) if network.several_classes else ()
     logits = np.zeros((*labels.shape, *classes), dtype=np.float32)
     loss, correct = np.zeros(len(split)), np.zeros(len(split))
-    batches = token_batches(lengths, words_at_once(network, tokens), most)
+    words, reviews = batch_of(network, WORDS, REVIEWS)
+    batches = token_batches(lengths, min(words, tokens or words), min(reviews, most or reviews))
 
     def read(part: tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]) -> None:
         rows, padded = part
