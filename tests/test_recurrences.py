@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from rnnlens import Network, RnnlensError, analyze, export, load
 from rnnlens.networks import ARCHITECTURES, RECURRENCES, selective_steps, step_by_step
@@ -311,6 +312,27 @@ def test_mambas_scan_a_few_words_at_a_time_equals_the_plain_one(n, T, H, S, numb
 
 def test_mambas_scan_has_second_derivatives():
     assert torch.autograd.gradgradcheck(selective_scan, selective_inputs(2, 4, 3, 2))
+
+
+class Written(TorchDispatchMode):
+    """The most numbers that one operation gave."""
+
+    most = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        found = func(*args, **(kwargs or {}))
+        if isinstance(found, torch.Tensor) and func is torch.ops.aten.mul.Tensor:
+            self.most = max(self.most, found.numel())
+        return found
+
+
+def test_mambas_scan_of_a_few_texts_multiplies_the_numbers_of_these_texts_alone(monkeypatch):
+    monkeypatch.setattr(selective_steps, "NUMBERS", 2 * 6)  # of two texts
+    inputs = [part.detach() for part in selective_inputs(20, 10, 3, 2)]
+    with Written() as written:
+        y, kept, _ = selective_steps.selective_outputs(*inputs)
+        selective_steps.selective_gradients(*inputs[:5], kept, y)
+    assert written.most == 2 * 10 * 3
 
 
 def test_mamba_reads_and_learns_without_the_states_of_all_words(monkeypatch):

@@ -29,7 +29,8 @@ def selective_outputs(
     y, kept = torch.empty_like(delta), delta.new_empty(-(-T // words), n, *A.shape)
     h = start.mT.clone(memory_format=torch.contiguous_format)
     for texts in _groups(n, A):
-        d, x, B_, C_, y_ = (part[texts].transpose(0, 1) for part in (delta, delta * c, B, C, y))
+        d, c_, B_, C_, y_ = (part[texts].transpose(0, 1) for part in (delta, c, B, C, y))
+        x = d * c_
         a, states = delta.new_empty(2, min(words, T), texts.stop - texts.start, *A.shape)
         for number, (chunk, L) in enumerate(_chunks(T, words)):
             kept[number, texts] = h[texts]
@@ -48,8 +49,9 @@ def selective_gradients(
     ddelta, dx, dB, dC, dA = (torch.zeros_like(part) for part in (delta, c, B, C, A))
     carry = delta.new_zeros(n, *A.shape)  # the gradient of the state before a word, from that word on
     for texts in _groups(n, A):
-        named = (delta, delta * c, B, C, dy, ddelta, dx, dB, dC)
-        d, x, B_, C_, dy_, ddelta_, dx_, dB_, dC_ = (part[texts].transpose(0, 1) for part in named)
+        named = (delta, c, B, C, dy, ddelta, dx, dB, dC)
+        d, c_, B_, C_, dy_, ddelta_, dx_, dB_, dC_ = (part[texts].transpose(0, 1) for part in named)
+        x = d * c_
         buffers, later = delta.new_empty(4, min(words, T), texts.stop - texts.start, *A.shape), carry[texts]
         for number, (chunk, L) in reversed(list(enumerate(_chunks(T, words)))):
             a, states, dh, product = buffers[:, :L]
