@@ -335,6 +335,16 @@ def test_mambas_scan_of_a_few_texts_multiplies_the_numbers_of_these_texts_alone(
     assert written.most == 2 * 10 * 3
 
 
+@pytest.mark.parametrize("last", [False, True])
+def test_mamba_rounds_the_same_numbers_under_autocast_with_and_without_its_states(last):
+    cell, e, h0 = make("mamba", dtype=torch.float32)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        states = cell.sequence(e, h0)
+        found = cell.outputs_and_state(e, h0) if last else (cell.outputs(e, h0),)
+    for one, other in zip(found, (states[:, 1:, cell.output], states[:, -1]), strict=False):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+
+
 def test_mamba_reads_and_learns_without_the_states_of_all_words(monkeypatch):
     cell = make_cell("mamba", 6, 4, 2, None, torch.Generator().manual_seed(0)).double()
     e = torch.randn(3, 40, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True)

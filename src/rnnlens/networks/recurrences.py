@@ -144,23 +144,24 @@ class Mamba(Layer):
         if not without_states(x):
             return super().outputs(x, h0)
         _, c, h = self._convolved(x, h0)
+        written = self._written(c)
         with no_autocast(x.device.type):
-            return self._gated(selective_scan(*self._scanned(c, h)), c, x)
+            return self._gated(selective_scan(*written, *self._scanned(c, h)), c, x)
 
     def outputs_and_state(self, x: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
         """As of all layers; on a CPU without gradients."""
         if not x.is_cpu:  # the kernels for GPUs do not give the last state
             return super().outputs_and_state(x, h0)
         u, c, h = self._convolved(x, h0)
+        written = self._written(c)
         with no_autocast(x.device.type):
-            y, _, h = selective_outputs(*self._scanned(c, h))
+            y, _, h = selective_outputs(*written, *self._scanned(c, h))
             buffer = u[:, x.shape[1] :].flatten(1) if self.kernel > 1 else u[:, :0, 0]
             return self._gated(y, c, x), torch.cat([buffer, h.flatten(1)], 1)
 
     def _scanned(self, c: Tensor, h: Tensor) -> tuple[Tensor, ...]:
-        """Δ, c, B, C, A and the initial states (B, H, S), of which a scan is made."""
-        h = h.unflatten(-1, (self.hidden, self.expand))
-        return *self._written(c), self._reading(c), -self.A.exp(), h
+        """C, A and the initial states (B, H, S): with Δ, c and B, what a scan is made of."""
+        return self._reading(c), -self.A.exp(), h.unflatten(-1, (self.hidden, self.expand))
 
     def _written(self, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Δ (..., H), c and B (..., S), of which a step is made."""
