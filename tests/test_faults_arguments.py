@@ -464,6 +464,14 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: m.network.last_logits_of(torch.zeros(2, 3), None),
         "expected inputs (B, T, 3), got shape (2, 3)",
     ),
+    "inputs that are no tensor": (
+        lambda m: m.network.logits_of([[1.0, 2.0, 3.0]]),
+        "inputs is 'list': expected a tensor",
+    ),
+    "inputs of one word": (
+        lambda m: m.network.last_logits_of(torch.zeros(3), None),
+        "expected inputs (B, T, 3), got shape (3,)",
+    ),
     "slow points in another precision": (
         lambda m: rnnlens.fit_line_attractor(m.known, m.states.float()),
         "points is torch.float32 on cpu: expected torch.float64 on cpu",

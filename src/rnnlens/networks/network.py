@@ -226,6 +226,7 @@ class Network(Checks, ReadsTexts):
 
     def logits_of(self, e: Tensor) -> Tensor:
         """The same for embedded inputs e (B, T, D)."""
+        self._initial(e, None)  # refuses inputs that do not fit
         return self._logits(e, _embedded)
 
     def last_logits_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
@@ -235,6 +236,7 @@ class Network(Checks, ReadsTexts):
 
     def last_outputs_of(self, e: Tensor, lengths: Tensor | None) -> Tensor:
         """The cell's outputs (B, n) after the last word of embedded inputs e (B, T, D)."""
+        self._initial(e, None)  # refuses inputs that do not fit
         return self._last_outputs(e, lengths, _embedded)
 
     def _last_outputs(self, inputs: Tensor, lengths: Tensor | None, embed: Embed) -> Tensor:
