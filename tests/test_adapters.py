@@ -272,6 +272,10 @@ def _refused():
             "ends in Sigmoid",
         ),
         (lambda: adapt(nn.GRUCell(H, H), torch.zeros(4, H), linear, WORDS, zero), "lambda h, e: cell(e, h)"),
+        (
+            lambda: adapt(torch.compile(nn.GRUCell(H, H)), torch.zeros(4, H), linear, WORDS, zero),
+            "'GRUCell', which takes",
+        ),
         (lambda: adapt(nn.RNNCell(H, H), torch.zeros(4, H), linear, WORDS, zero), "takes the input first"),
     ]
 

@@ -18,7 +18,7 @@ from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.both_ways import BothWays
 from rnnlens.networks.cells import Vanilla
 from rnnlens.networks.deep import DeepBothWays, Readers
-from rnnlens.networks.given import check_step, module_of, own_copy, said
+from rnnlens.networks.given import check_step, module_of, own_copy, said, uncompiled
 from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, in_order, read_head
 from rnnlens.networks.mlp import Features, split_head
 from rnnlens.networks.network import Network
@@ -186,7 +186,7 @@ def adapt(
     inputs = inputs if E is None else E.shape[1]
     if inputs is None:
         raise RnnlensError("adapt without an embedding needs inputs=D, the length of one input")
-    step = own_copy(step)
+    step = own_copy(uncompiled(step))
     check_step(step, h0, inputs, E)
     features, linear = split_head(readout, len(h0), h0)
     read = read_head(linear, target, output, classes, vocab is not None)
