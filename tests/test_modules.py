@@ -152,3 +152,13 @@ def test_a_compiled_module_has_the_paths_of_the_module_that_it_wraps():
     module, (ids, lengths) = Classifier(), sentences()
     network = from_module(torch.compile(module), WORDS, **PATHS)
     close(network(ids, lengths), from_module(module, WORDS, **PATHS)(ids, lengths))
+
+
+def test_compiled_parts_of_a_module_are_read_as_the_parts_that_they_wrap():
+    module, (ids, lengths) = Classifier(), sentences()
+    network = from_module(module, WORDS, **PATHS)
+    module.embed, module.classifier = (
+        torch.compile(part, backend="eager") for part in (module.embed, module.classifier)
+    )
+    module.encoder["rnn"] = torch.compile(module.encoder["rnn"], backend="eager")
+    close(from_module(module, WORDS, **PATHS)(ids, lengths), network(ids, lengths))

@@ -96,13 +96,14 @@ def _part(module: nn.Module, name: str, path: Any, kinds: tuple[type[nn.Module],
             f"{name} is {quoted(path)}, which {quoted(type(module).__name__)} does not have: expected a path such as "
             + (" or ".join(quoted(other) for other in near) or "one of its parts")
         )
-    if not isinstance(parts[path], kinds):
+    part = uncompiled(parts[path])
+    if not isinstance(part, kinds):
         raise RnnlensError(
-            f"{name} is {quoted(path)}, of type {type(parts[path]).__name__}: expected "
+            f"{name} is {quoted(path)}, of type {type(part).__name__}: expected "
             f"{' or '.join(f'nn.{kind.__name__}' for kind in kinds[:3])}"
             + (f", such as {' or '.join(quoted(other) for other in fitting[:3])}" if fitting else "")
         )
-    return parts[path]
+    return part
 
 
 @torch.no_grad()
