@@ -8,8 +8,9 @@ import torch
 from handmade import LATE, handmade
 
 from rnnlens import RnnlensError, adapt, analyze, from_torch
-from rnnlens.analysis.locate import warnings_of
+from rnnlens.analysis.locate import locate, warnings_of
 from rnnlens.context import BlankInput, blank_input
+from rnnlens.dynamics import visited_states
 
 
 def summing(leak=1.0, drift=0.0, scale=1.0, tau=5.0):
@@ -126,3 +127,21 @@ def test_an_analysis_stores_both_changes_and_warns_of_the_second_alone():
         and "(`rnnlens train --blanks 100`); a network trained with `--start`" in told
     )
     assert not any("drifts" in warning for warning in analysis.results["warnings"])
+
+
+def test_a_network_that_oscillates_has_no_slow_points_and_this_is_told():
+    """Its states go around a cycle, so the curve through them is none of slow points, whatever its shape."""
+    turn = torch.tensor([[math.cos(0.3), -math.sin(0.3)], [math.sin(0.3), math.cos(0.3)]]).double()
+
+    def step(h, e):
+        h = h + 0.3 * e
+        return h @ turn.T * (1.3 - 0.3 * h.square().sum(-1, keepdim=True)).clamp(min=0.1)
+
+    E = torch.randn(12, 2, generator=torch.Generator().manual_seed(0)).double()
+    w = torch.tensor([1.0, 0.0]).double()
+    network = adapt(step, E, (w, torch.zeros(()).double()), [f"w{i}" for i in range(12)], torch.zeros(2).double())
+    location = locate(network, visited_states(network, n=100))
+    assert not location.points.converged.any()
+    assert location.shape == location.to_dict()["line_attractor"]["shape"] == "no slow points" and not location.is_line
+    assert any("fewer than three slow points" in told for told in location.warnings())
+    assert not any("one-dimensional" in told for told in location.warnings())

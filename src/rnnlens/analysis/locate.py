@@ -30,6 +30,10 @@ LARGEST_STATE = 65_504  # the largest number of float16
 NEAR = 0.1  # logits: a reading that is not farther from 0 is near it, a probability of 47.5 to 52.5 %
 NEARLY_LINEAR = 0.9  # R² of a head's linearization below which a warning is given
 SLOW, VISITED = "slow points", "visited states"  # what the line goes through
+NO_CURVE = (
+    "there are fewer than three slow points, or all of them have the same logit, so no curve goes through them: words "
+    "are measured along a curve through visited states instead"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +43,7 @@ class Location(Shown):
     states   (K, N)  visited states, a sample
     settled          number of blank inputs read from these states before the search for slow points
     points           slow points
-    line             the curve through the slow points or, if all of them are one point, through the visited states
+    line             the curve through the slow points or, if there are none or all are one point, the visited states
     through          what the line goes through, `SLOW` or `VISITED`
     blank            how far blank inputs move the reading
     """
@@ -54,7 +58,10 @@ class Location(Shown):
 
     @property
     def shape(self) -> Shape:
-        """What the slow points are, as `LineAttractor.shape`; those of a network that forgets are one point."""
+        """What the slow points are, as `LineAttractor.shape`; those of a network that forgets are one point, and a
+        network that oscillates may have none."""
+        if not self.points.converged.any():
+            return "no slow points"
         return "one point" if self.blank.forgets or self.through == VISITED else self.line.shape
 
     @property
@@ -85,7 +92,7 @@ class Location(Shown):
     @torch.no_grad()
     def warnings(self) -> list[str]:
         """Reasons why an analysis at this location is unreliable; empty if there are none."""
-        warnings, linear = warnings_of(self.blank, self.line, self.network), self.head_linear
+        warnings, linear = warnings_of(self.blank, self.line, self.network, self.through), self.head_linear
         if linear is not None and linear < NEARLY_LINEAR:
             warnings.append(
                 f"the head is not linear: its linearization at h* has an R² of {linear:.2f} on the logits of visited "
@@ -233,13 +240,14 @@ def location_of(network: Network, states: Tensor) -> Location:
     return Location(network, states, settled, points, line, through, blank)
 
 
-def warnings_of(blank: BlankInput, line: LineAttractor, network: Network) -> list[str]:
-    """Reasons why an analysis at the blank input is unreliable. h* reads near 0 if its logit is at most a tenth of the
-    line's range, a tenth of the spread of readings, or `NEAR`, whichever is largest."""
+def warnings_of(blank: BlankInput, line: LineAttractor, network: Network, through: str = SLOW) -> list[str]:
+    """Reasons why an analysis at the blank input is unreliable. through: what the line goes through. h* reads near 0 if
+    its logit is at most a tenth of the line's range, a tenth of the spread of readings, or `NEAR`, whichever is
+    largest."""
     low, high = line.range
     warnings = [blank.forgetting()] if blank.forgets else [blank.warning()] if blank.drifts else []
-    if not blank.forgets and not line.is_line:
-        warnings.append(_no_line(line))
+    if not blank.forgets and (through == VISITED or not line.is_line):
+        warnings.append(NO_CURVE if through == VISITED else _no_line(line))
     at = float(network.logit(line.h_star))
     if abs(at) > max(0.1 * (high - low), 0.1 * blank.spread[0], NEAR):
         lowest, highest = f"{low:+.2g}", f"{high:+.2g}"

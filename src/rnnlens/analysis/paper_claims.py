@@ -30,8 +30,9 @@ def one_curve(r: Results) -> Finding:
 def curve_found(line: Mapping[str, Any]) -> str:
     """What was found of the curve through the slow points, in words."""
     curve, straight = percent(line["explained_variance"]), percent(line["pc1_variance"])
-    apart = "are separate" if line.get("shape") == "separate points" else "lie together"
-    what = "" if line["is_line"] or line["explained_variance"] < 0.9 else f", of slow points that {apart}"
+    of = {"separate points": "slow points that are separate", "no slow points": "visited states: none is slow"}
+    points = of.get(line.get("shape", ""), "slow points that lie together")
+    what = "" if line["is_line"] or line["explained_variance"] < 0.9 else f", of {points}"
     return f"a curve explains {curve}, a straight line {straight}{what}"
 
 

@@ -30,7 +30,7 @@ NEAR_ONE = 0.02  # distance from 1 up to which an eigenvalue integrates
 BLANKS = 50  # the number of blank inputs that the paper appends to reviews (§6.2)
 FORGOTTEN = 0.1  # a network forgets if less than this share of the differences between states is left after them
 
-Shape = Literal["line", "not one-dimensional", "separate points", "one point"]
+Shape = Literal["line", "not one-dimensional", "separate points", "one point", "no slow points"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ def locate_run(run: Run, corpus: CorpusLike, device: str | None, starts: int = 2
     line = found.line
     results = {
         "accuracy": run.results["accuracy"],
-        "warnings": warnings_of(found.blank, line, network),
+        "warnings": warnings_of(found.blank, line, network, found.through),
         "line": {"explained": line.explained, "through": found.through, "is_line": found.is_line},
     }
     return Opened(network, line, results)
