@@ -271,6 +271,10 @@ def _refused():
             lambda: from_torch(gru, embedding, torch.compile(nn.Sequential(linear, nn.Sigmoid())), WORDS),
             "ends in Sigmoid",
         ),
+        (
+            lambda: from_torch(gru, embedding, nn.Sequential(linear, torch.compile(nn.Sigmoid())), WORDS),
+            "ends in Sigmoid",
+        ),
         (lambda: adapt(nn.GRUCell(H, H), torch.zeros(4, H), linear, WORDS, zero), "lambda h, e: cell(e, h)"),
         (
             lambda: adapt(torch.compile(nn.GRUCell(H, H)), torch.zeros(4, H), linear, WORDS, zero),

@@ -67,6 +67,7 @@ def split_head(readout: Any, units: int, like: Tensor) -> tuple[Features | None,
 
 def _layers(module: nn.Module) -> list[nn.Module]:
     """The layers of nested `nn.Sequential`s in order; any other module is one layer."""
+    module = uncompiled(module)
     if type(module) is not nn.Sequential or module._forward_hooks or module._forward_pre_hooks:
         return [module]
     return [layer for part in module for layer in _layers(part)]
