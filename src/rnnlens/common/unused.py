@@ -51,7 +51,7 @@ _TRAINING = (
         "choose another schedule",
     ),
     *(
-        Unused(name, lambda o: o["warmup"] == 1, "warmup is 1: the learning rate never falls", "lower warmup")
+        Unused(name, lambda o: o["warmup"] == 1, "warmup is 1, so that the learning rate never falls", "lower warmup")
         for name in ("schedule", "final_rate")
     ),
     Unused("dropout_run", lambda o: not o["word_dropout"], "no word is dropped, since word_dropout is 0", "raise that"),
@@ -104,7 +104,7 @@ UNUSED: dict[str, tuple[Unused, ...]] = {
         Unused(
             "reviews",
             lambda o: not o.get("accuracy", True),
-            "accuracy is False: no review is read",
+            "accuracy is False, so that no review is read",
             "leave accuracy out",
         ),
         Unused("starts", lambda o: o.get("states") is not None, "states are given", "pass fewer states"),

@@ -55,8 +55,7 @@ class TrainConfig:
     together."""
     blanks: int = 0
     """Number of blank inputs inserted, together and at a random place, into the reviews of every fifth step, so that
-    the network learns to keep its reading over them; 0 for none. Refused where every word has a
-    target."""
+    the network learns to keep its reading over them; 0 for none. Refused where every word has a target."""
     embedding_dropout: float = 0.5
     """Chance, below 1, that a component of an embedded word is zeroed."""
     average: float = 0.0
