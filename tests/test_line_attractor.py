@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from rnnlens import Network, RnnlensError, adapt
-from rnnlens.dynamics import find_fixed_points, fit_line_attractor
+from rnnlens.dynamics import find_fixed_points, fit_line_attractor, modes
 
 
 def network_with(step, size, w):
@@ -143,3 +143,14 @@ def test_all_eigenvalues_near_one_are_counted():
     assert one_mode_integrates({"line_attractor": line.to_dict()}) == (True, "1.0000, one of 2 so near")
     earlier = {"integration_eigenvalue": [0.99, 0.0]}  # results of an earlier version have no count
     assert one_mode_integrates({"line_attractor": earlier}) == (True, "0.9900")
+
+
+def test_a_defective_jacobian_is_decomposed_once(monkeypatch):
+    """That it has no modes takes as long to find as modes: of thousands of numbers, minutes."""
+    J = torch.tensor([[0.5, 1, 0], [0, 0.5, 0], [0, 0, 1]]).double()
+    line = fit_line_attractor(network_with(lambda h, e: h @ J, 3, torch.eye(3).double()[2]), normal(50, 3))
+    tried = []
+    monkeypatch.setattr(modes, "decompose", lambda J, known=modes.decompose: tried.append(len(J)) or known(J))
+    assert line.to_dict()["integrating"] is None and line.integration_eigenvalue == pytest.approx(1)
+    assert line.integrating is None and line.valence.shape[1] == 3 and "<table>" in line._repr_html_()
+    assert tried == [3]

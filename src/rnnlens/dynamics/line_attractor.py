@@ -7,6 +7,7 @@ s, with a tangent at every point. A curve fits two fixed points, or the scatter 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -161,19 +162,25 @@ class LineAttractor(Shown):
     def integrating(self) -> int | None:
         """How many eigenvalues are within 0.02 of 1 at h_star: on a plane two, of slow units many. None where J_rec is
         defective, or too large for its modes."""
+        modes = self._modes_if_any
+        return None if modes is None else int(((modes.eigenvalues - 1).abs() <= NEAR_ONE).sum())
+
+    @cached_property
+    def _modes_if_any(self) -> Modes | TriangularModes | None:
+        """`modes`; None where there are none, which takes as long to find as the modes."""
         try:
-            return int(((self.modes.eigenvalues - 1).abs() <= NEAR_ONE).sum())
+            return self.modes
         except RnnlensError:
             return None
 
     @cached_property
     def _integration(self) -> tuple[complex, Tensor]:
         """The eigenvalue nearest to 1 and its left eigenvector as `real_rows`; there are such also without modes."""
-        try:
-            value = complex(self.modes.eigenvalues[self.modes.integration])
-            return value, real_rows(value, self.modes.left_of(self.modes.integration))
-        except RnnlensError:
-            return integration_mode(self.network, self.h_star, self.inputs)
+        with suppress(RnnlensError):
+            if (modes := self._modes_if_any) is not None:
+                value = complex(modes.eigenvalues[modes.integration])
+                return value, real_rows(value, modes.left_of(modes.integration))
+        return integration_mode(self.network, self.h_star, self.inputs)
 
     def to_dict(self) -> dict[str, Any]:
         """For results.json, under `line_attractor`."""
