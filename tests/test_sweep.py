@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import random
+import runpy
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ from scipy.optimize import minimize
 import rnnlens
 from rnnlens import RnnlensError
 from rnnlens.baselines import BASELINES
+from rnnlens.common import ending
 from rnnlens.common.ending import orderly_end, signals_at_end
 from rnnlens.common.files import append_line
 from rnnlens.corpora import prepare
@@ -323,6 +325,12 @@ def test_a_signal_in_the_middle_of_a_claim_leaves_the_ledger_whole(kind, end, tm
     assert [trial.state.name for trial in ledger.trials()] == ["WAITING"] * 3
     with sqlite3.connect(tmp_path / "ledger.db", timeout=0) as other:
         other.execute("CREATE TABLE free (x)")
+
+
+def test_figures_are_drawn_where_there_is_no_sighup(monkeypatch):
+    """On Windows, which has none: only what handles signals needs it."""
+    monkeypatch.delattr(signal, "SIGHUP")
+    runpy.run_path(ending.__file__)
 
 
 def test_a_second_signal_does_not_wait():

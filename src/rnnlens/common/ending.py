@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any
 
 MOMENT = 0.05  # seconds until an ignored signal is sent again
-ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -46,7 +45,8 @@ def signals_at_end() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handlers: dict[int, Any] = {one: handler for one in ENDS if callable(handler := signal.getsignal(one))}
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers: dict[int, Any] = {one: handler for one in ends if callable(handler := signal.getsignal(one))}
     waiting: list[int] = []
 
     def wait(number: int, frame: FrameType | None) -> None:
