@@ -175,6 +175,11 @@ def test_importing_figures_does_not_import_plotly():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_importing_pages_does_not_import_scikit_learn():
+    code = "import sys, rnnlens.page; sys.exit('sklearn' in sys.modules or 'scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_state_space_draws_every_path_in_both_planes_and_lands_on_a_triangle():
     result = state_space()
     figure = drawn(figures.state_space)

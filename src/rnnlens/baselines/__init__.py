@@ -1,8 +1,26 @@
 """Baselines: bags of words, with modifiers and edges of documents, as scikit-learn estimators."""
 
-from rnnlens.baselines.estimators import BagOfWords, ModifierConvolution
-from rnnlens.baselines.explanation import Explanation
-from rnnlens.baselines.one_vs_rest import OneVsRest
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from rnnlens.baselines.six import BASELINES
+from rnnlens.common.lazy import lazily
+
+if TYPE_CHECKING:
+    from rnnlens.baselines.estimators import BagOfWords, ModifierConvolution
+    from rnnlens.baselines.explanation import Explanation
+    from rnnlens.baselines.one_vs_rest import OneVsRest
 
 __all__ = ["BASELINES", "BagOfWords", "Explanation", "ModifierConvolution", "OneVsRest"]
+
+# A page reads BASELINES for its table: that must not import scikit-learn.
+__getattr__ = lazily(
+    __name__,
+    {
+        "BagOfWords": "estimators",
+        "ModifierConvolution": "estimators",
+        "Explanation": "explanation",
+        "OneVsRest": "one_vs_rest",
+    },
+)
