@@ -63,7 +63,7 @@ def linearise(network: Network, h: Tensor, e: Tensor | None = None, u: Tensor | 
         if e is None:
             e = h.new_zeros(network.inputs)
         try:
-            lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
+            lead = torch.broadcast_tensors(h[..., 0], e[..., 0])[0].shape  # `broadcast_shapes` imports sympy
         except RuntimeError as error:
             raise RnnlensError(
                 f"h has shape {tuple(h.shape)} and e {tuple(e.shape)}: expected one input, or one for each state"
