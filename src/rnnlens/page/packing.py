@@ -74,7 +74,7 @@ def packed(array: Tensor) -> dict[str, str]:
         )
     planes = np.frombuffer(array.contiguous().numpy().tobytes(), np.uint8).reshape(-1, array.element_size()).T
     # Byte planes compress better than numbers: the exponents of similar numbers stand side by side.
-    return {"type": name, "data": b64encode(zlib.compress(planes.tobytes(), 9)).decode()}
+    return {"type": name, "data": b64encode(zlib.compress(planes.tobytes())).decode()}
 
 
 def packed_width(array: Tensor) -> int:
