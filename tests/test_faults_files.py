@@ -310,8 +310,8 @@ def test_a_figure_replaces_only_a_figure(name: str, run: Path, tmp_path: Path) -
     write = rnnlens.figures.write_figures
     refused(lambda: write(results, tmp_path / "out", name[2:]), tmp_path, "subspace")  # type: ignore[arg-type]
     (tmp_path / "x.html").unlink(missing_ok=True)
-    for _ in range(2):
-        rnnlens.figures.write_figure(figure, tmp_path / "x.html")
+    written = [rnnlens.figures.write_figure(figure, tmp_path / "x.html").read_bytes() for _ in range(2)]
+    assert written[0] == written[1]
 
 
 OTHERS = {  # files that other programs write

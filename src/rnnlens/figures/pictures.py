@@ -57,7 +57,7 @@ def picture(figure: Figure, kind: str) -> bytes:
 
 def html(figure: Figure) -> bytes:
     """The bytes of a self-contained html file."""
-    return str(figure.to_html(include_plotlyjs=True)).encode()
+    return str(figure.to_html(include_plotlyjs=True, div_id="figure")).encode()
 
 
 def marked(data: bytes, kind: str) -> bytes:
