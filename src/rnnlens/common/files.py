@@ -268,17 +268,18 @@ def write_tensors(path: Path | str, tensors: Mapping[str, Any], about: Mapping[s
 
     arrays, note = _arrays(tensors), _note(about)
     mark = _tensor_fingerprint(arrays, note)
-    with atomic_file(path) as temporary:
-        temporary.write_bytes(_in_order(save(arrays, metadata={"about": note, "fingerprint": mark})))
+    with atomic_file(path) as temporary, open(temporary, "wb") as file:
+        file.writelines(_in_order(save(arrays, metadata={"about": note, "fingerprint": mark})))
     return mark
 
 
-def _in_order(data: bytes) -> bytes:
-    """A safetensors file with its header in the order of its names: safetensors writes metadata in a random order."""
+def _in_order(data: bytes) -> tuple[bytes, memoryview]:
+    """The parts of a safetensors file, its header in the order of its names: safetensors writes metadata in a random
+    order."""
     end = 8 + int.from_bytes(data[:8], "little")
     header = json.dumps(json.loads(data[8:end]), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     header += b" " * (-len(header) % 8)
-    return len(header).to_bytes(8, "little") + header + data[end:]
+    return len(header).to_bytes(8, "little") + header, memoryview(data)[end:]  # no copy of what may be gigabytes
 
 
 def read_tensors(path: Path | str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
