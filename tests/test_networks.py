@@ -1,5 +1,7 @@
 """A network reads padded, batched and single reviews alike, and quotes bad input back."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -231,3 +233,10 @@ def test_what_is_neither_text_nor_texts_is_refused_in_one_line(wrong, message):
     with pytest.raises(RnnlensError) as error:
         wrong()
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_copies_of_a_network_share_its_words():
+    """A vocabulary never changes, and copying a large one takes longer than finding a fixed point."""
+    network = Network(["<unk>", "good"], hidden=3, embedding=2)
+    copied = copy.deepcopy(network)
+    assert copied.vocab is network.vocab and copied.E is not network.E

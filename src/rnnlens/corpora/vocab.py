@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from difflib import get_close_matches
 from functools import cached_property
 from operator import index
-from typing import overload
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -219,6 +219,9 @@ class Vocab:
 
     def __hash__(self) -> int:
         return hash(self.words)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # nothing here changes; copies of a network share its words, and some tokenizers cannot be copied
 
     def __repr__(self) -> str:
         first = f"{', '.join(self.words[:5])}{', …' if len(self) > 5 else ''}"
