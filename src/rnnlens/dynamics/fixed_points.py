@@ -303,12 +303,15 @@ def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
     left = torch.nonzero(points.converged).squeeze(1)
     left = left[torch.argsort(points.q[left], stable=True)]
     # A point is known only to within its residual or the tolerance, whichever is larger.
-    slack = (2 * points.q.clamp(min=points.tolerance)).sqrt()
+    slack, lengths = (2 * points.q.clamp(min=points.tolerance)).sqrt(), points.states.norm(dim=1)
     while len(left):
         leader = int(left[0])
         e = points.inputs if points.inputs.ndim == 1 else points.inputs[leader]
         h = points.states[leader]
-        near = (points.states[left] - h).norm(dim=1) <= 1e-2 * max(1.0, float(h.norm()))
+        reach = 1e-2 * max(1.0, float(lengths[leader]))
+        near = (lengths[left] - lengths[leader]).abs() <= 1.01 * reach  # no other can be as close
+        some = torch.nonzero(near).squeeze(1)
+        near[some] = (points.states[left[some]] - h).norm(dim=1) <= reach
         if points.inputs.ndim == 2:
             near &= (points.inputs[left] == e).all(1)
         near[0] = True
