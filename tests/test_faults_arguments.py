@@ -830,6 +830,29 @@ def test_a_phrase_without_words_reads_as_the_empty_review(made: Any) -> None:
 # --- what was taken for something else --------------------------------------------------------------------------------
 
 
+SPLITS: dict[str, Callable[[Any, Any], object]] = {
+    "evaluate": lambda network, split: rnnlens.evaluate(network, split),
+    "to_read": lambda network, split: Reviews.to_read(split, network),
+    "visited_states": lambda network, split: rnnlens.visited_states(network, split, n=2),
+}
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_split_of_another_corpus_is_refused(name: str, made: Any) -> None:
+    """Its ids mean other words, or its words are in the other order."""
+    call, other = SPLITS[name], Corpus.from_texts(["so good", "so bad"] * 5, [1, 0] * 5).train
+    for split in (other, other.take([0, 1]), other.join(other)):
+        refused(lambda split=split: call(made.network, split), "network and corpus have different words (10 and 4)")
+    backward = copy.deepcopy(made.network)
+    backward.direction = "backwards"
+    refused(lambda: call(backward, made.corpus.train), "the corpus is in the usual order")
+    own = rnnlens.reversed_corpus(made.corpus).train
+    for network, split in ((backward, own), (made.network, made.corpus.train.take([0, 1]))):
+        call(network, split)
+        call(network, dataclasses.replace(split, vocab=None, backward=None))  # of no corpus
+    refused(lambda: made.corpus.train.join(other), "the splits have different words")
+
+
 @pytest.mark.parametrize("kind", [BagOfWords, OneVsRest])
 def test_a_corpus_with_other_words_is_read_by_its_words(kind: Any) -> None:
     other = Corpus.from_texts(["great film", "bad plot", "good film it was"] * 4, [1, 0, 1] * 4, validation=0)
@@ -840,8 +863,10 @@ def test_a_corpus_with_other_words_is_read_by_its_words(kind: Any) -> None:
         model = OneVsRest(BagOfWords(min_count=1, epochs=20)).fit([*TEXTS, *["a dull one"] * 5], [*LABELS, *[2] * 5])
     assert model.vocab_ != other.vocab
     assert np.allclose(model.decision_function(other), model.decision_function(texts))
-    many = Corpus.from_ids([f"w{i}" for i in range(99)], ([[98]], [1]))
-    refused(lambda: model.predict(many.train), "the split has the id 98, and the model knows", "with_vocab")
+    assert np.allclose(model.decision_function(other.train.take([1, 0])), model.decision_function(texts)[[1, 0]])
+    many = dataclasses.replace(Corpus.from_ids([f"w{i}" for i in range(99)], ([[98]], [1])).train, vocab=None)
+    refused(lambda: model.predict(many), "the split has the id 98, and the model knows", "with_vocab")
+    refused(lambda: model.predict(rnnlens.reversed_corpus(other).train), "the corpus are in reverse order")
 
 
 def test_settings_that_lack_a_model_are_told_before_the_first_fit(made: Any, empty: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rnnlens.common.errors import BadInput, quoted
 from rnnlens.corpora.corpus import Corpus
+from rnnlens.corpora.recoded import recoded
 from rnnlens.corpora.splits import Split, blocks_of
 from rnnlens.corpora.texts import list_of_texts
 from rnnlens.corpora.vocab import PAD, Vocab
@@ -38,10 +39,10 @@ def check_own_labels(y: object) -> None:
         raise BadInput("y is given beside a corpus, which has labels of its own: leave y out, or pass texts and y")
 
 
-def check_order(corpus: Corpus) -> None:
-    """Refuse a corpus whose words are in reverse order: these models read texts in their usual order, in which
-    modifiers change the words after them."""
-    if "reversed" in corpus.about:
+def check_order(corpus: Corpus | Split) -> None:
+    """Refuse a corpus, or a split of one, whose words are in reverse order: these models read texts in their usual
+    order, in which modifiers change the words after them."""
+    if (corpus.train if isinstance(corpus, Corpus) else corpus).backward:
         raise BadInput(
             "the words of the corpus are in reverse order, and this model reads texts in their usual order: pass the "
             "corpus that it was made from, or prepare it without --reverse"
@@ -49,12 +50,15 @@ def check_order(corpus: Corpus) -> None:
 
 
 def encoded(X: Sequence[str] | Corpus | Split, vocab: Vocab) -> Split:
-    """The documents to read; of a corpus, those of its training split. A corpus with other words is recoded. A split
-    does not say what its words are: only ids that no word has are refused."""
+    """The documents to read; of a corpus, those of its training split. A corpus with other words, or a split of one, is
+    recoded. A split without a corpus does not say what its words are: only ids that no word has are refused."""
     if isinstance(X, Corpus):
         check_order(X)
         return X.with_vocab(vocab).train
     if isinstance(X, Split):
+        check_order(X)
+        if X.vocab is not None:
+            return X if X.vocab == vocab else recoded({"": X}, X.vocab, vocab)[""]
         largest = max((int(block.max()) for block in blocks_of(X.ids)), default=PAD)
         if largest >= len(vocab):
             raise BadInput(

@@ -23,7 +23,7 @@ from rnnlens.context.subspace import Subspace, project_out_each, random_subspace
 from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
-from rnnlens.networks import Network
+from rnnlens.networks import Network, check_words
 from rnnlens.networks.matching import check_known_classes
 from rnnlens.networks.parallel import floats_per_word, in_parallel, room_on
 from rnnlens.networks.versions import Versions
@@ -46,6 +46,7 @@ class Reviews:
     def to_read(cls, split: SplitLike, network: Network, max_words: int | None = None) -> Reviews:
         """The reviews in batches that fit in the memory of the network's device."""
         check_known_classes(network, split)
+        check_words(network, split)
         width = floats_per_word(network)
         return cls.of(split, network.h0.device, max_words, width, several=network.several_classes)
 

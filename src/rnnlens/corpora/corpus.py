@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,12 @@ class Corpus:
     about: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
     fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        backward = "reversed" in self.about
+        for name, split in self.splits.items():  # which thus know whose ids they have, and in which order
+            if split.vocab is not self.vocab or split.backward is not backward:
+                object.__setattr__(self, name, replace(split, vocab=self.vocab, backward=backward))
 
     @classmethod
     @in_range("from_texts")

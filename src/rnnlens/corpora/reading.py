@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def corpus_files(parts: Iterable[str], several: bool) -> list[str]:
 def read_split(path: Path, part: str, n_words: int, n_sources: int = 0, n_classes: int = 0) -> Split:
     """Map one split of a folder; its arrays must fit each other, the vocabulary, the number of sources (0 for a corpus
     of one source) and of classes (0 for negative and positive)."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name in (*ARRAYS, "sources") if n_sources else ARRAYS:
         file = path / f"{part}.{name}.npy"
         try:  # mapped, so that a header with a false size takes no memory

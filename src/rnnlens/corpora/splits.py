@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -33,12 +33,16 @@ class Split:
     offsets  (n + 1,)  int64, document i is ids[offsets[i]:offsets[i + 1]]
     labels   (n,)      uint8, 1 positive, 0 negative; of several classes the number of the class in `Corpus.classes`
     sources  (n,)      uint8, the number of each document's source in `Corpus.sources`; None in a corpus of one source
+    vocab              of the corpus that it is a part of; None without one
+    backward           whether the words of its corpus are in reverse order; None without one
     """
 
     ids: np.ndarray
     offsets: np.ndarray
     labels: np.ndarray
     sources: np.ndarray | None = None
+    vocab: Vocab | None = None
+    backward: bool | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -75,18 +79,25 @@ class Split:
         starts, lengths = self._spans(indices)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         sources = None if self.sources is None else np.asarray(self.sources[indices])
-        return Split(self._gather(starts, lengths), offsets, np.asarray(self.labels[indices]), sources)
+        ids, labels = self._gather(starts, lengths), np.asarray(self.labels[indices])
+        return replace(self, ids=ids, offsets=offsets, labels=labels, sources=sources)
 
     @in_range("split")
     def join(self, other: Split) -> Split:
         """These documents, then the other's, in memory."""
         if (self.sources is None) != (other.sources is None):
             raise RnnlensError("one split has sources, the other has none: expected both to be of one corpus")
-        return Split(
-            np.concatenate([self.ids, other.ids]),
-            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
-            np.concatenate([self.labels, other.labels]),
-            None if self.sources is None or other.sources is None else np.concatenate([self.sources, other.sources]),
+        if self.vocab is not None and other.vocab is not None and self.vocab != other.vocab:
+            raise RnnlensError("the splits have different words: expected both to be of one corpus")
+        sources = None
+        if self.sources is not None and other.sources is not None:
+            sources = np.concatenate([self.sources, other.sources])
+        return replace(
+            self,
+            ids=np.concatenate([self.ids, other.ids]),
+            offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            labels=np.concatenate([self.labels, other.labels]),
+            sources=sources,
         )
 
     def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

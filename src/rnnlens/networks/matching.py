@@ -14,8 +14,8 @@ from rnnlens.networks.both_ways import AnyNetwork, BothWays
 
 
 def check_words(network: AnyNetwork, corpus: CorpusLike | SplitLike | None) -> None:
-    """Refuse a corpus whose words or classes are not the network's: its ids and labels would mean others. A network or
-    corpus without a vocabulary, or a corpus without names of classes, is not checked."""
+    """Refuse a corpus, or a split of one, whose words or classes are not the network's: its ids and labels would mean
+    others. A network or corpus without a vocabulary, or a corpus without names of classes, is not checked."""
     check_order(network, corpus)
     words = getattr(corpus, "vocab", None)
     if words is not None and network.vocab is not None and words != network.vocab:
@@ -36,12 +36,14 @@ def check_words(network: AnyNetwork, corpus: CorpusLike | SplitLike | None) -> N
 def check_order(network: AnyNetwork, corpus: CorpusLike | SplitLike | None) -> None:
     """A network that reads backward needs a reversed corpus, and one that reads both ways a corpus in its usual
     order."""
-    if network.backward and "reversed" not in getattr(corpus, "about", {"reversed": True}):
+    about = getattr(corpus, "about", None)
+    backward = getattr(corpus, "backward", None) if about is None else "reversed" in about
+    if network.backward and backward is False:
         raise RnnlensError(
             "this network reads texts from their last word to their first, and the corpus is in the usual order: pass "
             "rnnlens.reversed_corpus(corpus), or prepare it with --reverse"
         )
-    if isinstance(network, BothWays) and "reversed" in getattr(corpus, "about", {}):
+    if isinstance(network, BothWays) and backward:
         raise RnnlensError(
             "this network reads texts from both ends, and the words of the corpus are in reverse order: pass the "
             "corpus in its usual order"

@@ -51,6 +51,10 @@ class Within(nn.Module):
     def vocab(self) -> Any:
         return self.reader.vocab
 
+    @property
+    def backward(self) -> bool:
+        return self.reader.backward
+
     def forward(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The whole network's logits (B,), or (B, C) of C classes."""
         return self.joined(self.reader(ids, lengths), self.other(reverse(ids, lengths), lengths))

@@ -15,7 +15,7 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.protocol import SplitLike
-from rnnlens.networks import AnyNetwork, BothWays
+from rnnlens.networks import AnyNetwork, BothWays, check_words
 from rnnlens.networks.matching import check_known_classes
 from rnnlens.networks.parallel import batch_of, in_parallel
 from rnnlens.training.weighting import source_numbers
@@ -72,6 +72,7 @@ def evaluate(
     if not len(split):
         raise RnnlensError("the split has no reviews: expected at least one to evaluate on")
     check_known_classes(network, split)
+    check_words(network, split)
     correct, loss, logits = _read(network, split, np.arange(len(split)), max_words, tokens, most)
     return Evaluation(float(correct.sum()) / len(split), float(loss.sum()) / len(split), logits)
 
