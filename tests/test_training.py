@@ -443,6 +443,13 @@ def test_a_loss_that_explodes_is_told_and_kept_out_of_checkpoints(corpus, tmp_pa
     assert kept[1]["step"] == 20 and all(np.isfinite(array).all() for array in kept[0].values())
 
 
+def test_a_validation_loss_that_overflows_is_told(corpus, tmp_path):
+    """After one huge step the weights are finite, and the logits are not."""
+    config = TrainConfig(epochs=1, batch=1000, learning_rate=1e30)
+    with pytest.raises(RnnlensError, match="the validation loss is (inf|nan) .* with a learning_rate below 1e.30"):
+        train(small(corpus), corpus, config, tmp_path / "run", progress=False)
+
+
 def test_early_stopping_keeps_the_best_epoch(corpus, tmp_path):
     config = dataclasses.replace(QUICK, epochs=30, patience=2, learning_rate=0.05, average=0.0)
     run = train(small(corpus), corpus, config, tmp_path / "run")

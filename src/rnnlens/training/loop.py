@@ -269,12 +269,15 @@ class Trainer:
         finite, before a checkpoint is written."""
         loss, correct, seen = self.accelerator.reduce(self.sums.clone()).tolist()
         if not (math.isfinite(loss) and all(bool(torch.isfinite(p).all()) for p in self.network.parameters())):
-            kept = "the last checkpoint is intact" if checkpoint_path(self.out).exists() else "there is no checkpoint"
-            raise Diverged(
-                f"the loss is {loss / seen:g} or weights are not finite at step {self.counters.step}: train again in "
-                f"another folder, with a learning_rate below {self.config.learning_rate:g}; {kept}"
-            )
+            raise self.diverged(loss / seen)
         return loss / seen, correct / seen
+
+    def diverged(self, loss: float, of: str = "loss") -> Diverged:
+        kept = "the last checkpoint is intact" if checkpoint_path(self.out).exists() else "there is no checkpoint"
+        return Diverged(
+            f"the {of} is {loss:g} or weights are not finite at step {self.counters.step}: train again in another "
+            f"folder, with a learning_rate below {self.config.learning_rate:g}; {kept}"
+        )
 
     def end_epoch(self, epoch: int) -> None:
         """Evaluate on the validation reviews, keep the best weights, write a line of history, decide about stopping."""
@@ -287,6 +290,8 @@ class Trainer:
             current = self._weights() if self.average else None
             _set_weights(self.network, self.average)
             accuracy, loss, _ = evaluate_together(self.accelerator, self.network, validation, self.config.max_words)
+            if not math.isfinite(loss):  # weights so large that logits overflow in reviews as long as these
+                raise self.diverged(loss, "validation loss")
             record |= {"validation_loss": loss, "validation_accuracy": accuracy}
             # The loss breaks ties in accuracy, such as of toy networks that are always right.
             score = (accuracy, -loss)
