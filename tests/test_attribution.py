@@ -103,7 +103,10 @@ def test_bad_parts_are_refused_in_one_line():
     network = two_layers(lambda flag, buffer: 1 - flag)
     for parts, words in (
         ({"a": [0], "b": [0, 1]}, "number 0 of the state is in two parts"),
-        ({"a": [7]}, "the part 'a' is empty or outside the state: expected 0 to 2"),
+        ({"a": [7]}, "the part 'a' is .*: expected numbers of the state, from 0 to 2, or a mask of 3"),
+        ({"a": [0.5]}, "the part 'a' is '.0.5.': expected numbers of the state"),
+        ({"a": "0"}, "the part 'a' is '0': expected numbers of the state"),
+        ({"a": []}, "the part 'a' is empty"),
         ({}, "parts is empty"),
     ):
         with pytest.raises(RnnlensError, match=words):
@@ -115,6 +118,13 @@ def test_bad_parts_are_refused_in_one_line():
     ):
         attribute(network, STATES[:, :2], ["not"], PROBES)
     assert list(parts_of(network.cell)) == ["state"]
+
+
+def test_a_part_may_be_chosen_by_a_mask():
+    network = two_layers(lambda flag, buffer: 1 - flag)
+    by_numbers = attribute(network, STATES, ["not"], PROBES, parts={"a": [1, 2]})
+    for mask in ([False, True, True], torch.tensor([False, True, True])):
+        assert torch.equal(attribute(network, STATES, ["not"], PROBES, parts={"a": mask}).shares, by_numbers.shares)
 
 
 # --- what changes in the next word's step -----------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from torch import Tensor
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
+from rnnlens.common.rows import chosen_rows
 from rnnlens.common.terminal import printable
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.probes import Probes
@@ -119,10 +120,10 @@ def attribute(
     run without it.
 
     states (K, N) or (N,): where the words are read, such as some visited states or `line.h_star`. probes: the words
-    whose effects are measured next. parts: names and places of the parts, slices or indices of the flat state, each
-    number in one part at most; by default layers, convolution buffers and recurrent states, as the network has them.
-    Numbers that no part has are exchanged as one more part, `rest`, unless no step reads them. Up to six parts are
-    exchanged in all orders, more in 128 random ones. draws: of the bootstrap over states and probes.
+    whose effects are measured next. parts: names and places of the parts, slices, indices or masks of the flat state,
+    each number in one part at most; by default layers, convolution buffers and recurrent states, as the network has
+    them. Numbers that no part has are exchanged as one more part, `rest`, unless no step reads them. Up to six parts
+    are exchanged in all orders, more in 128 random ones. draws: of the bootstrap over states and probes.
     """
     network.check_one_logit("an attribution")
     if not words:
@@ -186,11 +187,10 @@ def checked_parts(network: Network, parts: Mapping[str, Place] | None) -> dict[s
     given = parts_of(network.cell) if parts is None else parts
     places = {}
     for name, place in given.items():
-        chosen = every[place] if isinstance(place, slice) else torch.as_tensor(place, dtype=torch.long).flatten()
-        if not len(chosen) or int(chosen.min()) < 0 or int(chosen.max()) >= network.size:
-            raise RnnlensError(
-                f"the part {quoted(name)} is empty or outside the state: expected 0 to {network.size - 1}"
-            )
+        of = f"the part {quoted(name)}"
+        chosen = every[place if isinstance(place, slice) else chosen_rows(of, place, network.size, "the state")]
+        if not len(chosen):
+            raise RnnlensError(f"{of} is empty: expected some of the {network.size} numbers of the state")
         places[str(name)] = chosen
     if not places:
         raise RnnlensError("parts is empty: expected names and places of parts of the state, or None")
