@@ -208,6 +208,25 @@ def _commands() -> str:
     return "".join(path.read_text() for path in Path(printing.__file__).parent.glob("*.py"))
 
 
+def test_an_empty_source_is_not_the_current_folder(made: Any) -> None:
+    write_reviews(Path("train.csv"))
+    for call in (
+        rnnlens.load_corpus,
+        lambda source: prepare(source, "o"),
+        lambda source: rnnlens.analyze(made.run, source),
+    ):
+        for source in ("", ["train.csv", ""]):
+            with pytest.raises(RnnlensError, match="source is '': expected the name of a source"):
+                call(source)
+    assert [path.name for path in Path().iterdir()] == ["train.csv"]
+
+
+@pytest.mark.parametrize(("command", "option"), [("sweep", "storage"), ("export", "name")])
+def test_an_empty_text_is_a_variable_that_was_not_set(command: str, option: str) -> None:
+    refused(lambda: check_options(command, {option: ""}), f"{option} is '': expected")
+    assert check_options(command, {option: None}) == {option: None}
+
+
 @pytest.mark.parametrize("line", ["train toy --out=", "baselines c --modifiers= --out o", "info ", "report r --out="])
 def test_an_empty_path_is_not_the_current_folder(line: str, capsys: Any) -> None:
     with pytest.raises(SystemExit) as ended:

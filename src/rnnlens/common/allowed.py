@@ -124,10 +124,15 @@ _NUMPY = ("bool", "bool_")  # the name of NumPy's type in its versions 2 and 1
 
 @dataclass(frozen=True)
 class Text(Allowed):
-    """Any text."""
+    """Any text.
+
+    filled   not an empty one, which is often a variable that was not set
+    """
+
+    filled: bool = False
 
     def allows(self, value: object) -> bool:
-        return isinstance(value, str)
+        return isinstance(value, str) and bool(value or not self.filled)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ SOURCE_WEIGHT = Range("a number above 0, from 1e-6 to 1e6", 1e-6, 1e6)
 FLAG, OPTIONAL_FLAG = Flag("True or False"), Flag("True, False or None", none=True)
 TEXT, OPTIONAL_TEXT = Text("a text"), Text("a text, or None", none=True)
 WORDS, NAMES = Words("a list of words"), Words("a list of names")
+NAME = Text("a text that is not empty, or None", none=True, filled=True)
 COLUMN = Text("the name of a column", none=True)
 _PATH = "a path: text or pathlib.Path, not empty, with names of at most 255 bytes"
 PATH, OPTIONAL_PATH = PathLike(_PATH), PathLike(_PATH, none=True)
@@ -173,11 +174,12 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "top": COUNT,
         "seed": SEED,
         "figure": OPTIONAL_PATH,
+        "advance": replace(FUNCTION, what="a function of the steps done and a text, or None", none=True),
     },
     "report": {"words": whole(0, none=True), "out": OPTIONAL_PATH},
     "figures": {"out": OPTIONAL_FOLDER, "format": FORMAT},
     "write_figures": {"out": FOLDER, "format": FORMAT, "report": FUNCTION},
-    "export": {"to": FOLDER, "name": OPTIONAL_TEXT, "license": TEXT, "dataset": OPTIONAL_TEXT, "overwrite": FLAG},
+    "export": {"to": FOLDER, "name": NAME, "license": TEXT, "dataset": OPTIONAL_TEXT, "overwrite": FLAG},
     "baselines": {**SEVERAL, "seed": SEED, "refit": FLAG, "test": FLAG},
     "estimator": {
         **TRAINING,
@@ -201,7 +203,7 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "trials": COUNT,
         "seed": SEED,
         "resume": FLAG,
-        "storage": OPTIONAL_TEXT,
+        "storage": Text("the URL of a database, or None", none=True, filled=True),
         "earlier": OPTIONAL_PATH,
     },
     "reproduce": {**SEVERAL, "corpus": SOURCE, "trials": FROM_ZERO, "balance": OPTIONAL_FLAG},

@@ -11,7 +11,7 @@ from typing import Any
 
 from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, UsageError, quoted
-from rnnlens.common.options import SOURCE_WEIGHT
+from rnnlens.common.options import SOURCE, SOURCE_WEIGHT
 
 Sources = str | Path | Sequence[str | Path]
 
@@ -37,6 +37,8 @@ class Request:
         sources = (source,) if isinstance(source, str | Path) else several
         if not sources or not all(isinstance(name, str | Path) for name in sources):
             raise RnnlensError(f"source is {quoted(source)}: expected the name of a source, or a list of names")
+        for name in sources:
+            SOURCE.check("source", name)
         if len(sources) > _MOST_SOURCES:
             raise RnnlensError(f"got {len(sources)} sources: expected at most {_MOST_SOURCES}")
         if weights is not None and not isinstance(weights, Mapping):

@@ -18,6 +18,7 @@ from typing import Any
 from rnnlens.common import files
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.locks import take_lock
+from rnnlens.common.options import SOURCE
 from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder, check_folder
 from rnnlens.corpora.asked import Request, Sources
@@ -84,7 +85,7 @@ def load_corpus(
     files with other content, other options, weights or word rules make a new entry.
     """
     check_options("prepare", progress=progress)
-    if isinstance(source, str | Path) and is_prepared(folder := Path(source).expanduser()):
+    if isinstance(source, str | Path) and is_prepared(folder := Path(SOURCE.check("source", source)).expanduser()):
         if options or weights:
             given = ", ".join([*options, *(["weights"] if weights else [])])
             raise RnnlensError(
