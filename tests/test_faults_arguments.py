@@ -888,6 +888,17 @@ def test_a_corpus_with_other_words_is_read_by_its_words(kind: Any) -> None:
     refused(lambda: model.predict(rnnlens.reversed_corpus(other).train), "the corpus are in reverse order")
 
 
+def test_a_table_of_words_is_no_list_of_them(made: Any, empty: Path) -> None:
+    """Its headings, kinds and numbers would be words."""
+    made.modifiers.write(empty / "table.csv")
+    refused(
+        lambda: read_modifiers([empty / "table.csv"]), "is no list of words: expected .json, .txt, or analyzed runs"
+    )
+    for name in ("words.txt", "words"):
+        (empty / name).write_text("not\nvery")
+        assert read_modifiers([empty / name]) == ["not", "very"]
+
+
 def test_settings_that_lack_a_model_are_told_before_the_first_fit(made: Any, empty: Path) -> None:
     from rnnlens.common.files import read_json, write_json
 

@@ -21,8 +21,10 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
     sources = [PATH.check("modifiers", source) for source in sources]
     if not sources:
         raise RnnlensError("no modifiers given: name a list of words (.json, .txt) or analyzed runs")
-    if len(sources) == 1 and Path(sources[0]).is_file():
-        return _listed(Path(sources[0]))
+    if len(sources) == 1 and (path := Path(sources[0])).is_file():
+        if path.suffix not in (*LISTS, ""):  # numbers and headings of a table would be taken for words
+            raise RnnlensError(f"{quoted(str(path))} is no list of words: expected .json, .txt, or analyzed runs")
+        return _listed(path)
     for source in sources:
         if Path(source).suffix in LISTS and not Path(source).is_dir():
             several = Path(source).is_file()
