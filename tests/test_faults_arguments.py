@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from tests.handmade import handmade
@@ -320,6 +321,11 @@ def test_numbers_of_numpy_are_taken_by_functions(made: Any) -> None:
     rnnlens.find_fixed_points(made.known, made.states[:4], mode="slow", chunk=two)
     rnnlens.fit_bilinear(made.known, made.line, made.modifiers, rank=two, seed=two)
     assert rnnlens.analyze(made.run, starts=np.int64(100), rank=two, seed=two, top=np.int64(30)).seed == 2
+
+
+def test_flags_of_numpy_are_flags_of_estimators() -> None:
+    ModifierConvolution(None, min_count=1, epochs=1, edges=np.True_, own_edges=np.True_).fit(TEXTS, LABELS)
+    ModifierConvolution(["not"], min_count=1, epochs=1, own_weights=np.True_, factored=np.False_).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize("momentum", [0, np.float32(0.5)])
@@ -721,6 +727,18 @@ WRONG_STATES = {
 def test_states_of_another_shape_or_precision_are_told(name: str, wrong: str, made: Any) -> None:
     given, told = WRONG_STATES[wrong]
     refused(lambda: STATES[name](made, given), told.replace("h.to", "h_mod.to" if name == "mode_removal" else "h.to"))
+
+
+def test_words_may_be_a_column_of_a_table(made: Any) -> None:
+    """They are stored as plain texts; a set has no order."""
+    words, probes = ["not", "very"], made.modifiers.probes
+    usual = rnnlens.attribute(made.known, made.line.h_star, words, probes, draws=10)
+    for column in (np.array(words), pl.Series(words), tuple(words)):
+        found = rnnlens.attribute(made.known, made.line.h_star, column, probes, draws=10)
+        assert [type(word) for word in found.words] == [str, str] and repr(found) == repr(usual)
+        assert made.known.read_words(column) == made.known.read_words(words)
+    for wrong in (set(words), frozenset(words), np.array("not"), np.array([words])):
+        refused(lambda wrong=wrong: made.known.read_words(wrong), "words is ", "expected a list of words")
 
 
 def test_complex_states_do_not_lose_half_of_themselves(made: Any) -> None:

@@ -183,7 +183,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             self.own_weights,
             COMPONENTS,
             self.factored,
-            self.edges,
+            bool(self.edges),  # a grid of parameters may hold NumPy's flags
             self.own_edges,
             self.first_lag,
         )

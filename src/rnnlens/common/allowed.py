@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from pathlib import Path
@@ -173,11 +173,16 @@ class Instance(Allowed):
 
 @dataclass(frozen=True)
 class Words(Allowed):
-    """A list of words, not a text: its letters would be taken for words."""
+    """A list, an array or a column of words; not a text, whose letters would be taken for words, and not a set, which
+    has no order."""
 
     def allows(self, value: object) -> bool:
-        listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Iterator)
+        listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Iterator | Set)
+        listed = listed and getattr(value, "ndim", 1) == 1
         return listed and all(isinstance(word, str) for word in value)  # type: ignore[attr-defined]
+
+    def plain(self, value: Any) -> list[str]:
+        return [str(word) for word in value]
 
 
 @dataclass(frozen=True)
