@@ -678,6 +678,18 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
     "toy scope": (lambda m: Modifier(1.0, 0), "scope is 0: expected a whole number"),
     "language": (lambda m: synthetic_corpus(5), "language is 5: expected a Language, or the name of a preset"),
     "too many valence words": (lambda m: Language(valence_share=1), "valence_share, names and valence_from need"),
+    "modifiers of a language": (lambda m: Language(modifiers=5), "modifiers is 5: expected (how many,"),
+    "fewer than no modifiers": (lambda m: Language(modifiers={"negator": (-3, -1, 0)}), "is -3: expected a whole"),
+    "strengths that are no numbers": (lambda m: Language(modifiers={"negator": (3, "a", 0)}), "is 'a': expected"),
+    "the highest strength first": (
+        lambda m: Language(modifiers={"negator": (3, 0, -1)}),
+        "modifiers of kind 'negator' are '(3, 0, -1)': expected the lowest before the highest",
+    ),
+    "advance": (lambda m: rnnlens.agreement(m.run, advance=5), "advance is 5: expected a function"),
+    "a subspace as probe words by class": (
+        lambda m: rnnlens.class_strengths(m.known, m.line, m.subspace),
+        "probes is 'Subspace': expected probe words by class",
+    ),
     "drawn modifiers": (lambda m: Language(modifiers={"negator": 5}), "of kind 'negator' are 5: expected"),
     "words of a sweep": (lambda m: sweep("nowhere", ["bow"], 1, "o", modifiers="not"), "'not': expected a list"),
     "settings": (lambda m: Settings(hidden=0), "hidden is 0: expected a whole number"),

@@ -304,7 +304,9 @@ RANGES: dict[str, dict[str, Allowed]] = {
     },
     "class_strengths": {
         "top": COUNT,
-        "probes": Instance("probe words by class, such as rnnlens.ClassProbes({'joy': ['happy'], …})", ("sizes",)),
+        "probes": Instance(
+            "probe words by class, such as rnnlens.ClassProbes({'joy': ['happy'], …})", ("sizes", "known_to")
+        ),
     },
     "strongest": {"n": FROM_ZERO, "by": MEASURE, "threshold": replace(AT_LEAST_ZERO, none=True)},
     "rank": {"by": MEASURE, "measure": MEASURE},

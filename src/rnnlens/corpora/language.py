@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rnnlens.common.allowed import shown, whole
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.options import ABOVE_ZERO
+from rnnlens.common.options import ABOVE_ZERO, VALENCE
 from rnnlens.common.ranges import check_fields
 from rnnlens.corpora.truth import MODIFIERS
 
@@ -67,6 +67,8 @@ class Language:
 
     def __post_init__(self) -> None:
         check_fields("synthetic", self)
+        if not isinstance(self.modifiers, Mapping):
+            raise RnnlensError(f"modifiers is {shown(self.modifiers)}: expected (how many, lowest, highest) by kind")
         unknown = next((kind for kind in self.modifiers if kind not in MODIFIERS), None)
         if unknown is not None:
             raise RnnlensError(f"{quoted(unknown)} is not a kind of modifier: expected one of {', '.join(MODIFIERS)}")
@@ -74,6 +76,12 @@ class Language:
             if not isinstance(drawn, tuple | list) or len(drawn) != 3:
                 raise RnnlensError(
                     f"modifiers of kind {quoted(kind)} are {shown(drawn)}: expected (how many, lowest, highest)"
+                )
+            for number, allowed in zip(drawn, (whole(0), VALENCE, VALENCE), strict=True):
+                allowed.check(f"a number of modifiers of kind {quoted(kind)}", number)
+            if not drawn[1] <= drawn[2]:
+                raise RnnlensError(
+                    f"modifiers of kind {quoted(kind)} are {shown(drawn)}: expected the lowest before the highest"
                 )
         for name in ("ranks", "scope"):
             if not isinstance(pair := getattr(self, name), tuple | list) or len(pair) != 2:
