@@ -72,7 +72,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     Made.folder, Made.corpus, Made.run, Made.network = folder, corpus, run, run.network
     Made.known, Made.line, Made.modifiers, Made.states = known, line, words, states
-    Made.other = other
+    Made.other, Made.other_line = other, rnnlens.fit_line_attractor(known, points, trim=0.2)
     Made.points, Made.modes = points, rnnlens.linear_modes(known, line.h_star)
     Made.subspace = rnnlens.fit_subspace(known, line, words, rank=2)
     Made.smaller = dataclasses.replace(Made.subspace, h_star=torch.zeros(4))
@@ -529,6 +529,30 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, attractor=m.subspace.components * torch.nan),
         "attractor has shape (2, 8): expected finite directions (k, N)",
     ),
+    "directions that are complex": (
+        lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, attractor=m.modes.left[:1]),
+        "attractor is torch.complex128 on cpu: expected real directions",
+    ),
+    "modifiers at another line": (
+        lambda m: rnnlens.fit_subspace(m.known, m.other_line, m.modifiers),
+        "modifiers were measured at the h* of another line",
+    ),
+    "a logit of states of another network": (
+        lambda m: m.network.logit(m.states.float()),
+        "h has shape (300, 8): expected states (..., 4)",
+    ),
+    "a step of states of another network": (lambda m: m.network.step(m.states), "h has shape (300, 8): expected"),
+    "a step at a word": (lambda m: m.known.step(m.line.h_star, "good"), "e is 'str': expected a tensor"),
+    "a step at inputs of another network": (
+        lambda m: m.known.step(m.line.h_star, torch.zeros(3, dtype=torch.float64)),
+        "e has shape (3,): expected embedded inputs (..., 4)",
+    ),
+    "a readout in another precision": (
+        lambda m: rnnlens.context.effects(
+            m.known, m.line.h_star, rnnlens.context.word_inputs(m.known, ["good"]), torch.ones(8)
+        ),
+        "read is torch.float32 on cpu: expected torch.float64 on cpu",
+    ),
     "one direction": (
         lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, attractor=m.line.h_star),
         "attractor has shape (8,): expected finite directions (k, N)",
@@ -756,6 +780,19 @@ def test_words_may_be_a_column_of_a_table(made: Any) -> None:
 def test_complex_states_do_not_lose_half_of_themselves(made: Any) -> None:
     for call in (rnnlens.find_fixed_points, rnnlens.context.blank_input):
         refused(lambda call=call: call(made.known, made.states.to(torch.complex128)), "complex128", "expected real")
+
+
+def test_one_state_is_expanded_as_several_are(made: Any) -> None:
+    e = rnnlens.context.word_inputs(made.known, ["good"])
+    one = rnnlens.linear_quality(made.known, made.line.h_star, e)
+    assert repr(one) == repr(rnnlens.linear_quality(made.known, made.line.h_star.unsqueeze(0), e))
+
+
+@pytest.mark.parametrize("name", ["linearise", "effects", "linear_effects"])
+def test_a_run_is_no_network(name: str, made: Any) -> None:
+    h, e = made.run.network.h0.detach(), torch.zeros(1, 3)
+    call = rnnlens.dynamics.linearise if name == "linearise" else getattr(rnnlens.context, name)
+    refused(lambda: call(made.run, h, e), "network is 'Run': expected a network")
 
 
 def test_parts_of_a_network_fit_its_copies(made: Any) -> None:

@@ -114,6 +114,12 @@ def _check_states(given: Mapping[str, Any]) -> None:
             )
         if name in ("line", "modifiers"):
             check_reading(name, network, getattr(part, "network", network), getattr(part, "knots", h))
+    line = given.get("line")
+    if table is not None and line is not None and not bool((table.h_star == line.h_star).all()):
+        raise RnnlensError(
+            "modifiers were measured at the h* of another line: pass modifiers.line, or measure them again with "
+            "find_modifiers(network, line)"
+        )
 
 
 def check_reading(name: str, network: Any, own: Any, h: Any) -> None:

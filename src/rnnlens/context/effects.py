@@ -61,6 +61,8 @@ def effects(network: Network, h: Tensor, e: Tensor, read: Tensor | None = None, 
     For a cell, the words' drives and the states' recurrent inputs are computed once, and only φ for every pair.
     """
     check_expansion(network, h, e)
+    if read is not None:
+        check_tensor("read", read, "a readout", network.size, network.h0, one=True)
     flat, cell = h.reshape(-1, network.size), network.cell
     few = max(1, BLOCK // network.size)
     if len(e) > few:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rnnlens.common.display import Facts, Shown
 from rnnlens.common.ranges import in_range
-from rnnlens.context.effects import effects, linear_effects
+from rnnlens.context.effects import check_expansion, effects, linear_effects
 from rnnlens.networks import Network
 
 
@@ -56,5 +56,7 @@ class LinearQuality(Shown):
 @torch.no_grad()
 @in_range()
 def linear_quality(network: Network, h: Tensor, e: Tensor) -> LinearQuality:
-    """Compare the expansions at states h (K, N) with full updates for embedded words e (V, D)."""
+    """Compare the expansions at states h (K, N), or one state (N,), with full updates for embedded words e (V, D)."""
+    check_expansion(network, h, e)
+    h = h.reshape(-1, network.size)
     return LinearQuality(linear_effects(network, h, e).double(), effects(network, h, e).double())

@@ -128,6 +128,8 @@ def fit_subspace(
     for name, directions in (("without", without), ("attractor", attractor)):
         if directions is not None:
             check_tensor(name, directions, "directions", len(line.h_star))
+            if not directions.is_floating_point() or directions.is_meta:  # such as eigenvectors, which are complex
+                raise RnnlensError(f"{name} is {directions.dtype} on {directions.device}: expected real directions")
             if directions.ndim != 2 or not bool(directions.isfinite().all()):
                 raise RnnlensError(f"{name} has shape {tuple(directions.shape)}: expected finite directions (k, N)")
     if without is not None and len(without):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.options import OBJECTS
 from rnnlens.networks import Network
 
 Inputs = Tensor | str | None
@@ -31,6 +32,7 @@ def check_tensor(name: str, value: object, what: str, size: int, like: Tensor | 
 
 def check_states(network: Network, one: bool = False, **states: Tensor) -> None:
     """Refuse arguments that are not states (..., N) of a network, or with `one` not one state (N,)."""
+    OBJECTS["network"].check("network", network)
     for name, value in states.items():
         check_tensor(name, value, "one state" if one else "states", network.size, network.h0, one)
 

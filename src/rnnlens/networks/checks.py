@@ -51,6 +51,17 @@ class Checks(HasClasses, nn.Module):
         self._check_dtype(h0, "h0")
         return h0.expand(e.shape[0], self.size)
 
+    def _check_sizes(self, h: Tensor, e: Tensor | None = None) -> None:
+        """Refuse what are not states (..., N) and embedded inputs (..., D), such as states of another network, which a
+        readout would read in part."""
+        check_tensor(h, "h")
+        if h.shape[-1:] != (self.size,):
+            raise RnnlensError(f"h has shape {tuple(h.shape)}: expected states (..., {self.size})")
+        if e is not None:
+            check_tensor(e, "e")
+            if e.shape[-1:] != (self.inputs,):
+                raise RnnlensError(f"e has shape {tuple(e.shape)}: expected embedded inputs (..., {self.inputs})")
+
     def _check_dtype(self, value: Tensor, name: str) -> None:
         own = self.h0.dtype
         if value.dtype != own and not torch.is_autocast_enabled(value.device.type):

@@ -166,6 +166,7 @@ class Network(Checks, ReadsTexts):
     def step(self, h: Tensor, e: Tensor | None = None) -> Tensor:
         """F(h, e): the next state, over leading dimensions; one state with many inputs, or one input for many states,
         is broadcast. e=None is the blank input, x = 0."""
+        self._check_sizes(h, e)
         e = h.new_zeros(self.inputs) if e is None else e
         # For our own cells, the product of one state or input is taken once.
         if not (isinstance(self.cell, Cell) or (isinstance(self.cell, Stack) and self.cell.of_cells)):
@@ -198,6 +199,7 @@ class Network(Checks, ReadsTexts):
 
     def logit(self, h: Tensor) -> Tensor:
         """w·h + b for states h (..., N) → (...), or (..., C) of C classes."""
+        self._check_sizes(h)
         return self._read_out(h[..., self.cell.output])
 
     # --- whole sequences ---
