@@ -477,6 +477,18 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: BothWays.untrained(["a", "b"], hidden=2, embedding=2).read_words("a b"),
         "words is 'a b': expected a list of words",
     ),
+    "a bias of three classes for one logit": (
+        lambda m: BothWays(m.network, copy.deepcopy(m.network), torch.zeros(3)),
+        "b has shape (3,): expected (), as the readers' logits",
+    ),
+    "three classes of one logit": (
+        lambda m: BothWays(m.network, copy.deepcopy(m.network), torch.zeros(1), ["x", "y", "z"]),
+        "there are 3 classes, and the readers have one logit",
+    ),
+    "readers with other logits": (
+        lambda m: BothWays(m.network, Network(m.corpus.vocab, hidden=4, embedding=3, classes=["x", "y", "z"]), 0.0),
+        "the forward reader has () logits in torch.float32, the backward one (3,) logits in torch.float32",
+    ),
     "a backward reader as the forward one": (
         lambda m: BothWays(BothWays.untrained(["a", "b"], hidden=8).backwards, Network(["a", "b"]), torch.zeros(())),
         "the forward reader reads texts from their last word to their first: pass it as backwards",
@@ -775,6 +787,13 @@ def test_words_may_be_a_column_of_a_table(made: Any) -> None:
         assert made.known.read_words(column) == made.known.read_words(words)
     for wrong in (set(words), frozenset(words), np.array("not"), np.array([words])):
         refused(lambda wrong=wrong: made.known.read_words(wrong), "words is ", "expected a list of words")
+
+
+@pytest.mark.parametrize("name", ["evaluate", "analyze", "train", "find_fixed_points", "fit_readout"])
+def test_a_network_without_numbers_is_told(name: str, made: Any) -> None:
+    network, call = copy.deepcopy(made.network).to("meta"), getattr(rnnlens, name)
+    of = {"evaluate": made.corpus.train, "find_fixed_points": torch.zeros(2, 4), "analyze": None}.get(name, made.corpus)
+    refused(lambda: call(network, of), "the network is on torch's meta device, which holds no numbers")
 
 
 def test_complex_states_do_not_lose_half_of_themselves(made: Any) -> None:

@@ -103,6 +103,7 @@ def _check_states(given: Mapping[str, Any]) -> None:
     h0 = getattr(network, "h0", None)
     if h0 is None:
         return
+    check_numbers(h0)
     table = getattr(given.get("modifiers"), "line", None)
     subspaces = [(name, part) for name in ("subspace", "others") for part in _listed(given.get(name))]
     for name, part in (("line", given.get("line")), ("modifiers", table), *subspaces):
@@ -120,6 +121,12 @@ def _check_states(given: Mapping[str, Any]) -> None:
             "modifiers were measured at the h* of another line: pass modifiers.line, or measure them again with "
             "find_modifiers(network, line)"
         )
+
+
+def check_numbers(h0: Any) -> None:
+    """Refuse a network whose initial state, like its weights, is on the meta device."""
+    if h0.is_meta:
+        raise RnnlensError("the network is on torch's meta device, which holds no numbers: load its weights first")
 
 
 def check_reading(name: str, network: Any, own: Any, h: Any) -> None:

@@ -73,9 +73,9 @@ class BothWays(ReadsTexts, nn.Module):
     ):
         super().__init__()
         _check_readers(forwards, backwards)
-        b = as_tensor(b, "b").to(forwards.h0)
-        self.forwards, self.backwards, self.b = forwards, backwards, nn.Parameter(b)
         self.classes, self.ordered = tuple(classes) or forwards.classes, ordered
+        b = _bias(as_tensor(b, "b").to(forwards.h0), forwards, self.classes, ordered)
+        self.forwards, self.backwards, self.b = forwards, backwards, nn.Parameter(b)
         forwards.direction, backwards.direction = "forwards", "backwards"
 
     @classmethod
@@ -294,6 +294,21 @@ def _check_readers(forwards: Any, backwards: Any) -> None:
         raise RnnlensError("the forward reader reads texts from their last word to their first: pass it as backwards")
     if forwards.vocab != backwards.vocab:
         raise RnnlensError("the two readers have different words: expected one vocabulary")
+    if forwards.readout_b.shape != backwards.readout_b.shape or forwards.h0.dtype != backwards.h0.dtype:
+        left, right = (f"{tuple(one.readout_b.shape)} logits in {one.h0.dtype}" for one in (forwards, backwards))
+        raise RnnlensError(f"the forward reader has {left}, the backward one {right}: expected the same, to be added")
+
+
+def _bias(b: Tensor, reader: Network, classes: tuple[str, ...], ordered: bool) -> Tensor:
+    """The bias () of one logit, (C,) of C classes, or the thresholds (C − 1,) of ordered ones, checked."""
+    expected = (len(classes) - 1,) if ordered else tuple(reader.readout_b.shape)
+    b = b.reshape(()) if b.shape == (1,) and not expected else b  # as nn.Linear(n, 1) has it
+    if b.shape != expected:
+        raise RnnlensError(f"b has shape {tuple(b.shape)}: expected {expected}, as the readers' logits")
+    if classes and not ordered and len(classes) != (expected[0] if expected else 2):
+        has = f"{expected[0]} logits" if expected else "one logit"
+        raise RnnlensError(f"there are {len(classes)} classes, and the readers have {has}: expected a logit for each")
+    return b
 
 
 def new_network(vocab: Vocab | Iterable[str], *, both_ways: bool = False, **shape: Any) -> AnyNetwork:

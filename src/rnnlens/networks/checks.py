@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from rnnlens.common.errors import Diverged, RnnlensError, quoted
+from rnnlens.common.ranges import check_numbers
 from rnnlens.networks.finite import check_precision, not_finite, too_large
 from rnnlens.networks.readouts import HasClasses
 
@@ -71,6 +72,7 @@ class Checks(HasClasses, nn.Module):
 
     def check_finite(self, where: str = "the network") -> None:
         """Refuse weights that are NaN or infinite: results computed with them would be NaN too."""
+        check_numbers(self.h0)
         names = not_finite(self)
         if names:
             raise Diverged(

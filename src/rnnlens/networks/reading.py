@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.errors import Diverged, RnnlensError, RnnlensWarning, quoted
-from rnnlens.common.ranges import in_range
+from rnnlens.common.ranges import check_numbers, in_range
 from rnnlens.corpora.batches import token_batches
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.texts import list_of_texts
@@ -187,8 +187,7 @@ class ReadsTexts(HasClasses):
         return self.vocab
 
     def _check_numbers(self) -> None:
-        if self.h0.is_meta:
-            raise RnnlensError("the network is on torch's meta device, which holds no numbers: load its weights first")
+        check_numbers(self.h0)
 
     def _overflow(self, text: str) -> Diverged:
         self.check_finite()
