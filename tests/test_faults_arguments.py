@@ -472,6 +472,18 @@ OBJECTS: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: Probes(["good", "great", "good"], ["bad"]),
         "'good' is twice among the positive probes: expected each word once",
     ),
+    "values of other probes": (
+        lambda m: m.modifiers.probes.contrast(torch.zeros(3, 5)),
+        "values have shape (3, 5): expected (..., 4)",
+    ),
+    "labels of minus one and one": (
+        lambda m: rnnlens.context.compare_logits(np.zeros(2), np.ones(2), np.array([-1, 1])),
+        "labels are '[-1, 1]': expected some from 0 to 1",
+    ),
+    "no labels": (
+        lambda m: rnnlens.context.compare_logits(np.zeros(0), np.zeros(0), np.zeros(0)),
+        "labels are '[]': expected some",
+    ),
     "a text as words": (lambda m: m.known.read_words("not good"), "words is 'not good': expected a list of words"),
     "a text as words of both ways": (
         lambda m: BothWays.untrained(["a", "b"], hidden=2, embedding=2).read_words("a b"),

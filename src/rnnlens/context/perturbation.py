@@ -234,6 +234,9 @@ def compare_logits(before: np.ndarray, after: np.ndarray, labels: np.ndarray) ->
     if before.shape != after.shape or labels.shape != before.shape[:1] or before.ndim not in (1, 2):
         shapes = f"{before.shape}, {after.shape} and {labels.shape}"
         raise RnnlensError(f"logits and labels have shapes {shapes}: expected (n,) or (n, C) twice, and (n,)")
+    classes = before.shape[1] if before.ndim == 2 else 2
+    if not len(labels) or not np.isin(labels, range(classes)).all():  # such as -1 and 1
+        raise RnnlensError(f"labels are {shown(labels.tolist())}: expected some from 0 to {classes - 1}")
     if before.ndim == 2:
         return compare(before.argmax(1) == labels, after.argmax(1) == labels)
     # The threshold at which the predicted number of positive reviews is the true one.

@@ -89,7 +89,9 @@ class Probes(Shown):
         return Probes(positive, negative, self.source)
 
     def split(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Split values for `words`, along the last dimension, into those of positive and of negative probes."""
+        """Split values (..., V) for `words` into those of positive and of negative probes."""
+        if tuple(values.shape[-1:]) != (len(self.words),):
+            raise RnnlensError(f"values have shape {tuple(values.shape)}: expected (..., {len(self.words)}), as words")
         return values[..., : len(self.positive)], values[..., len(self.positive) :]
 
     def contrast(self, values: Tensor) -> Tensor:
