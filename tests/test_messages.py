@@ -20,6 +20,7 @@ from rnnlens import Network, RnnlensError, Vocab
 from rnnlens.cli import main
 from rnnlens.common.errors import RnnlensWarning, exit_code_of, pasted
 from rnnlens.common.files import UnwrittenError
+from rnnlens.runs import zoo
 
 SMALL = ["--hidden", "4", "--embedding", "2", "--epochs", "1"]
 
@@ -248,6 +249,13 @@ def test_of_few_texts_the_next_command_starts_from_a_packaged_network_if_it_can(
     last = told.splitlines()[-1]
     assert "training texts are few" in told and ("--start zoo:reviews-gru" in last) == start
     assert shlex.split(last)[-1] == "runs/f c"
+
+
+def test_unknown_words_are_no_words_that_a_packaged_network_knows(here):
+    rare = [f"zz{i}a zz{i}b zz{i}c nnblu gora" for i in range(40)]  # most occur once and are <unk>
+    corpus = rnnlens.Corpus.from_texts(rare, [0, 1] * 20, min_count=2)
+    assert corpus.vocab.counts[corpus.vocab.unk] > corpus.vocab.counts.sum() / 2
+    assert not zoo.suits("reviews-gru", corpus)
 
 
 # --- the verdict and the page -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rnnlens.common.errors import pasted
 from rnnlens.common.files import read_json
-from rnnlens.runs.zoo import packaged
+from rnnlens.runs import zoo
 
 if TYPE_CHECKING:
     from rnnlens.corpora import Corpus
@@ -21,23 +21,13 @@ def after_preparing(corpus: Corpus, out: Path) -> list[str]:
     hints, start, n = [], "", len(corpus.train)
     if n < MANY:
         few = f"hint: {n:,} training texts are few. From random weights the default network learns little from them"
-        if _can_start(corpus):
+        if zoo.suits(START, corpus):
             start = f" --start zoo:{START}"
             hints.append(f"{few}; --start continues from a packaged network, which knows modifiers of English")
         else:
             hints.append(f"{few}; `rnnlens train --help` has settings for few texts")
     name = out.resolve().name
     return [*hints, f"next: rnnlens train {pasted(out)}{start} --out {pasted(Path('runs') / name)}"]
-
-
-def _can_start(corpus: Corpus) -> bool:
-    """Whether the packaged network reads in the same order, and knows most words of the texts."""
-    if "reversed" in corpus.about or corpus.vocab.counts is None:
-        return False
-    known = set(read_json(packaged(START) / "vocab.json")["words"])
-    counts = corpus.vocab.counts
-    shared = sum(int(n) for word, n in zip(corpus.vocab.words, counts, strict=True) if word in known)
-    return 2 * shared > int(counts.sum())
 
 
 def after_training(corpus: str, out: Path) -> str:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.files import read_json
+
+if TYPE_CHECKING:
+    from rnnlens.corpora.protocol import CorpusLike
 
 HERE = Path(__file__).parent
 
@@ -34,3 +39,14 @@ def find(name: Path | str) -> Path | None:
     if text.startswith("zoo:"):
         return packaged(text)
     return packaged(text) if text in names() and not Path(name).exists() else None
+
+
+def suits(name: str, corpus: CorpusLike) -> bool:
+    """Whether a packaged network reads in the order of a corpus, and knows most words of its training texts. Words that
+    are unknown to the corpus itself count for neither side."""
+    vocab = corpus.vocab
+    if "reversed" in corpus.about or vocab.counts is None:
+        return False
+    known = set(read_json(packaged(name) / "vocab.json")["words"])
+    counts = {word: int(n) for i, (word, n) in enumerate(zip(vocab.words, vocab.counts, strict=True)) if i != vocab.unk}
+    return 2 * sum(n for word, n in counts.items() if word in known) > sum(counts.values())
