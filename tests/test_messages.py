@@ -234,8 +234,22 @@ def test_a_hint_after_training_fits_the_numbers_and_the_network(here, accuracy, 
     assert said in _hint(run, corpus) and "--tuned" in _hint(run, corpus) and "--start" in _hint(run, corpus)
     assert "--tuned" not in _hint(run, corpus, tuned=True)  # they were used
     run.about["network"]["arch"] = "mamba"  # it has no bundled settings
-    run.about["corpus"]["reversed"] = "x"  # and no packaged network reads this way
+    corpus.about["reversed"] = "x"  # and no packaged network reads this way
     assert "--tuned" not in _hint(run, corpus) and "--start" not in _hint(run, corpus)
+
+
+def test_a_hint_after_training_suggests_nothing_that_was_done_or_cannot_help(here):
+    from rnnlens.training.command import _hint
+
+    run, corpus = rnnlens.load("run"), rnnlens.load_corpus("corpus")
+    run.results["accuracy"]["validation"] = 0.4
+    assert "--scale 0.1 --memory 100 --learning-rate 0.01" in _hint(run, corpus)
+    run.about["network"] |= {"scale": 0.1, "memory": 100.0}
+    run.about["config"]["learning_rate"] = 0.01
+    assert "--scale" not in _hint(run, corpus)
+    foreign = Vocab([f"zz{i}" for i in range(len(corpus.vocab))], corpus.vocab.counts)
+    corpus = rnnlens.Corpus.from_ids(foreign, ([[0]] * 4, [0, 1] * 2), validation=([[0]] * 4, [0, 1] * 2))
+    assert "--start" not in _hint(run, corpus)  # the packaged networks know none of these words
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rnnlens.corpora import Corpus
 
 MANY = 10_000  # training texts from which a network of the default size learns modifiers (docs/start.md)
-START = "reviews-gru"  # the packaged network that suits few texts
 
 
 def after_preparing(corpus: Corpus, out: Path) -> list[str]:
@@ -21,8 +20,8 @@ def after_preparing(corpus: Corpus, out: Path) -> list[str]:
     hints, start, n = [], "", len(corpus.train)
     if n < MANY:
         few = f"hint: {n:,} training texts are few. From random weights the default network learns little from them"
-        if zoo.suits(START, corpus):
-            start = f" --start zoo:{START}"
+        if zoo.suits(zoo.START, corpus):
+            start = f" --start zoo:{zoo.START}"
             hints.append(f"{few}; --start continues from a packaged network, which knows modifiers of English")
         else:
             hints.append(f"{few}; `rnnlens train --help` has settings for few texts")

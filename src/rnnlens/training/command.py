@@ -16,6 +16,7 @@ from rnnlens.common.files import read_lines
 from rnnlens.common.ranges import check_options, check_used
 from rnnlens.common.replacing import check_place
 from rnnlens.common.terminal import say
+from rnnlens.runs import zoo
 from rnnlens.runs.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 SHAPE = ("hidden", "embedding", "scale", "memory", "both_ways", "layers", "convolution")  # of new_network
 NAMES = tuple(field.name for field in fields(TrainConfig))
+FEW_REVIEWS = {"scale": 0.1, "memory": 100, "learning_rate": 0.01}  # settings that learn from few reviews
 
 
 def given_fields(flags: Mapping[str, Any], more: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -246,9 +248,13 @@ def _hint(run: Run, corpus: CorpusLike, tuned: bool = False) -> str | None:
         return hint + "more epochs or a higher learning rate"
     from rnnlens.networks.cells import CELLS
 
-    tips = ["more epochs", "settings for few reviews (--scale 0.1 --memory 100 --learning-rate 0.01)"]
+    used = {**run.about["network"], **asdict(run.config)}
+    tips = ["more epochs"]
     if run.about["network"]["arch"] in CELLS and not tuned:
-        tips.insert(1, "the bundled settings (--tuned)")
-    if "reversed" not in run.about["corpus"]:
-        tips.append("a packaged network (--start zoo:reviews-gru)")
-    return f"{hint}{', '.join(tips[:-1])} or {tips[-1]}"
+        tips.append("the bundled settings (--tuned)")
+    if any(used.get(name) != value for name, value in FEW_REVIEWS.items()):
+        flags = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in FEW_REVIEWS.items())
+        tips.append(f"settings for few reviews ({flags})")
+    if zoo.suits(zoo.START, corpus):
+        tips.append(f"a packaged network (--start zoo:{zoo.START})")
+    return hint + " or ".join(part for part in (", ".join(tips[:-1]), tips[-1]) if part)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
 
 HERE = Path(__file__).parent
+START = "reviews-gru"  # the packaged network that suits few texts
 
 
 def names() -> list[str]:
