@@ -272,6 +272,13 @@ def test_unknown_words_are_no_words_that_a_packaged_network_knows(here):
     assert not zoo.suits("reviews-gru", corpus)
 
 
+def test_a_network_of_one_word_is_told_that_it_has_no_probe_words():
+    network = Network(Vocab(["<unk>", "film"], [1, 9]), hidden=4, embedding=2)
+    for command in (rnnlens.audit, rnnlens.agreement):
+        with pytest.raises(RnnlensError, match="knows 1 word that can be probes: expected at least 2"):
+            command(network)
+
+
 # --- the verdict and the page -----------------------------------------------------------------------------------------
 
 

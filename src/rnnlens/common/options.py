@@ -296,7 +296,7 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "kind": REMOVAL,
     },
     "class_geometry": {"starts": STARTS, "seed": SEED, "corpus": CORPUS},
-    "probes": {"n": COUNT, "seed": SEED, "most": whole(2), "common": COUNT, "ordered": FLAG, "corpus": CORPUS},
+    "probes": {"n": COUNT, "seed": SEED, "most": whole(2), "common": whole(2), "ordered": FLAG, "corpus": CORPUS},
     "find_modifiers": {
         "top": COUNT,
         "network": ANYTHING,

@@ -142,6 +142,12 @@ class Probes(Shown):
         if network.vocab is None:
             raise RnnlensError("this network has no words: probes need a network with a vocabulary")
         ids = common_words(network, common)
+        if len(ids) < 2:
+            known = f"{len(ids)} word{'' if len(ids) == 1 else 's'}"
+            raise RnnlensError(
+                f"the network knows {known} that can be probes: expected at least 2, a positive and a negative one; "
+                "train a network on more texts"
+            )
         n = min(n, len(ids) // 2)
         effect = word_effects(network, line.h_star)[ids]
         order = effect.argsort(descending=True)
