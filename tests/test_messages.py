@@ -279,6 +279,19 @@ def test_a_network_of_one_word_is_told_that_it_has_no_probe_words():
             command(network)
 
 
+def test_a_run_is_not_resumed_on_another_corpus_whose_name_is_told(capsys, here):
+    Path("other.csv").write_text("".join(Path("reviews.csv").read_text().splitlines(True)[:41]))
+    told = refused(capsys, "train", "other.csv", "--out", "run", *SMALL, "--resume")
+    assert "was trained on the corpus 'reviews.csv', and not on this one, 'other.csv'; use the same corpus" in told
+    Path("classes.csv").write_text("text,label\n" + "".join(f"a fine film,{'xyz'[i % 3]}\n" for i in range(60)))
+    assert "not on this one, 'classes.csv'" in refused(
+        capsys, "train", "classes.csv", "--out", "run", *SMALL, "--resume"
+    )
+    assert call(capsys, "prepare", "reviews.csv", "--out", "again", "--max-words", 3)[0] == 0
+    told = refused(capsys, "train", "again", "--out", "run", *SMALL, "--resume")
+    assert "on the corpus 'reviews.csv', with other content or options" in told
+
+
 # --- the verdict and the page -----------------------------------------------------------------------------------------
 
 

@@ -84,6 +84,13 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
         if name and name == about.get("start", {}).get("name"):
             was = f"other weights of {quoted(name)}, which was trained again since; start from those"
         raise RnnlensError(f"cannot resume {quoted(str(out))}: it started from {was}, or choose another --out")
+    if before["corpus"].get("fingerprint") != now["corpus"].get("fingerprint"):  # the classes may differ because of it
+        names = [quoted(str(content["corpus"].get("source"))) for content in (stored, about)]
+        other = f"and not on this one, {names[1]}" if names[0] != names[1] else "with other content or options"
+        raise RnnlensError(
+            f"cannot resume {quoted(str(out))}: it was trained on the corpus {names[0]}, {other}; use the same corpus, "
+            "or choose another --out"
+        )
     # Settings that an older version did not have had today's defaults.
     before["config"] = {**dataclasses.asdict(TrainConfig()), **before["config"]}
     for part in ("network", "config", "corpus"):
