@@ -292,6 +292,16 @@ def test_a_run_is_not_resumed_on_another_corpus_whose_name_is_told(capsys, here)
     assert "on the corpus 'reviews.csv', with other content or options" in told
 
 
+def test_a_figure_that_needs_a_corpus_says_what_needs_it(here):
+    from rnnlens import figures
+
+    results = {name: part for name, part in rnnlens.load("analyzed").results.items() if name != "steering"}
+    with pytest.raises(RnnlensError, match=r"no 'steering': the dose-response needs a corpus; run `rnnlens analyze"):
+        figures.dose_response(results)
+    with pytest.raises(RnnlensError, match=r"no 'accuracy': accuracy experiments need a corpus; run `rnnlens analyze"):
+        figures.perturbation({})
+
+
 # --- the verdict and the page -----------------------------------------------------------------------------------------
 
 

@@ -271,7 +271,7 @@ def test_an_analysis_goes_on_without_the_modes_that_a_convolution_has_not(tmp_pa
     assert value.imag == 0 and abs(value.real - float(kept[(kept - 1).abs().argmin()])) < 1e-5
     figure = analysis.figures.ending()
     assert figure.data, "the figure of the end needs no modes"
-    with pytest.raises(RnnlensError, match="these results have no 'ending.modes'"):
+    with pytest.raises(RnnlensError, match="no 'ending.modes': the eigenvectors of J_rec at h"):
         analysis.figures.ending_modes()
 
 

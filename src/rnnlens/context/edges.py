@@ -95,8 +95,8 @@ class Ending(Shown):
     ratio        (V,)      last divided by first effect: below 1, words at the end count more
     settled      (V,)      steps until the transient has covered 95 % of the way to its last value
     growth                 |λ|^T of the integration mode: the factor by which it grows or decays meanwhile
-    modes        the linear modes that carry the transients; None if there are none (a convolution has no modes), or
-                 more than fit into memory
+    modes        the linear modes that carry the transients; None if J_rec has too few eigenvectors (as with a
+                 convolution), or more than fit into memory
     """
 
     words: list[str]
@@ -134,7 +134,7 @@ class Ending(Shown):
             ("settles within, median", f"{float(self.settled.double().median()):.0f} blank inputs"),
             (
                 "timescales of the two strongest modes",
-                "there are no modes" if self.modes is None else self.modes.to_dict()["strongest_timescales"],
+                "unknown" if self.modes is None else self.modes.to_dict()["strongest_timescales"],
             ),
         ]
 

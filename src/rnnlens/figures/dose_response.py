@@ -12,7 +12,7 @@ from rnnlens.figures.style import COMPONENTS, FAINT, GREY, guide, legend_below, 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-NEEDS = "they need a corpus; run `rnnlens analyze RUN --corpus CORPUS`"
+NEEDS = "the dose-response needs a corpus; run `rnnlens analyze RUN --corpus CORPUS`"
 STEERED = "words write more or less into the modifier subspace"
 RECENTRED = "the same, with a threshold at the true share of positives"
 CONTROLS = {  # part of `steering` → its name, symbol and dash
@@ -24,7 +24,7 @@ CONTROLS = {  # part of `steering` → its name, symbol and dash
 def dose_response(results: Any) -> Figure:
     """From `steering`: on the left the accuracy at each gain, with the interval of its difference from gain 1; on the
     right the modification, with its interval over modifiers. Controls steer along other directions."""
-    steering = part(results, "steering", needs=f"the dose-response is missing, {NEEDS}")
+    steering = part(results, "steering", needs=NEEDS)
     measured = any(dose["modification"] is not None for dose in steering["doses"])
     before = steering["doses"][0]["accuracy"]["before"]
     titles = [f"accuracy: {100 * before:.2f} % at gain 1", *(["how strongly modifiers modify"] if measured else [])]

@@ -15,6 +15,7 @@ from rnnlens.figures.style import FAINT, GREY, INK, Look, guide, legend_below, l
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+NO_MODES = "the eigenvectors of J_rec at h* do not exist, as with a convolution, or do not fit into memory"
 _BLANKS = "blank inputs since the word"
 # Triangles point up for words that raise the logit, down for others; the second word of each has an open triangle.
 _RISING = ((Look("#1b7837", "triangle-up"), "solid"), (Look("#1b7837", "triangle-up-open"), "dash"))
@@ -236,7 +237,8 @@ _STRONGEST = ((Look("#1b7837", "diamond"), "solid"), (Look("#5aae61", "square"),
 def ending_modes(results: Any) -> Figure:
     """Supp. E, from `ending.modes`: how much each linear mode contributes to the effects of words (a), the two
     strongest modes over time (b), and the effects of example words with and without these two (c)."""
-    stored = part(results, "ending", "modes")
+    part(results, "ending")
+    stored = part(results, "ending", "modes", needs=NO_MODES)
     n = len(stored["strongest"])
     strongest = {1: "the strongest, over time", 2: "the two strongest, over time"}.get(n, "no mode to show")
     figure = panels(

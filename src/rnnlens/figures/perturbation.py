@@ -13,7 +13,7 @@ from rnnlens.figures.style import COMPONENTS, GREY, INK, guide, legend_below, pa
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-NEEDS = "they need a corpus; run `rnnlens analyze RUN --corpus CORPUS`"
+NEEDS = "accuracy experiments need a corpus; run `rnnlens analyze RUN --corpus CORPUS`"
 _PLAIN, _RECENTRED = "threshold at 0, as trained", "threshold at the true share of positives"
 _MOST_PROBABLE = "the most probable class"  # is read, if there are several
 
@@ -25,10 +25,10 @@ def perturbation(results: Any) -> Figure:
     On the right, if stored, with a threshold at which the share of positive predictions is the true one: there a
     perturbation that shifts all logits by the same amount costs nothing.
     """
-    accuracy = part(results, "accuracy", needs=f"accuracy experiments are missing, {NEEDS}")
+    accuracy = part(results, "accuracy", needs=NEEDS)
     split = next((name for name in ("test", "validation") if f"{name}_subspace_removed" in accuracy), None)
     if split is None:
-        raise RnnlensError(f"these results have no accuracy experiments: {NEEDS}")
+        raise RnnlensError(f"these results have no accuracies of a perturbed network: {NEEDS}")
     removed, random = accuracy[f"{split}_subspace_removed"], accuracy.get(f"{split}_random_removed", {})
     words = accuracy.get(f"{split}_words_removed", {})
     shuffled = accuracy.get(f"{split}_shuffled")
