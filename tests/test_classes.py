@@ -428,6 +428,17 @@ def test_the_verdict_names_the_classes_and_the_one_that_is_shown(analysis):
     assert not any(word in text for text in texts for word in ("positive", "negative"))
 
 
+def test_the_verdict_speaks_of_strengths_above_only_if_there_are_some(analysis):
+    from rnnlens.analysis.verdict import verdict
+
+    stored = analysis.to_dict()
+    for rows in (stored["classes"]["modifiers"], []):
+        stored["classes"]["modifiers"] = rows
+        texts = [sentence.text for sentence in verdict(stored)]
+        assert any("over all classes" in text for text in texts) == any("the strengths above" in text for text in texts)
+    assert any(text.startswith("Accuracies are those of all classes") for text in texts)
+
+
 def test_evidence_on_more_axes_than_it_has_dimensions_is_said_to_be_spread_over_them(analysis):
     from rnnlens.analysis.verdict import verdict
     from rnnlens.page.extra import class_sections

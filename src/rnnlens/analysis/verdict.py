@@ -90,7 +90,8 @@ def _say_classes(add: Callable[[str, str], None], classes: Results, results: Res
     if any_described is not None:
         add(say.counts(classes["n"], classes["of"], classes["unclear"]), "classes")
     add(say.perturbed(perturbed(results), run, "texts"), "perturbation")
-    add(say.shown(said(classes["shown"]), run, "Accuracies, and the strengths above,"), "modifiers")
+    all_classes = "Accuracies" if any_described is None else "Accuracies, and the strengths above,"
+    add(say.shown(said(classes["shown"]), run, all_classes), "modifiers")
     add(say.layers(results.get("layers"), [one.word for one in described.values() if one is not None]), "layers")
 
 
