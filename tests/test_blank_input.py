@@ -92,6 +92,9 @@ def test_slow_points_that_lie_together_are_not_called_a_line():
     analysis = analyze(network, starts=300)
     stored = analysis.results["line_attractor"]
     assert stored["explained_variance"] >= 0.9 and stored["is_line"] is analysis.location.is_line is False
+    assert not analysis.line.is_line and "one point!" in repr(analysis.line)
+    assert dict(analysis._facts())["line attractor"].endswith("of slow points that lie together: no line")
+    assert dict(analysis.location._facts())["a line"] == "no: the slow points are one point"
     assert any("the network forgets" in warning for warning in analysis.warnings)
     (claim,) = [claim for claim in analysis.claims if claim.claim.startswith("one curve")]
     assert claim.shown is False and claim.measured.endswith("of slow points that lie together")

@@ -20,7 +20,7 @@ from rnnlens.context.probes import Probes
 from rnnlens.corpora import CorpusLike
 from rnnlens.dynamics import FixedPoints, LineAttractor, find_fixed_points, fit_line_attractor, visited_states
 from rnnlens.dynamics.inputs import given_states
-from rnnlens.dynamics.line_attractor import ONE_DIMENSIONAL, Shape
+from rnnlens.dynamics.line_attractor import ONE_DIMENSIONAL, Shape, line_or_not
 from rnnlens.networks import Network
 from rnnlens.runs import Run
 from rnnlens.runs.missing import not_analyzed
@@ -58,11 +58,8 @@ class Location(Shown):
 
     @property
     def shape(self) -> Shape:
-        """What the slow points are, as `LineAttractor.shape`; those of a network that forgets are one point, and a
-        network that oscillates may have none."""
-        if not self.points.converged.any():
-            return "no slow points"
-        return "one point" if self.blank.forgets or self.through == VISITED else self.line.shape
+        """What the slow points are, as `LineAttractor.shape`."""
+        return self.line.shape
 
     @property
     def is_line(self) -> bool:
@@ -153,14 +150,16 @@ class Location(Shown):
         settled, through = results["fixed_points"]["settled"], results["line_attractor"]["through"]
         rested = settle(network, states.to(network.h0), settled)
         points = stored_points(network, arrays, rested)
-        line = fit_line_attractor(network, points if through == SLOW else rested)
-        return cls(network, states, settled, points, line, through, BlankInput.from_dict(results["blank_input"]))
+        blank = BlankInput.from_dict(results["blank_input"])
+        line = _known(fit_line_attractor(network, points if through == SLOW else rested), points, through, blank)
+        return cls(network, states, settled, points, line, through, blank)
 
     def _facts(self) -> Facts:
         (low, high), linear = self.line.range, self.head_linear
         return [
             ("visited states", len(self.states)),
             ("slow points", f"{int(self.points.converged.sum())}"),
+            ("a line", line_or_not(self.shape)),
             ("a curve explains", percents([self.line.explained])),
             ("logits of the line", [low, high]),
             ("visited states within them", percents([self.covers])),
@@ -237,7 +236,17 @@ def location_of(network: Network, states: Tensor) -> Location:
         line, through = fit_line_attractor(network, points), SLOW
     except RnnlensError:
         line, through = fit_line_attractor(network, rested), VISITED
-    return Location(network, states, settled, points, line, through, blank)
+    return Location(network, states, settled, points, _known(line, points, through, blank), through, blank)
+
+
+def _known(line: LineAttractor, points: FixedPoints, through: str, blank: BlankInput) -> LineAttractor:
+    """The line, with what its curve does not show: a network that oscillates has no slow points, those of one that
+    forgets are one point."""
+    if not points.converged.any():
+        return replace(line, known="no slow points", kept=0.0)
+    if through == VISITED:
+        return replace(line, known="one point", kept=0.0)
+    return replace(line, known="one point") if blank.forgets else line
 
 
 def warnings_of(blank: BlankInput, line: LineAttractor, network: Network, through: str = SLOW) -> list[str]:
@@ -246,7 +255,7 @@ def warnings_of(blank: BlankInput, line: LineAttractor, network: Network, throug
     largest."""
     low, high = line.range
     warnings = [blank.forgetting()] if blank.forgets else [blank.warning()] if blank.drifts else []
-    if not blank.forgets and (through == VISITED or not line.is_line):
+    if not blank.forgets and not line.is_line:
         warnings.append(NO_CURVE if through == VISITED else _no_line(line))
     at = float(network.logit(line.h_star))
     if abs(at) > max(0.1 * (high - low), 0.1 * blank.spread[0], NEAR):

@@ -36,6 +36,11 @@ def curve_found(line: Mapping[str, Any]) -> str:
     return f"a curve explains {curve}, a straight line {straight}{what}"
 
 
+def line_found(line: Mapping[str, Any]) -> str:
+    """What was found, and whether it is a line."""
+    return curve_found(line) + ("" if line["is_line"] else ": no line")
+
+
 @claim("line", "one mode integrates: an eigenvalue within 0.02 of 1", "line_attractor", paper="near (1, 0)")
 def one_mode_integrates(r: Results) -> Finding:
     real, imaginary = r["line_attractor"]["integration_eigenvalue"]

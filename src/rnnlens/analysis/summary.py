@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rnnlens.analysis.claims import Claim, counted
+from rnnlens.analysis.paper_claims import line_found
 from rnnlens.common.display import Facts, percents, table_html
 
 
@@ -16,7 +17,7 @@ def facts_of(analysis: Any) -> Facts:
         ("network", repr(analysis.network)),
         ("verdict", " ".join(sentence.text for sentence in analysis.verdict)),
         ("warnings", analysis.warnings or "none"),
-        ("line attractor", f"a curve explains {percents([analysis.line.explained])} of the slow points' variance"),
+        ("line attractor", line_found(analysis.results["line_attractor"])),
         ("modifiers", f"{len(modifiers.selected):,} of {len(modifiers):,} words"),
         ("negators and diminishers", modifiers.strongest(12, ("negator", "diminisher"))),
         ("intensifiers", modifiers.strongest(12, "intensifier")),

@@ -169,7 +169,7 @@ def analyze(
 def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) -> None:
     """Analyze and save, print a summary, write the report."""
     from rnnlens.analysis.analyze import analyze_command
-    from rnnlens.analysis.paper_claims import curve_found
+    from rnnlens.analysis.paper_claims import line_found
     from rnnlens.analysis.verdict import plain
     from rnnlens.context.blank import BlankInput
     from rnnlens.page import report as write_report
@@ -194,7 +194,7 @@ def _analyze(run: Path, corpus: str | None, table: Path | None, **options: Any) 
     facts = [
         *(() if analysis.classes is None else _class_facts(results["classes"])),
         ("blank inputs", BlankInput.from_dict(results["blank_input"]).summary()),
-        ("line attractor", curve_found(line) + ("" if line["is_line"] else ": no line")),
+        ("line attractor", line_found(line)),
         (
             "subspace",
             f"{percents(results['subspace']['explained_variance'][:3])} of the strongest modifiers' variance; "

@@ -50,6 +50,8 @@ class LineAttractor(Shown):
     inputs     (D,)    the input that the slow points were found at; None is zero
     filled             share of the curve, by logit, that is slow or has slow points near it
     kept               spread of the slow points along the curve, as a share of that of their starts; 1 for states
+    known              its `shape`, where an analysis found it by other means than the curve: "one point" of a network
+                       that forgets, "no slow points" of one that oscillates
     """
 
     network: Network = field(repr=False)
@@ -65,6 +67,7 @@ class LineAttractor(Shown):
     inputs: Tensor | None = None
     filled: float = 1.0
     kept: float = 1.0
+    known: Shape | None = None
 
     def check_blank(self) -> None:
         """Raise an error if the line is at another input than the blank one, at which effects of words are measured."""
@@ -84,7 +87,9 @@ class LineAttractor(Shown):
         """What the slow points are. "not one-dimensional": the curve explains less than nine tenths of their variance.
         "separate points": less than nine tenths of the curve is slow, as in a network that switches between fixed
         points. "one point": less than a tenth of the starts' spread along the curve is left, and the integration mode
-        leaves less than a tenth of a difference after 50 steps: the network forgets."""
+        leaves less than a tenth of a difference after 50 steps. What is `known` comes first."""
+        if self.known is not None:
+            return self.known
         if self.explained < ONE_DIMENSIONAL:
             return "not one-dimensional"
         if self.filled < FILLED:
@@ -201,7 +206,7 @@ class LineAttractor(Shown):
     def _facts(self) -> Facts:
         value = self.integration_eigenvalue
         return [
-            ("a line", "yes" if self.is_line else f"no: the slow points are {self.shape}"),
+            ("a line", line_or_not(self.shape)),
             ("a curve explains", percents([self.explained])),
             ("a straight line", percents([self.pc1_variance])),
             ("logits", f"{self.range[0]:.1f} … {self.range[1]:.1f}"),
@@ -216,6 +221,13 @@ class LineAttractor(Shown):
         name = "LineAttractor" if self.is_line else f"LineAttractor({self.shape}!)"
         shares = f"explains {100 * self.explained:.1f} %, a straight line {100 * self.pc1_variance:.1f} %"
         return f"{name}: logits {low:.1f} … {high:.1f}, {shares}"
+
+
+def line_or_not(shape: Shape) -> str:
+    """Whether there is a line and, if not, what there is."""
+    if shape in ("line", "no slow points"):
+        return "yes" if shape == "line" else f"no: {shape}"
+    return f"no: the slow points are {shape}"
 
 
 @torch.no_grad()
