@@ -343,6 +343,7 @@ def test_a_well_known_negator_is_described_even_if_its_own_effect_makes_it_a_val
     [
         (results_of(row("a", -0.3, "diminisher"), spread=0.1), "it has learned little, or nothing", "no word"),
         (results_of(n=0, accuracy=measured_on(400, 0.52)), "52.0 % of 400 reviews correctly, which is not", "bag of"),
+        (results_of(accuracy=measured_on(400, 0.12)), "clearly worse than guessing: check that the labels", "better"),
         (results_of(n=0, accuracy=measured_on(400, 0.9)), "reads much like a bag of words", "guessing"),
         (results_of(row("not", -1, "negator"), unclear=0), "1 of 500 words is a clear modifier.", "0 more"),
         (
@@ -367,7 +368,7 @@ def test_a_well_known_negator_is_described_even_if_its_own_effect_makes_it_a_val
             "−0",
         ),
     ],
-    ids=["alike", "guessing", "bag of words", "one", "people", "strong", "rounded", "texts", "layers"],
+    ids=["alike", "guessing", "reversed", "bag of words", "one", "people", "strong", "rounded", "texts", "layers"],
 )
 def test_in_short_claims_only_what_the_numbers_show(results, said, unsaid):
     text = " ".join(verdict_of(results))

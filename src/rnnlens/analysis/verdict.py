@@ -171,21 +171,22 @@ def perturbed(results: Results) -> dict[str, Any] | None:
     rank = "3" if "3" in removed else max(removed, default=None)
     draws = [] if rank is None else sorted(one["difference"] for one in accuracy[f"{split}_random_removed"][rank])
     shuffled, classes = accuracy[f"{split}_shuffled"], len((results.get("classes") or {}).get("names", ())) or 2
+    low, high = _interval(shuffled["before"], shuffled["n"]) if "before" in shuffled else (1.0, 1.0)
     return {
         "shuffled": shuffled,
-        "guesses": "before" in shuffled and _may_guess(shuffled["before"], shuffled["n"], classes),
+        "guesses": low <= 1 / classes,  # which guessing reaches, whatever the shares of the classes are
+        "worse": high < 1 / classes,
         "removed": None if rank is None else removed[rank],
         "rank": rank,
         "random": draws[len(draws) // 2] if draws else None,
     }
 
 
-def _may_guess(accuracy: float, n: int, classes: int) -> bool:
-    """Whether the 95 % interval (Wilson's) of an accuracy includes 1/C, which guessing reaches, whatever the shares of
-    the classes are."""
+def _interval(accuracy: float, n: int) -> tuple[float, float]:
+    """The 95 % interval (Wilson's) of an accuracy."""
     z = 1.96
     middle, half = accuracy + z * z / (2 * n), z * sqrt(accuracy * (1 - accuracy) / n + (z / (2 * n)) ** 2)
-    return (middle - half) / (1 + z * z / n) <= 1 / classes
+    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
 
 
 @cache
