@@ -302,6 +302,15 @@ def test_a_figure_that_needs_a_corpus_says_what_needs_it(here):
         figures.perturbation({})
 
 
+def test_of_a_network_that_reads_both_ways_the_other_reader_is_named_for_a_comparison(tmp_path):
+    words = Vocab(["<unk>", *(f"w{i}" for i in range(30))])
+    both = rnnlens.BothWays.untrained(words, hidden=8, embedding=4)
+    other = rnnlens.analyze(Network(words, hidden=4, embedding=4), starts=30)
+    back = rnnlens.analyze(both, direction="backwards", starts=30)
+    with pytest.raises(RnnlensError, match=r"\(its reader backwards\) reads from the last .* --direction forwards`"):
+        rnnlens.report([back, other], tmp_path / "page.html")
+
+
 # --- the verdict and the page -----------------------------------------------------------------------------------------
 
 

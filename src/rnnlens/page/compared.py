@@ -141,11 +141,17 @@ def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> N
         )
     backward = [_network_of(one).backward for one in opened]
     if any(backward) and not all(backward):
-        one, other = names[backward.index(True)], names[backward.index(False)]
-        raise RnnlensError(
-            f"{quoted(one)} reads from the last word to the first and {quoted(other)} from the first to the last: "
-            "compare networks that read in the same direction"
+        pair = [backward.index(True), backward.index(False)]
+        readers = [_network_of(opened[k]).direction for k in pair]  # empty if the network reads one way
+        one, other = (
+            quoted(names[k]) + (f" (its reader {reader})" if reader else "")
+            for k, reader in zip(pair, readers, strict=True)
         )
+        fix = "compare networks that read in the same direction"
+        if any(readers):
+            back = "forwards" if readers[0] else "backwards"
+            fix = f"analyze the other reader (`rnnlens analyze RUN --direction {back}`)"
+        raise RnnlensError(f"{one} reads from the last word to the first and {other} from the first to the last: {fix}")
     targets = [_network_of(one).target for one in opened]
     for name, target in zip(names, targets, strict=True):
         if target != targets[0]:
