@@ -311,6 +311,13 @@ def test_of_a_network_that_reads_both_ways_the_other_reader_is_named_for_a_compa
         rnnlens.report([back, other], tmp_path / "page.html")
 
 
+def test_modifiers_of_a_run_without_a_clear_one_are_warned_of(here):
+    from rnnlens.experiments.modifier_words import read_modifiers
+
+    with pytest.warns(RnnlensWarning, match="no word is clearly a modifier in 'analyzed', and the 3 most certain"):
+        assert len(read_modifiers("analyzed", 3)) == 3
+
+
 # --- the verdict and the page -----------------------------------------------------------------------------------------
 
 

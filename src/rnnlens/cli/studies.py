@@ -57,9 +57,10 @@ def baselines(
     from rnnlens.baselines import BASELINES
     from rnnlens.common.progress import progress_bar
     from rnnlens.corpora import load_corpus
-    from rnnlens.experiments.bags import fit_baselines
+    from rnnlens.experiments.bags import check_refit, fit_baselines
     from rnnlens.experiments.modifier_words import read_modifiers
 
+    check_refit(refit, test)
     data = load_corpus(corpus)
     words = read_modifiers(modifiers, most)
     split = "test" if test else "validation"

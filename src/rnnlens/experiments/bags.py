@@ -44,8 +44,7 @@ def fit_baselines(
     """
     check_device(device)
     name, split = ("test", corpus.test) if test else ("validation", corpus.validation)
-    if refit and not test:
-        raise RnnlensError("refit (--refit) also fits the validation reviews: evaluate on others, with test (--test)")
+    check_refit(refit, test)
     if split is None or not len(split):
         other = "test (--test)" if not test else "no test (--test)"
         raise RnnlensError(f"the corpus has no {name} reviews: prepare it with some, or evaluate with {other}")
@@ -73,6 +72,12 @@ def fit_baselines(
         yield row
     about = {"corpus": fitted_on.fingerprint, "seed": seed, "modifiers": modifiers}
     write_json(Path(out) / "results.json", {"baselines": rows, "provenance": about})
+
+
+def check_refit(refit: bool, test: bool) -> None:
+    """Refuse to evaluate on the reviews that are fitted."""
+    if refit and not test:
+        raise RnnlensError("refit (--refit) also fits the validation reviews: evaluate on others, with test (--test)")
 
 
 def _fitted(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.common.options import PATH
 from rnnlens.common.ranges import in_range
 
@@ -51,7 +52,12 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
         if len(runs) > 1
         else find_modifiers(networks[0], lines[0], probes=probes)
     )
-    return [modifiers.words[i] for i in modifiers.order[:most].tolist()]
+    chosen = modifiers.order[:most].tolist()
+    if not len(modifiers.selected):
+        named = ", ".join(quoted(run.name) for run in runs)
+        text = f"no word is clearly a modifier in {named}, and the {len(chosen):,} most certain words are used instead"
+        warnings.warn(RnnlensWarning(f"{text}: name a list of words, or a network that has learned more"), stacklevel=3)
+    return [modifiers.words[i] for i in chosen]
 
 
 def _listed(path: Path) -> list[str]:
