@@ -97,7 +97,7 @@ def adjectives(vocab: Vocab, probes: Probes) -> dict[int, tuple[str, ...]]:
         if not chosen[sign]:
             raise RnnlensError(
                 f"none of the network's {len(strong)} strongest {name} words is used in the audit's sentences: "
-                f"expected some of {_listed(known)}; it may not read sentiment in English"
+                f"expected some of {_listed(known)}; it has learned little, or does not read sentiment in English"
             )
     return chosen
 
