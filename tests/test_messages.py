@@ -354,6 +354,15 @@ def test_a_well_known_negator_is_described_even_if_its_own_effect_makes_it_a_val
     assert told.startswith("No word clearly changes the words after it by more than its own effect (1 may)")
 
 
+def test_of_the_toy_language_no_corpus_is_asked_for_since_there_is_none(tmp_path):
+    shutil.copytree(Path(__file__).parent / "data" / "toy-gru", tmp_path / "toy")
+    analysis = rnnlens.analyze(tmp_path / "toy", starts=50)
+    assert not any("--corpus" in sentence.text for sentence in analysis.verdict)
+    page = rnnlens.report(analysis).read_text(encoding="utf-8")
+    assert "depends on context was not measured" not in page and "Claims about accuracy need a corpus" not in page
+    assert "--corpus CORPUS" in " ".join(verdict_of(results_of()))
+
+
 @pytest.mark.parametrize(
     ("results", "said", "unsaid"),
     [

@@ -221,7 +221,7 @@ class Analysis(Shown):
     @property
     def verdict(self) -> list[Sentence]:
         """What the network does with context, in plain sentences."""
-        return verdict(self.results, self.run is not None)
+        return verdict(self.results, self.run is not None, self.run is not None and self.run.is_toy)
 
     @property
     def claims(self) -> list[Claim]:

@@ -36,10 +36,11 @@ class Sentence:
     section: str
 
 
-def verdict(results: Results, run: bool = True) -> list[Sentence]:
+def verdict(results: Results, run: bool = True, toy: bool = False) -> list[Sentence]:
     """What the results say about a network's use of context. Words stand between asterisks, as in *not*.
 
-    run: whether the network comes from a run, which the command line can analyze."""
+    run: whether the network comes from a run, which the command line can analyze. toy: whether it was trained on the
+    toy language, which has no reviews to measure accuracy on."""
     say, sides, sentences = _template(), sides_of(results), []
 
     def add(text: str, section: str) -> None:
@@ -66,7 +67,8 @@ def verdict(results: Results, run: bool = True) -> list[Sentence]:
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
     add(say.layers(results.get("layers"), [m.word for m in (negator, intensifier) if m is not None]), "layers")
-    add(say.perturbed(perturbed(results), run, sides.texts), "perturbation")
+    if not toy:
+        add(say.perturbed(perturbed(results), run, sides.texts), "perturbation")
     if sides.one_of_many:  # of a network that reads both ways; `_say_classes` is about all others
         add(say.shown(sides.name, run, "Accuracies"), "modifiers")
     else:  # people judged how positive phrases are

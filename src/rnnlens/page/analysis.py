@@ -64,9 +64,9 @@ def analysis_story(
         facts,
         analysis_sections(results),
         ""
-        if run is None or _with_reviews(results)
+        if run is None or run.is_toy or _with_reviews(results)
         else "Claims about accuracy need a corpus: `rnnlens analyze RUN --corpus CORPUS` measures them.",
-        verdict(results, run is not None),
+        verdict(results, run is not None, run is not None and run.is_toy),
         sides=sides_of(results),
     )
 

@@ -73,7 +73,7 @@ def column_of(one: Compared, words: int | None, limit: int) -> Column:
         {(0, "architecture"): about, (0, "words"): f"{len(network.vocab):,}"}
         | _accuracies(results)
         | _measures(results),
-        verdict(results, one.folder is not None),
+        verdict(results, one.folder is not None, one.is_toy),
         results.get("warnings", []),
         analysis_claims(results),
         strengths_of(network.vocab, one.arrays, results),

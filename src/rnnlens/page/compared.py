@@ -75,7 +75,8 @@ def _compared(run: Run | Analysis, name: str) -> Compared:
     arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else opened.provenance
     folder = None if opened is None else opened.path
-    return Compared(name, network, merge_results(stored, own), arrays, provenance, folder, _is_toy(opened))
+    is_toy = opened is not None and opened.is_toy
+    return Compared(name, network, merge_results(stored, own), arrays, provenance, folder, is_toy)
 
 
 def _run_of(one: Run | Analysis) -> Run | None:
@@ -85,10 +86,6 @@ def _run_of(one: Run | Analysis) -> Run | None:
 def _network_of(one: Run | Analysis) -> Network:
     """The network that the analysis is of."""
     return one.analyzed_network if isinstance(one, Run) else one.network
-
-
-def _is_toy(run: Run | None) -> bool:
-    return run is not None and "valences" in run.about["corpus"]
 
 
 def _names(opened: Sequence[Run | Analysis]) -> list[str]:
@@ -132,7 +129,7 @@ def _check_different(opened: Sequence[Run | Analysis], names: Sequence[str]) -> 
 def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
     """Refuse networks whose readings mean different things: a toy run's is a sum of valences, others' a logit of one
     class or another."""
-    toys = [_is_toy(_run_of(one)) for one in opened]
+    toys = [run is not None and run.is_toy for run in map(_run_of, opened)]
     if any(toys) and not all(toys):
         toy, other = names[toys.index(True)], names[toys.index(False)]
         raise RnnlensError(

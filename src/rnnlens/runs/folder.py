@@ -105,6 +105,11 @@ class Run:
         """`network.predict`: labels (n,), 0 or 1, or names of classes."""
         return self.network.predict(texts)
 
+    @property
+    def is_toy(self) -> bool:
+        """Whether it was trained on the toy language, which has no reviews."""
+        return "valences" in self.about["corpus"]
+
     @cached_property
     def provenance(self) -> dict[str, str]:
         """Fingerprints of the weights, vocabulary and corpus, which are stored with every result of this run."""
