@@ -265,6 +265,17 @@ def test_of_few_texts_the_next_command_starts_from_a_packaged_network_if_it_can(
     assert shlex.split(last)[-1] == "runs/f c"
 
 
+@pytest.mark.parametrize("labels", [[1, 2, 3, 4], [1, 3, 5, 5]])
+def test_numbers_of_classes_that_do_not_begin_at_0_are_taken_as_the_error_says(labels):
+    texts, labels = ["good film", "bad film", "very good", "not good"] * 20, labels * 20
+    with pytest.raises(RnnlensError, match=r"as names, list\(map\(str, labels\)\), or 0, 1, 2 … with classes="):
+        rnnlens.Corpus.from_texts(texts, labels)
+    names = tuple(sorted(set(map(str, labels))))
+    assert rnnlens.Corpus.from_texts(texts, list(map(str, labels)), ordered=True).classes == names
+    with pytest.raises(RnnlensError, match=f"expected 0 … {len(names) - 1}, the numbers of the classes, or their"):
+        rnnlens.Corpus.from_texts(texts, labels, classes=names)
+
+
 def test_unknown_words_are_no_words_that_a_packaged_network_knows(here):
     rare = [f"zz{i}a zz{i}b zz{i}c nnblu gora" for i in range(40)]  # most occur once and are <unk>
     corpus = rnnlens.Corpus.from_texts(rare, [0, 1] * 20, min_count=2)

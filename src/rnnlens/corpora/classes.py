@@ -124,11 +124,11 @@ def named_labels(labels: Sequence[Any] | np.ndarray, classes: Sequence[str] | No
     n = 2 if names is None else len(names)
     wrong = [value for value in values if value not in range(n)]
     if wrong:
-        expected = "0 (negative) and 1 (positive), or names of classes" if names is None else f"0 … {n - 1}, or names"
-        raise RnnlensError(
-            f"labels hold {wrong[0]!r:.40}: expected {expected}"
-            + ("; numbers of three or more classes need classes=[names]" if names is None else "")
-        )
+        expected, fix = f"0 … {n - 1}, the numbers of the classes, or their names", ""
+        if names is None:
+            expected = "0 (negative) and 1 (positive), or names of classes"
+            fix = "; pass three or more numbers as names, list(map(str, labels)), or 0, 1, 2 … with classes=[names]"
+        raise RnnlensError(f"labels hold {wrong[0]!r:.40}: expected {expected}{fix}")
     return given.astype(label_dtype(n)), names or ()
 
 
