@@ -283,6 +283,13 @@ def test_unknown_words_are_no_words_that_a_packaged_network_knows(here):
     assert not zoo.suits("reviews-gru", corpus)
 
 
+def test_agreement_over_too_few_words_is_said_to_be_none_instead_of_an_empty_table(capsys, tmp_path):
+    shutil.copytree(Path(__file__).parent / "data" / "toy-gru", tmp_path / "toy")
+    code, told = call(capsys, "agree", tmp_path / "toy")
+    assert code == 0 and "largest differences" not in told
+    assert "toy knows fewer than 5 words with 20 phrases: there is no correlation" in told
+
+
 def test_a_network_of_one_word_is_told_that_it_has_no_probe_words():
     network = Network(Vocab(["<unk>", "film"], [1, 9]), hidden=4, embedding=2)
     for command in (rnnlens.audit, rnnlens.agreement):

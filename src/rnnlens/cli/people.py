@@ -49,7 +49,8 @@ def agree(
     device
         Where to compute.
     """
-    from rnnlens.analysis.agreement import COLUMNS, FURTHEST, agreement
+    from rnnlens.analysis.agreement import COLUMNS, FURTHEST, LEAST, agreement
+    from rnnlens.analysis.scores import FEWEST
     from rnnlens.common.errors import UsageError
     from rnnlens.common.progress import progress_bar
     from rnnlens.common.replacing import check_output
@@ -90,9 +91,13 @@ def agree(
         if score.rankings:
             show(table)
     table = table_of(*FURTHEST, title=f"{result.scores[-1].name}: words with the largest differences")
-    for word, *values in result.furthest():
-        table.add_row(word, *(f"{value:+.2f}" for value in values))
-    show(table)
+    if furthest := result.furthest():
+        for word, *values in furthest:
+            table.add_row(word, *(f"{value:+.2f}" for value in values))
+        show(table)
+    else:
+        name = result.scores[-1].name
+        say(f"{name} knows fewer than {FEWEST} words with {LEAST[0]} phrases: there is no correlation")
     if trees is None:
         say("behaviour was not measured: it needs the trees' text (--trees)")
     if figure is not None:
