@@ -2,6 +2,7 @@
 the reader shows it."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from rnnlens.cli.sides import show_classes, show_sides
 from rnnlens.common.display import signed
 from rnnlens.context import Probes, project_out, steer
 from rnnlens.context.effects import effects, word_inputs
+from rnnlens.corpora import PieceVocab
 from rnnlens.networks import Network
 from rnnlens.networks.stack import Stack
 from rnnlens.page.analysis import analysis_story
@@ -148,6 +150,16 @@ def test_every_kind_of_network_reads_what_torch_reads(browser, tmp_path, name):
                 else:
                     assert abs(one["logit"] - read) < 1e-4
         assert page.wrong == []
+
+
+def test_a_network_that_reads_pieces_of_words_does_not_run_in_its_page():
+    """The page has no tokenizer: it read `awful` as an unknown word, where torch reads the pieces aw and ##ful."""
+    pieces = [*WORDS, "aw", "##ful"]
+    tokenizer = SimpleNamespace(get_vocab=lambda: {piece: i for i, piece in enumerate(pieces)}, tokenize=str.split)
+    embedding, head = nn.Embedding(len(pieces), 6), nn.Linear(10, 1)
+    network = rnnlens.from_torch(nn.GRU(6, 10), embedding, head, PieceVocab(tokenizer))
+    found = live(network, {}, {}, PROBES)
+    assert not found.runs and "subword tokenizer" in found.why_not and "network" not in found.data
 
 
 STEERED = ["two layers", "mingru", "three layers of minlstm, convolution", "two layers of mamba", "two layers of rglru"]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.networks import Network
 from rnnlens.networks.cells import GRU, LSTM, UGRNN, Vanilla
 from rnnlens.networks.layers import Layer
@@ -25,14 +26,17 @@ HEADS = {nn.ReLU: "relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid"}  # layers of h
 CANNOT = (
     "The network {}: this page cannot run it, and shows only the results. Networks of GRU, LSTM, UGRNN, vanilla, "
     "minGRU, minLSTM, Mamba or RG-LRU layers run in their page, with a linear head or an MLP of ReLU, tanh or sigmoid "
-    "layers."
+    "layers, if they read whole words."
 )
 UNKNOWN_CELL = "is a Python function, or has a kind of layer that the page does not know"
 UNKNOWN_HEAD = "has a head that is not linear, of a kind that the page does not know"
+READS_PIECES = "reads the pieces of a subword tokenizer, which the page does not have"
 
 
 def why_not(network: Network) -> str:
     """Why a network cannot run in the page; empty if it can."""
+    if isinstance(network.vocab, PieceVocab):
+        return CANNOT.format(READS_PIECES)
     head = [] if network.features is None else _head_layers(network.features)
     if not all(type(layer) in HEADS or type(layer) is nn.Linear for layer in head):
         return CANNOT.format(UNKNOWN_HEAD)
