@@ -20,20 +20,21 @@ const data = JSON.parse(byId('data').textContent)
 const { live } = data
 const [measured, stored, analyzed] = await Promise.all([live.measured, live.network, live.analysis].map(decodedAll))
 
+const split = live.word && splitter(live)
 let context = null
 let parts = null
 if (stored) {
   const network = openNetwork(stored)
   const vocabulary = new Vocabulary({ ...live, shipped: stored.shipped })
   context = analyzed && new Context(network.own, vocabulary, live.about, analyzed)
-  parts = { network, vocabulary, split: splitter(live), context }
+  parts = { network, vocabulary, split, context }
 }
 const words = new Words(live.words, measured, context, live.stored, live.about, live.kinds, live.people)
 let reader = null
 const open = cards(words, parts && (word => reader.tryWord(word)))
 if (parts) reader = new Reader({ ...parts, words, open, unit: data.unit, sides: data.sides, kindsBySide: live.kinds_by_side, examples: data.examples })
-if (context && byId('picker')) picker(context, words)
-if (measured && byId('words-table')) wordTable(words, open)
+if (context && byId('picker')) picker(context, words, split)
+if (measured && byId('words-table')) wordTable(words, open, split)
 watchFolds()
 follow()
 setTimeout(follow) // again, once the reader above has its height

@@ -2,10 +2,11 @@
 
 import { bars } from './wordcharts.js'
 import { byId, html, percent } from './elements.js'
+import { meant } from './words.js'
 
 const OFFERED = 300
 
-export function picker(context, words) {
+export function picker(context, words, split) {
   byId('picker').hidden = false
   const { network, vocabulary, hStar, about } = context
   const known = wanted => wanted.find(word => vocabulary.knows(word))
@@ -24,8 +25,13 @@ export function picker(context, words) {
     )
   }
 
+  const typed = id => {
+    const spelled = meant(byId(id).value.trim(), split).map(word => vocabulary.spelled(word))
+    return known(spelled) ?? spelled[0]
+  }
+
   const show = () => {
-    const [first, second] = ['first', 'second'].map(id => vocabulary.spelled(byId(id).value.trim()))
+    const [first, second] = ['first', 'second'].map(typed)
     const missing = [first, second].find(word => !vocabulary.knows(word))
     if (missing !== undefined) {
       byId('picked').replaceChildren(

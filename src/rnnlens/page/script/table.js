@@ -2,6 +2,7 @@
 
 import { byId, html, signed } from './elements.js'
 import { wordButton } from './facts.js'
+import { meant } from './words.js'
 
 const PAGE = 100
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/ // beginnings of cells that spreadsheets run as formulas (OWASP), as in context/modifiers.py
@@ -18,7 +19,7 @@ const COLUMNS = [
   { name: 'counts', title: 'seen', show: value => count(value) },
 ]
 
-export function wordTable(words, open) {
+export function wordTable(words, open, split) {
   const n = words.measured.ids.length
   const people = Float64Array.from(words.measured.ids, id => words.people.get(words.words[id])?.[0] ?? NaN)
   const measured = people.some(value => value === value) ? { ...words.measured, people } : words.measured
@@ -41,11 +42,11 @@ export function wordTable(words, open) {
 
   /** Places of the words that match, in order. */
   const chosen = () => {
-    const wanted = byId('search').value.trim().toLowerCase()
+    const wanted = meant(byId('search').value.trim().toLowerCase(), split)
     const kind = byId('kind').value
     const found = []
     for (let i = 0; i < n; i++)
-      if ((!wanted || text.word[i].toLowerCase().includes(wanted)) && (!kind || text.kind[i] === kind)) found.push(i)
+      if (wanted.some(part => text.word[i].toLowerCase().includes(part)) && (!kind || text.kind[i] === kind)) found.push(i)
     const { name, down } = sorted
     const column = columns.find(one => one.name === name)
     const key = column.text

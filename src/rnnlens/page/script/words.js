@@ -16,6 +16,12 @@ export function splitter({ word, rules, lowered }) {
   }
 }
 
+/** What may be meant by a typed word: as it is, or as it is split from a text, with a straight apostrophe. */
+export function meant(typed, split) {
+  const found = split(typed)
+  return found.length === 1 ? [typed, found[0]] : [typed]
+}
+
 /** The vocabulary. `shipped`, if given, lists the ids whose embedding is in the page; other words are left out. */
 export class Vocabulary {
   constructor({ words, unk, shipped, lowered, respelled }) {
