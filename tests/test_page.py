@@ -1,6 +1,8 @@
 """The page in a real browser: the network inside it computes what torch does, every part does what it says, nothing is
 asked of anyone, and words stay text."""
 
+import csv
+import math
 import random
 import re
 import shutil
@@ -386,6 +388,19 @@ def test_the_table_sorts_searches_and_stays_quick(browser, demo):
             page.click("#csv")
         saved = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
         assert saved[0].startswith('"word","kind","strength"') and len(saved) == 3_001 and page.wrong == []
+
+
+def test_words_that_people_call_neutral_stand_above_those_that_nobody_judged(browser, demo):
+    """The table sorted a judgment of 0.00 as if there were none, below every negative one."""
+    with opened(browser, demo[1]) as page:
+        page.locator("#rows th button", has_text="people").click()
+        with page.expect_download() as download:
+            page.click("#csv")
+        with open(download.value.path(), encoding="utf-8", newline="") as rows:
+            people = [float(row["people"]) for row in csv.DictReader(rows)]
+        judged = [value for value in people if not math.isnan(value)]
+        assert 0.0 in judged and min(judged) < 0 and judged == people[: len(judged)]
+        assert judged == sorted(judged, reverse=True)
 
 
 def test_any_two_words_can_be_picked(browser, demo):

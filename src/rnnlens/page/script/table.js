@@ -53,7 +53,9 @@ export function wordTable(words, open, split) {
       ? null
       : Float64Array.from({ length: n }, (_, i) => {
           if (column.certain) return words.certain(i)
-          return column.size ? Math.abs(measured[name][i]) : measured[name][i] || (name === 'people' ? -9 : 0)
+          const own = measured[name][i]
+          if (Number.isNaN(own)) return name === 'people' ? -9 : 0 // below every judgment, as 0 is below every τ
+          return column.size ? Math.abs(own) : own
         })
     const compare = key ? (i, j) => key[i] - key[j] : (i, j) => (text[name][i] < text[name][j] ? -1 : 1)
     return found.sort((i, j) => (down ? compare(j, i) : compare(i, j)))
