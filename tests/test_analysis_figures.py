@@ -570,6 +570,15 @@ def test_the_ending_draws_each_word_at_once_against_later():
     assert "70 %" in figure.layout.title.text and "−0.10" in figure.layout.title.text
 
 
+def test_what_stays_in_the_long_run_is_never_minus_zero():
+    """A network that forgets reverses about as many effects, by next to nothing, as it keeps."""
+    result = stored()
+    result["ending"] |= {"ratio_median": -0.0002, "ratio": [0.0, -0.0002, -0.003, -0.31]}
+    found = [text for text in texts(figures.ending(result)) if " %" in text]
+    assert any("−31 % stay" in text for text in found) and any("keeps 0 %" in text for text in found)
+    assert not any(zero in text for text in found for zero in ("-0 %", "−0 %", "-31 %"))
+
+
 def test_ending_modes_keep_those_set_aside_hollow_and_the_endless_one_beyond_all():
     figure, found = drawn(figures.ending_modes), stored()["ending"]["modes"]
     at = {y: x for x, y in points(figure) if y in found["change"]}

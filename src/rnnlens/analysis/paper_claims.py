@@ -245,7 +245,7 @@ def last_words_count_more(r: Results) -> Finding:
     share, with_growth = r["ending"]["ratio_over_growth"], r["ending"]["ratio_median"]
     if share is None:  # the network forgets
         return None
-    return share < 1, f"{100 * share:.0f} % stay; {100 * with_growth:.0f} % with the growth"
+    return share < 1, f"{percent(share, 0)} stay; {percent(with_growth, 0)} with the growth"
 
 
 @claim("ending", "50 blank inputs cost accuracy (test, interval below 0)", "ending.test.padded", paper="−0.05")

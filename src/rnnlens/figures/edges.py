@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rnnlens.common.display import signed
+from rnnlens.common.display import percent, signed
 from rnnlens.figures.axes import TimescaleAxis
 from rnnlens.figures.barcodes import draw_barcode, kind_text, probe_words, same_scale
 from rnnlens.figures.modes import value_text
@@ -149,7 +149,7 @@ def ending(results: Any) -> Figure:
         _BLANKS,
         "effect on the logit",
         "The effect is the logit with the word minus the logit without it. Where it shrinks with time, words at the "
-        f"end of a text count more.<br>The median word keeps {100 * stored['ratio_median']:.0f} % and settles within "
+        f"end of a text count more.<br>The median word keeps {percent(stored['ratio_median'], 0)} and settles within "
         f"{stored['settled_median']:.0f} inputs. {_accuracy(stored, 'padded', _PADDED)}",
         height=540,
     )
@@ -208,7 +208,7 @@ def _lasting(figure: Figure, stored: Mapping[str, Any]) -> None:
     figure.data[-1].update(showlegend=True, name="100 % stay")
     slope = stored["ratio_median"]
     guide(figure, ends, [slope * x for x in ends], 2, {"color": INK, "width": 1.5, "dash": "dash"})
-    figure.data[-1].update(showlegend=True, name=f"{100 * slope:.0f} % stay (median)")
+    figure.data[-1].update(showlegend=True, name=f"{percent(slope, 0)} stay (median)")
     for side, symbol, colour in (("raises", "triangle-up", "#1b7837"), ("lowers", "triangle-down", "#762a83")):
         rows = [i for i, value in enumerate(first) if (value >= 0) == (side == "raises")]
         figure.add_scatter(
@@ -220,7 +220,7 @@ def _lasting(figure: Figure, stored: Mapping[str, Any]) -> None:
             hoverinfo="text",
             hovertext=[
                 f"“{shown(stored['words'][i])}”<br>at once {signed(first[i])}, later {signed(last[i])}<br>"
-                f"{100 * stored['ratio'][i]:.0f} % stay"
+                f"{percent(stored['ratio'][i], 0)} stay"
                 for i in rows
             ],
             customdata=[stored["words"][i] for i in rows],
