@@ -352,6 +352,23 @@ def test_a_test_file_without_the_columns_of_train_is_refused(tmp_path: Path) -> 
         open_source(tmp_path)
 
 
+@pytest.mark.parametrize("train", ["1 0 0", "pos neg", "joy fear anger", "2 0 1"])
+@pytest.mark.parametrize("test", ["-1", "", " "])
+def test_a_test_file_without_labels_is_refused_as_such(tmp_path: Path, train: str, test: str) -> None:
+    """Published test sets have −1 for labels. It turned 0 and 1 into neutral and positive, so that train lacked
+    negative reviews; and texts without labels were said to have no words."""
+    for name, labels in (("train", train.split()), ("test", [test, test])):
+        (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(f"good film,{label}\n" for label in labels))
+    with pytest.raises(RnnlensError, match=r"\(test\) has no labels, .*; give the training file alone"):
+        open_source(tmp_path, classes="2" in train)
+
+
+def test_a_test_file_may_hold_one_class(tmp_path: Path) -> None:
+    for name, labels in (("train", "-1 1"), ("test", "-1 -1")):
+        (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(f"a film,{label}\n" for label in labels.split()))
+    assert open_source(tmp_path).labels["test"].tolist() == [0, 0]
+
+
 def test_undecodable_bytes_in_aclimdb_name_the_file(tmp_path: Path) -> None:
     folder = write_aclimdb(tmp_path / "aclImdb")
     (folder / "train" / "pos" / "1_7.txt").write_bytes(b"caf\xe9")

@@ -20,7 +20,7 @@ from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
 from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
 from rnnlens.corpora.jsonl import check_values
-from rnnlens.corpora.label_names import named_labels
+from rnnlens.corpora.label_names import UNLABELED, named_labels
 from rnnlens.corpora.labels import DROPPED, NO_CLASS, Scheme, class_names, decide_scheme, looks_like_label, read_as
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
@@ -236,6 +236,7 @@ def _from_tables(
     for split, column in raw.items():
         if not len(column):
             raise RnnlensError(f"{tables[split].where} is empty: expected rows with a text and a label")
+    _check_labeled(raw, tables)
     scheme = decide_scheme(_distinct(raw, label, where), label, where, classes)
     labels = {split: _codes(column, scheme.codes, bool(scheme.classes)) for split, column in raw.items()}
     _check_classes(labels, where, scheme)
@@ -327,6 +328,18 @@ def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
             column = column.cast(pl.Float64).fill_nan(None)
             return column.cast(pl.String).str.strip_suffix(".0")
         return column.cast(pl.String)
+
+
+def _check_labeled(raw: Mapping[str, pl.Series], tables: Mapping[str, Table]) -> None:
+    """Refuse validation and test texts without labels, as published test sets have them: empty, or −1 where train has
+    no −1."""
+    none = [""] if UNLABELED in raw["train"] else ["", UNLABELED]
+    for split, column in raw.items():
+        if split != "train" and column.drop_nulls().str.strip_chars().is_in(none).all():
+            raise RnnlensError(
+                f"{tables[split].where} has no labels, as published test sets do: each is empty or {UNLABELED}; give "
+                "the training file alone, and some of its reviews are held out instead"
+            )
 
 
 def _distinct(raw: Mapping[str, pl.Series], label: str, where: str) -> list[object]:
