@@ -2,6 +2,7 @@
 the reader shows it."""
 
 import re
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
@@ -273,6 +274,25 @@ def test_both_directions_are_shown_and_sum_to_the_logit(browser, tmp_path):
         assert numbers == [signed(left + right, 1) for _, left, right in sides]
         assert page.locator("#reading .adds.forwards").count() == page.locator("#reading .adds.backwards").count() == 3
         assert "from the right" in page.locator("#focus").inner_text() and page.wrong == []
+
+
+def test_the_evidence_of_two_sentences_is_named_by_its_class(browser, tmp_path):
+    """Both are of the class that is followed, the first sentence's; the second's stood behind its own class."""
+    both = MADE["both ways, classes"]()
+    first, others = "not very good", [" ".join(words) for words in product(WORDS[1:], repeat=2)]
+    best = str(both.predict([first])[0])
+    second = next(text for text, own in zip(others, both.predict(others), strict=True) if own != best)
+    link = f"#read={first}&with={second}".replace(" ", "+")
+    with opened(browser, write_page(tmp_path / "page.html", both), link) as page:
+        told = page.locator("#verdict .total").all_inner_texts()
+        for text, said in zip((first, second), told, strict=True):
+            own, sides = str(both.predict([text])[0]), both.of_class(best).read(text)
+            assert f"{own} {percent(both.predict_proba([text]).max())}" in said
+            assert f"evidence of {best} {signed(sides.logit)}: {signed(sides.forward_part)} from the left" in said
+        shares = both.predict_proba([first])[0]
+        keys = page.locator("#class-keys .class-key").all_inner_texts()
+        assert keys == [f"{name}\n{percent(share)}" for name, share in zip(NAMES, shares, strict=True)]
+        assert page.wrong == []
 
 
 def test_a_network_that_reads_backward_is_shown_in_its_order(browser, tmp_path):

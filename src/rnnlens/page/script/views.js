@@ -159,12 +159,17 @@ export class BothView {
 
   get what() {
     if (!this.of || this.of.classes.ordered) return [this.of ? 'the scale' : `the ${this.unit}`]
-    return ['the evidence of ', html('bdi', {}, this.of.classes.names[this.of.followed])]
+    return ['the ', ...this.evidence]
+  }
+
+  /** Of the class that is followed: the most probable one of another sentence may be another. */
+  get evidence() {
+    return ['evidence of ', html('bdi', {}, this.of.classes.names[this.of.followed])]
   }
 
   charts(places, series, point) {
     if (this.of) {
-      const last = shares(series.at(-1).reading.lastScores)
+      const last = shares(series.find(one => one.look === 'a').reading.lastScores)
       const drawn = drawnClasses([last], this.of.classes.names.length)
       this.of.palette.assign(drawn)
       this.of.legend(last, drawn)
@@ -187,8 +192,8 @@ export class BothView {
     ]
     const sum = parts.map(([value, name]) => `${signed(value)} ${name}`).join(', ')
     if (!this.of) return [...totalOf(reading, this.unit, this.sides), `: ${sum}`]
-    const what = this.of.classes.ordered ? 'on the scale' : 'evidence'
-    return [...this.of.verdict(reading), `; ${what} ${signed(reading.total)}: ${sum}`]
+    const what = this.of.classes.ordered ? ['on the scale'] : this.evidence
+    return [...this.of.verdict(reading), '; ', ...what, ` ${signed(reading.total)}: ${sum}`]
   }
 
   number(reading, t) {
