@@ -579,7 +579,7 @@ def test_a_text_of_any_length_is_drawn(browser):
         const series = [{ name: 'a', look: 'a', words, logits, reading }]
         const places = placesOf(600, series)
         readingChart(places, series, 'logit', { above: 'up', below: 'down' }, () => {})
-        gainChart(places, series, 'gain', () => {})
+        gainChart(places, series, () => {})
         return [...reachOf([reading]), ...drawnClasses(logits.map(logit => Array(9).fill(logit)), 9)]
     }"""
     assert page.evaluate(draw, 200_000) == [-3 * 1.05, 4 * 1.05, 0, 1, 2, 3, 4, 5, 6]

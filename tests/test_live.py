@@ -395,6 +395,14 @@ def test_hostile_class_names_stay_text_and_nothing_is_called_positive_or_a_revie
         assert page.evaluate("window.hacked") is None and page.wrong == []
 
 
+def test_the_whole_title_of_the_gains_is_shown_on_a_phone(browser, of_classes):
+    """It names the class, and was cut at the end of the chart."""
+    with opened(browser, of_classes, width=390) as page:
+        title = page.locator("#gains").get_by_text("as a multiple").bounding_box()
+        room = page.locator("#gains").bounding_box()
+        assert title["x"] >= room["x"] and title["x"] + title["width"] <= room["x"] + room["width"]
+
+
 def test_axe_finds_nothing_serious_in_the_reader_of_classes(browser, of_classes):
     with opened(browser, of_classes, bypass_csp=True) as page:
         page.evaluate(axe())

@@ -86,9 +86,9 @@ export function readingChart({ width, gap, x }, series, unit, sides, onPoint) {
 }
 
 /** The gain: how much the next word would count at every place, as a multiple of its effect at h*. */
-export function gainChart({ width, gap, x }, series, title, onPoint) {
+export function gainChart({ width, gap, x }, series, onPoint) {
   const named = series.filter(one => one.look !== 'before')
-  const [top, tall, height] = [24, 56, 88]
+  const [top, tall, height] = [8, 56, 72]
   const values = named.flatMap(one => one.reading.gains).filter(Number.isFinite)
   const low = smallest(values, 0)
   const high = largest(values, 2)
@@ -102,9 +102,6 @@ export function gainChart({ width, gap, x }, series, title, onPoint) {
     'aria-label': label,
     class: 'own',
   })
-  chart.append(
-    svg('text', { class: 'side', x: LEFT, y: top - 10 }, title),
-  )
   for (const tick of new Set([0, 1, ...ticks(low, high, 2)])) {
     chart.append(
       svg('line', { class: tick === 1 ? 'zero' : 'grid', x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),

@@ -251,9 +251,9 @@ export class Reader {
       this.counting = setTimeout(() => this.drawGains(series))
       return
     }
-    const gain = gainChart(this.places, series, title, t => this.point('a', t))
+    const gain = gainChart(this.places, series, t => this.point('a', t))
     this.cursors.push(gain.point)
-    byId('gains').replaceChildren(gain.chart)
+    byId('gains').replaceChildren(html('p', { class: 'caption' }, title), gain.chart)
     if (this.pointed?.name === 'a') gain.point(this.pointed.t)
   }
 
