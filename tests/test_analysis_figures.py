@@ -402,14 +402,14 @@ def test_the_histogram_of_modifiers_is_the_stored_one_and_words_are_at_their_nor
     marked = {trace.name: trace.x[0] for trace in figure.data if trace.mode == "markers+text"}
     assert marked == {"not": 5.5, "very": 2.5, "the": 0.2}
     assert "“waste”" in figure.layout.title.text, "the strongest, though it has no row"
-    (line,) = (trace for trace in figure.data if "the first 400 words" in (trace.name or ""))
+    (line,) = (trace for trace in figure.data if "first 400 words" in (trace.name or ""))
     assert line.x == (0.0882308, 0.0882308)
 
 
 def test_by_strength_words_are_at_its_size_and_have_no_threshold():
     figure = drawn(figures.modifiers, "not", "strength")
     assert {trace.x[0] for trace in figure.data if trace.mode == "markers+text"} == {0.7, 0.4, 0.02}
-    assert not any("the first 400 words" in (trace.name or "") for trace in figure.data)
+    assert not any("first 400 words" in (trace.name or "") for trace in figure.data)
     assert any("strength -0.70 ± 0.05" in trace.hovertext[0] for trace in figure.data if trace.mode == "markers+text")
     with pytest.raises(RnnlensError, match="measure is 'loudness': expected strength or norm"):
         figures.modifiers(stored(), "loudness")

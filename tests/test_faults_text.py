@@ -599,6 +599,29 @@ def test_no_number_in_the_titles_of_panels_is_cut_on_a_phone(browser):
     page.close()
 
 
+def test_no_name_in_a_legend_and_no_title_of_a_panel_is_cut_at_the_edge_of_its_figure(browser):
+    """On a phone the end of the intensified review was cut; on a tablet that of "95.60 % unchanged"."""
+    page = browser.new_page()
+    page.add_script_tag(content=joined(("narrow",)))
+    name = "intensified: “this movie is extremely awesome . i definitely like it .”"
+    said = "threshold at the true share of positives: 95.60 % unchanged"
+    title = {"text": said, "x": 0.75, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "center"}
+    axes = {"xaxis": {"domain": [0, 0.5]}, "xaxis2": {"domain": [0.5, 1], "anchor": "y2"}, "yaxis": {}, "yaxis2": {}}
+    figure = {"data": [{"name": name}, {"name": "short"}], "layout": {**axes, "annotations": [title]}}
+    read = """([figure, width]) => {
+        const { layout, height } = fitted(figure, 400, width)
+        return [figure.data.map(trace => trace.name), layout.annotations[0].text, height]
+    }"""
+    names, _, tall = page.evaluate(read, [figure, 366])
+    assert names == [name.replace(" awesome", "<br>awesome"), "short"]
+    figure["data"][0]["name"] = "plain: “this movie is awesome . i do .”"
+    assert page.evaluate(read, [figure, 366])[2] == tall - 15
+    figure["data"][0]["name"] = name
+    assert page.evaluate(read, [figure, 690]) == [[name, "short"], said.replace(" unch", "<br>unch"), 415]
+    assert page.evaluate(read, [figure, 900]) == [[name, "short"], said, 400]
+    page.close()
+
+
 def test_the_page_of_a_cased_network_reads_what_torch_reads(browser, tmp_path):
     words = ["<unk>", "Not", "not", "Bad", "good", "don't", "bad", "I", "καλός", "Can’t"]
     network = Network(words, hidden=8, embedding=4, seed=1)

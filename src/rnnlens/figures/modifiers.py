@@ -188,7 +188,7 @@ def _threshold(figure: Figure, stored: Mapping[str, Any], top: float) -> None:
         y=[0, top],
         mode="lines",
         line={"color": "black", "width": 1.5, "dash": "dash"},
-        name=f"the first 400 words, as in the paper: from {at:.3g} on",
+        name=f"first 400 words, as in the paper: from {at:.3g} on",
         hoverinfo="name",
     )
 

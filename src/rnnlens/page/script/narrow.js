@@ -1,14 +1,18 @@
-// Figures on a phone: panels are stacked instead of side by side, and long titles are broken into lines.
+// Figures on a phone: panels are stacked instead of side by side; long titles and names in legends are broken into lines.
 
 const NARROW = 640
+const EDGES = 90 // pixels beside a panel, for its ticks
 const [GAP, TURNED] = [76, 132] // pixels between panels, for axis names and titles; more with vertical tick labels
 
-/** A figure's layout, and its height, for a width. */
+/** A figure's layout, and its height, for a width. Long names in the figure's legend are broken into lines. */
 export function fitted(figure, height, width) {
   const layout = structuredClone(figure.layout)
   const margin = { l: 60, r: 20, t: 14, b: 60, ...layout.margin }
   if (layout.scene) return inSpace(layout, height, width)
-  if (width >= NARROW) return { layout: { ...layout, margin: { ...margin, l: margin.l + 14 } }, height }
+  if (width >= NARROW) {
+    const lines = 15 * brokenAtEdges(layout, width)
+    return { layout: { ...layout, margin: { ...margin, l: margin.l + 14, t: margin.t + lines } }, height: height + lines }
+  }
   const panels = panelsOf(layout)
   const rows = new Set(panels.map(panel => panel.top)).size || 1
   const turned = panels.some(({ x }) => layout[x].tickangle === -90)
@@ -73,18 +77,35 @@ function broken(title, width) {
   const lines = ['']
   for (const word of (title.text ?? '').split(' ')) {
     const longer = `${lines.at(-1)} ${word}`.trim()
-    if (plain(longer).length * 6.4 > width - 90 && lines.at(-1)) lines.push(word)
+    if (plain(longer).length * 6.4 > width - EDGES && lines.at(-1)) lines.push(word)
     else lines[lines.length - 1] = longer
   }
   title.text = lines.join('<br>')
   return lines.length - 1
 }
 
+/** Break the titles of panels that the edges of a wide figure would cut. Returns the number of additional lines. */
+function brokenAtEdges(layout, width) {
+  const lines = panelsOf(layout).map(({ x, title }) => {
+    if (title?.xanchor !== 'center') return 0
+    const [from, to] = layout[x].domain ?? [0, 1]
+    return broken(title, width * Math.min(from + to, 2 - from - to) + EDGES)
+  })
+  return Math.max(0, ...lines)
+}
+
+/** Break long names of the legend into lines. Returns its height. */
 function legendHeight({ data }, layout, width) {
   if (layout.showlegend === false) return 0
+  let lines = 0
   const entries = data
     .filter(trace => trace.showlegend !== false && trace.name)
-    .map(trace => 44 + 6.6 * plain(trace.name).length)
+    .map(trace => {
+      const name = { text: trace.name }
+      lines += broken(name, width)
+      trace.name = name.text
+      return 44 + 6.6 * Math.max(...name.text.split('<br>').map(line => plain(line).length))
+    })
   let rows = entries.length ? 1 : 0
   let used = 0
   for (const wide of entries) {
@@ -94,7 +115,7 @@ function legendHeight({ data }, layout, width) {
     }
     used += wide
   }
-  return rows * 20 + 12
+  return rows * 20 + 15 * lines + 12
 }
 
 const axesOf = (layout, which = '[xy]') =>
