@@ -458,6 +458,20 @@ def test_barcodes_have_positive_words_left_of_negative_ones_and_name_each():
     assert any("negator" in note.text and "−80 %" in note.text for note in figure.layout.annotations)
 
 
+def test_sides_with_long_names_are_those_of_their_marks_below_the_panels():
+    """The titles of two panels side by side, with the name of a class in each twice, stood on each other."""
+    usual, of_class = stored(), {**stored(), "analysis": {"class": "surprise"}}
+    n, m = (len(usual["probes"][side]) for side in ("positive", "negative"))
+    for draw in (figures.component_barcodes, figures.beginning, figures.barcodes):
+        figure = draw(usual)
+        assert any(f"left: {n} positive words, right: {m} negative words" in text for text in texts(figure))
+        figure = draw(of_class)
+        assert any(f"left: {n} words ▲, right: {m} words ▼" in text for text in texts(figure))
+        symbols = {trace.name: trace.marker.symbol for trace in figure.data if trace.showlegend is not False}
+        assert symbols["words toward surprise"] == "triangle-up"
+        assert symbols["words away from surprise"] == "triangle-down"
+
+
 def test_component_barcodes_show_as_many_as_asked_on_one_scale_or_each_on_its_own():
     figure = drawn(figures.component_barcodes)
     assert sum(note.text.startswith("component ") for note in figure.layout.annotations) == 3

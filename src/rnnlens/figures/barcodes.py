@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 WORDS = ("the", "extremely", "not")
+LONGEST = 14  # letters in the name of a side: "negative words"
 GAP = 0.06  # between the words of the two sides, as a share of their number
 
 
@@ -30,8 +32,11 @@ class ProbeWords:
         return self.sides[side]
 
     def said(self) -> str:
-        """How many there are of each side."""
-        above, below = (f"{len(words)} {name}" for words, name in zip(self.sides, self.names, strict=True))
+        """How many there are of each side. Names that are too long for the axis of a panel are those of their marks,
+        which the legend has."""
+        long = any(len(unescape(name)) > LONGEST for name in self.names)
+        names = ("words ▲", "words ▼") if long else self.names
+        above, below = (f"{len(words)} {name}" for words, name in zip(self.sides, names, strict=True))
         return f"left: {above}, right: {below}"
 
 
