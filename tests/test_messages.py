@@ -93,6 +93,14 @@ def test_a_wrong_kind_of_folder_or_flag_is_named_as_what_it_is(capsys, here, lin
     assert said in refused(capsys, *line.split())
 
 
+@pytest.mark.parametrize("text", ["- not good", "-5 stars, not good", "--bad film"])
+def test_a_text_that_begins_with_a_dash_says_how_to_write_it(capsys, here, text):
+    """The error was that `-5` is not a recognized option."""
+    said = refused(capsys, "probe", "run", text)
+    assert f"{text!r} begins with a dash and was taken for an option: write -- before it" in said
+    assert call(capsys, "probe", "run", "--", text)[0] == 0
+
+
 def test_a_suggested_command_can_be_pasted(capsys, here):
     path = here / "run"
     for line in (["report", path], ["figures", path], ["baselines", "corpus", "--modifiers", path, "--out", "x"]):

@@ -6,6 +6,7 @@ import os
 import sys
 
 from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, UnusedCliTokensError
+from cyclopts.exceptions import UnknownOptionError
 
 from rnnlens.cli.analysis import analyze, demo, toy
 from rnnlens.cli.auditing import audit
@@ -62,6 +63,8 @@ def run(arguments: list[str] | None = None) -> None:
 def _said(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError):
         return f"unexpected {', '.join(map(quoted, error.unused_tokens or ()))}: put a name with spaces in quotes"
+    if isinstance(error, UnknownOptionError) and " " in (text := error.token.keyword or error.token.value):
+        return f"{quoted(text)} begins with a dash and was taken for an option: write -- before it, after all options"
     if isinstance(error, MissingArgumentError) and error.argument is not None and not error.unused_tokens:
         where = " ".join(("rnnlens", *(error.command_chain or ())))
         if error.keyword is None and not error.argument.tokens:
