@@ -8,15 +8,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import torch
 
 from rnnlens.analysis.behaviour import final_logits
 from rnnlens.analysis.checks import check_two_sides
+from rnnlens.analysis.intervals import accuracy_interval
 from rnnlens.analysis.mechanism import mechanism
 from rnnlens.analysis.sentences import INTENSIFIERS, KINDS, NEGATORS, Sentence, adjectives, missing, sentences
 from rnnlens.common.allowed import shown
@@ -245,19 +244,12 @@ def _kind_audit(kind: str, readings: Sequence[Reading], worst: int, explanation:
         kind,
         len(readings),
         right,
-        _wilson(right, len(readings)),
+        accuracy_interval(right / len(readings), len(readings)),
         (_accuracy(readings, "positive"), _accuracy(readings, "negative")),
         sum(one.margin for one in readings) / len(readings),
         tuple(wrong[:worst]),
         explanation,
     )
-
-
-def _wilson(right: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of an accuracy. (Importing scipy.stats takes longer than reading the sentences.)"""
-    z = NormalDist().inv_cdf(0.975)
-    middle, half = (right + z * z / 2) / (n + z * z), z * sqrt(right * (n - right) / n + z * z / 4) / (n + z * z)
-    return (middle - half if right else 0.0), (middle + half if right < n else 1.0)
 
 
 def _accuracy(readings: Sequence[Reading], side: str) -> float | None:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from rnnlens.analysis.intervals import accuracy_interval
 from rnnlens.analysis.mechanism import Measured
 from rnnlens.common.sides import said, sides_of
 from rnnlens.context.known import INTENSIFIERS, NEGATORS
@@ -173,7 +173,7 @@ def perturbed(results: Results) -> dict[str, Any] | None:
     rank = "3" if "3" in removed else max(removed, default=None)
     draws = [] if rank is None else sorted(one["difference"] for one in accuracy[f"{split}_random_removed"][rank])
     shuffled, classes = accuracy[f"{split}_shuffled"], len((results.get("classes") or {}).get("names", ())) or 2
-    low, high = _interval(shuffled["before"], shuffled["n"]) if "before" in shuffled else (1.0, 1.0)
+    low, high = accuracy_interval(shuffled["before"], shuffled["n"]) if "before" in shuffled else (1.0, 1.0)
     return {
         "shuffled": shuffled,
         "guesses": low <= 1 / classes,  # which guessing reaches, whatever the shares of the classes are
@@ -182,13 +182,6 @@ def perturbed(results: Results) -> dict[str, Any] | None:
         "rank": rank,
         "random": draws[len(draws) // 2] if draws else None,
     }
-
-
-def _interval(accuracy: float, n: int) -> tuple[float, float]:
-    """The 95 % interval (Wilson's) of an accuracy."""
-    z = 1.96
-    middle, half = accuracy + z * z / (2 * n), z * sqrt(accuracy * (1 - accuracy) / n + (z / (2 * n)) ** 2)
-    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
 
 
 @cache
