@@ -87,7 +87,7 @@ def test_the_nearest_point_is_looked_for_on_every_segment():
 
 
 def test_separate_fixed_points_are_not_called_a_line():
-    """A switch between two states: a curve through them explains everything, but no state between them is slow."""
+    """A switch between two states: a curve through them explains everything, but states between them move."""
     switch = network_with(lambda h, e: torch.tanh(2 * h), 3, torch.ones(3).double())
     along = normal(300, 1) + 0 * normal(300, 3)  # the units agree: ±(1, 1, 1)
     points = find_fixed_points(switch, along, mode="slow")

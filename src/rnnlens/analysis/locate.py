@@ -274,8 +274,8 @@ def _no_line(line: LineAttractor) -> str:
         explained = floor(100 * line.explained)  # 89.9 % is not 90 %, the limit
         return f"the slow points are not one-dimensional: a curve explains {explained} % of their variance"
     if line.shape == "separate points":
-        slow = floor(100 * line.filled)
-        return f"the slow points are separate points, not a line: {slow} % of the curve through them is slow"
+        held = floor(100 * line.filled)
+        return f"the slow points are separate points, not a line: the logit is held along {held} % of the curve"
     left = percent(line.kept, 0)
     return f"the slow points lie together, not on a line: {left} of the spread of the states before the search is left"
 

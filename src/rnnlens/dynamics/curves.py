@@ -1,4 +1,4 @@
-"""A curve through slow points, by the logit: its fit, how much of it is slow, and what is left of the starts' spread.
+"""A curve through slow points, by the logit: its fit, how much of it holds the logit, what is left of the starts' spread.
 
 Shapes: K points, N flat state, M knots.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rnnlens.dynamics.fixed_points import SLOW, FixedPoints, slowness_at, typical
-from rnnlens.dynamics.problem import energy
+from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.networks import Network
 
 NEAR = 0.05  # a point is near a knot if they differ by at most this share of the curve's range
+CROSSED = 20  # words in which the effects of modifiers are over: what moves along the curve is to take longer
 
 
 def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
@@ -58,22 +58,14 @@ def near_knots(values: Tensor, at: Tensor) -> Tensor:
     return apart <= NEAR * (at[-1] - at[0])
 
 
-def slow_share(network: Network, points: FixedPoints | Tensor, knots: Tensor, logits: Tensor, e: Tensor) -> float:
-    """The share of the knots (M, N), which are equally spaced by their logits (M,), that have a slow point near them or
-    are slow themselves. Between separate fixed points, as those of a switch, they are not.
-
-    Slow: as for `FixedPoints.slowness`; for states (K, N), with their distances from their mean as deflections."""
+def held_share(network: Network, points: FixedPoints | Tensor, knots: Tensor, logits: Tensor, e: Tensor) -> float:
+    """The share of the knots (M, N), which are equally spaced by their logits (M,), that have a point near them or hold
+    their logit: a step moves it by so little that the curve takes `CROSSED` steps. Between separate fixed points, as
+    those of a switch, states do neither."""
     states: Tensor = points.states if isinstance(points, FixedPoints) else points
-    empty = torch.nonzero(~near_knots(network.logit(states).to(logits), logits)).squeeze(1)
-    if not len(empty):
-        return 1.0
-    h = knots[empty].to(states)
-    q = energy((network.step(h, e) - h).double())
-    deflections = points.deflections if isinstance(points, FixedPoints) else typical(states - states.mean(0))
-    slow = slowness_at(network, h, q, e, deflections) < SLOW
-    if isinstance(points, FixedPoints):
-        slow |= q <= points.tolerance
-    return 1 - int((~slow).sum()) / len(knots)
+    h = knots[~near_knots(network.logit(states).to(logits), logits)].to(states)
+    moved = (network.logit(network.step(h, e)) - network.logit(h)).abs()
+    return 1 - int((moved > (logits[-1] - logits[0]) / CROSSED).sum()) / len(knots)
 
 
 def spread_left(points: FixedPoints, direction: Tensor) -> float:

@@ -142,7 +142,7 @@ class FixedPoints(Shown):
     def slowness(self) -> Tensor:
         """‖h − F(h)‖ / ‖J_rec Δh‖, (K,), with Δh the typical deflection of a start from its point. A linear expansion
         at the point is good if this is small; it is 0 for an exact fixed point."""
-        return slowness_at(self.network, self.states, self.q, self.inputs, self.deflections)
+        return _slowness(self.network, self.states, self.q, self.inputs, self.deflections)
 
     def _facts(self) -> Facts:
         q = self.q.quantile(self.q.new_tensor([0.5, 0.95])).tolist() if len(self) else []
@@ -210,7 +210,7 @@ def find_fixed_points(
         mode,
         tolerance,
         torch.ones_like(iterations),
-        typical(starts - h),
+        _typical(starts - h),
     )
     if mode == "slow":
         points = replace(points, converged=points.converged | ((points.slowness < SLOW) & inside))
@@ -256,7 +256,7 @@ def _moving(problem: Problem, search: Search, starts: Tensor, tolerance: float) 
     if not len(rows):
         return rows
     e = problem.take(rows).e
-    slowness = slowness_at(problem.network, search.h[rows], search.q[rows], e, typical(starts - search.h))
+    slowness = _slowness(problem.network, search.h[rows], search.q[rows], e, _typical(starts - search.h))
     return rows[slowness >= SLOW]
 
 
@@ -328,7 +328,7 @@ def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:
     return chosen, labels, multiplicity
 
 
-def typical(deflections: Tensor, sample: int = 4) -> Tensor:
+def _typical(deflections: Tensor, sample: int = 4) -> Tensor:
     """A few deflections (M, N) whose lengths lie between the median and the 90th percentile: starts that were at rest
     have lengths near 0, and outliers are not typical either."""
     lengths = deflections.norm(dim=1)
@@ -337,7 +337,7 @@ def typical(deflections: Tensor, sample: int = 4) -> Tensor:
     return deflections[order[at.round().long()]]
 
 
-def slowness_at(network: Network, h: Tensor, q: Tensor, e: Tensor, deflections: Tensor) -> Tensor:
+def _slowness(network: Network, h: Tensor, q: Tensor, e: Tensor, deflections: Tensor) -> Tensor:
     """‖h − F(h)‖ / ‖J_rec Δh‖ at states h (K, N), root mean square over the deflections Δh (M, N)."""
     here = linearise(network, h, e)
     moved = torch.stack([here.rec(d.expand_as(h)).norm(dim=1) for d in deflections]).square().mean(0).sqrt()

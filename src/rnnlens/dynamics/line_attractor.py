@@ -19,14 +19,14 @@ from rnnlens.common.allowed import shown
 from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
-from rnnlens.dynamics.curves import local_regression, nearest_on, slow_share, spread_left
+from rnnlens.dynamics.curves import held_share, local_regression, nearest_on, spread_left
 from rnnlens.dynamics.fixed_points import FixedPoints
 from rnnlens.dynamics.inputs import Inputs, check_points, check_tensor, held_input, same_input
 from rnnlens.dynamics.modes import Modes, TriangularModes, integration_mode, linear_modes, real_rows
 from rnnlens.networks import Network
 
 ONE_DIMENSIONAL = 0.9  # the share of the slow points' variance that a curve must explain to be called a line
-FILLED = 0.9  # the share of the curve that must be slow
+FILLED = 0.9  # the share of the curve along which the logit must be held
 NEAR_ONE = 0.02  # distance from 1 up to which an eigenvalue integrates
 BLANKS = 50  # the number of blank inputs that the paper appends to reviews (§6.2)
 FORGOTTEN = 0.1  # a network forgets if less than this share of the differences between states is left after them
@@ -48,7 +48,7 @@ class LineAttractor(Shown):
     readout_alignment  |cos| of the slow points' first principal component with the readout w, on the units that w reads
     thickness          root mean square distance of the slow points from the curve
     inputs     (D,)    the input that the slow points were found at; None is zero
-    filled             share of the curve, by logit, that is slow or has slow points near it
+    filled             share of the curve, by logit, along which the logit is held (`curves.held_share`)
     kept               spread of the slow points along the curve, as a share of that of their starts; 1 for states
     known              its `shape`, where an analysis found it by other means than the curve: "one point" of a network
                        that forgets, "no slow points" of one that oscillates
@@ -85,9 +85,9 @@ class LineAttractor(Shown):
     @cached_property
     def shape(self) -> Shape:
         """What the slow points are. "not one-dimensional": the curve explains less than nine tenths of their variance.
-        "separate points": less than nine tenths of the curve is slow, as in a network that switches between fixed
-        points. "one point": less than a tenth of the starts' spread along the curve is left, and the integration mode
-        leaves less than a tenth of a difference after 50 steps. What is `known` comes first."""
+        "separate points": the logit is held along less than nine tenths of the curve, as in a network that switches
+        between fixed points. "one point": less than a tenth of the starts' spread along the curve is left, and the
+        integration mode leaves less than a tenth of a difference after 50 steps. What is `known` comes first."""
         if self.known is not None:
             return self.known
         if self.explained < ONE_DIMENSIONAL:
@@ -291,7 +291,7 @@ def fit_line_attractor(
         readout_alignment=_alignment(network, first, h_star),
         thickness=float(distance.square().mean().sqrt()),
         inputs=e,
-        filled=slow_share(network, points, curve, at, e),
+        filled=held_share(network, points, curve, at, e),
         kept=kept,
     )
 
