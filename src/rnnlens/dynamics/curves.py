@@ -1,4 +1,4 @@
-"""A curve through slow points, by the logit: its fit, how much of it holds the logit, what is left of the starts' spread.
+"""A curve through slow points, by the logit: its fit, how much of it holds the logit, and how far it still reaches.
 
 Shapes: K points, N flat state, M knots.
 """
