@@ -155,9 +155,9 @@ def pageable(run: Run) -> Run:
 
 def reading(size: Size) -> Iterator[Row]:
     """Evaluation: reviews read from a corpus, no gradients."""
-    data = generated.corpus(size.reviews, size.words).train
-    network = rnnlens.Network([f"w{i}" for i in range(size.words)], "gru", size.units, size.embedding)
-    network = network.requires_grad_(False).to(size.device)
+    corpus = generated.corpus(size.reviews, size.words)
+    data = corpus.train
+    network = rnnlens.Network(corpus.vocab, "gru", size.units, size.embedding).requires_grad_(False).to(size.device)
     there = Reviews.to_read(data, network, LONGEST)
     best = side_by_side(
         {"ours": partial(evaluate, network, data, LONGEST), "there": partial(final_logits, network, there)},

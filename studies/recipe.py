@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("corpus", type=Path, nargs="?")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--mixtures", action="store_true", help="also networks on parts of the corpus")
-    parser.add_argument("--at-once", type=int, default=16)
+    parser.add_argument("--at-once", type=int, default=12, help="15 can take more memory than an H200 has")
     parser.add_argument("--device", default="cuda", choices=["cpu", "cuda"])
     parser.add_argument("--choose", action="store_true", help="write the bundled settings from the search's record")
     asked = parser.parse_args()

@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks import training
 from benchmarks.page import RECORDS, page
+from benchmarks.size import SMALL
 from benchmarks.table import Row, Skipped, line, markdown, record, rows_of
 from benchmarks.timing import side_by_side
 
@@ -54,3 +56,9 @@ def test_the_part_for_a_gpu_needs_nothing_of_the_command_line():
     )
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=True).stdout
     assert "everything on a GPU" in told and "torch sees no CUDA device here" in told
+
+
+def test_an_evaluation_is_measured():
+    """The other rows of training and of the analysis take too long for a test."""
+    (row,) = training.reading(SMALL)
+    assert row.ours > 0 and row.theirs > 0
