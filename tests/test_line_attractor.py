@@ -86,13 +86,14 @@ def test_the_nearest_point_is_looked_for_on_every_segment():
     assert point.tolist() == [5, 0] and segment == 0 and along == 0.5
 
 
-def test_separate_fixed_points_are_not_called_a_line():
+@pytest.mark.parametrize("gain", [1.5, 2, 20])  # from twenty steps from one state to the other to a single one
+def test_separate_fixed_points_are_not_called_a_line(gain):
     """A switch between two states: a curve through them explains everything, but states between them move."""
-    switch = network_with(lambda h, e: torch.tanh(2 * h), 3, torch.ones(3).double())
+    switch = network_with(lambda h, e: torch.tanh(gain * h), 3, torch.ones(3).double())
     along = normal(300, 1) + 0 * normal(300, 3)  # the units agree: ±(1, 1, 1)
     points = find_fixed_points(switch, along, mode="slow")
     line = fit_line_attractor(switch, points)
-    assert line.explained > 0.99 and line.filled < 0.5
+    assert line.explained > 0.99 and line.filled <= 0.75
     torch.testing.assert_close(line.tangents, torch.full((64, 3), 3**-0.5).double())  # though the points have no spread
     assert line.shape == "separate points" and not line.is_line and "separate points!" in repr(line)
     assert fit_line_attractor(switch, points.states).shape == "separate points"  # states alone, without starts

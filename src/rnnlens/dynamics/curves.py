@@ -13,6 +13,7 @@ from rnnlens.networks import Network
 
 NEAR = 0.05  # a point is near a knot if they differ by at most this share of the curve's range
 CROSSED = 20  # words in which the effects of modifiers are over: what moves along the curve is to take longer
+FEW = 5  # steps over which its movement is averaged
 
 
 def local_regression(h: Tensor, s: Tensor, at: Tensor, width: float) -> tuple[Tensor, Tensor]:
@@ -60,12 +61,15 @@ def near_knots(values: Tensor, at: Tensor) -> Tensor:
 
 def held_share(network: Network, points: FixedPoints | Tensor, knots: Tensor, logits: Tensor, e: Tensor) -> float:
     """The share of the knots (M, N), which are equally spaced by their logits (M,), that have a point near them or hold
-    their logit: a step moves it by so little that the curve takes `CROSSED` steps. Between separate fixed points, as
-    those of a switch, states do neither."""
+    their logit: `FEW` steps move it by so little that the whole curve would take `CROSSED`. Between separate fixed
+    points, as those of a switch, states do neither. (One step does not tell: between points that are far apart the
+    curve lies off the states that hold, to which the first step returns.)"""
     states: Tensor = points.states if isinstance(points, FixedPoints) else points
-    h = knots[~near_knots(network.logit(states).to(logits), logits)].to(states)
-    moved = (network.logit(network.step(h, e)) - network.logit(h)).abs()
-    return 1 - int((moved > (logits[-1] - logits[0]) / CROSSED).sum()) / len(knots)
+    start = h = knots[~near_knots(network.logit(states).to(logits), logits)].to(states)
+    for _ in range(FEW):
+        h = network.step(h, e)
+    moved = (network.logit(h) - network.logit(start)).abs() / (logits[-1] - logits[0])
+    return 1 - int((moved > FEW / CROSSED).sum()) / len(knots)
 
 
 def spread_left(points: FixedPoints, direction: Tensor) -> float:
