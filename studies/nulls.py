@@ -1,10 +1,11 @@
-"""Which claims networks show that have learned nothing: an untrained one, and one trained with shuffled labels.
+"""Which claims networks show that have learned nothing: three untrained ones, and three trained with shuffled labels.
 
-    python -m studies.nulls --corpus CORPUS --shuffled RUN    # → nulls.json in docs/results and src/rnnlens/analysis
-    python -m studies.nulls --corpus CORPUS --train OUT       # trains such a network first: on a GPU, four minutes
+    python -m studies.nulls --corpus CORPUS --train OUT       # trains OUT-0, OUT-1, OUT-2: on a GPU, four minutes each
+    python -m studies.nulls --corpus CORPUS --shuffled OUT-0 OUT-1 OUT-2    # measures them
     python -m studies.nulls                                   # docs/nulls.md from the record
 
-A claim that one of them shows is unspecific: it says nothing about what a network has learned, and is not counted.
+A claim that one of them shows, be it by chance, is unspecific: a network can show it that has learned nothing, and it
+is not counted. The record is in docs/results, the list of unspecific claims in src/rnnlens/analysis.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import rnnlens
-from rnnlens.analysis.claims import NULLS
+from rnnlens.analysis.claims import NULLS, Claim
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.common.files import read_json, write_json
 from rnnlens.corpora.corpus import Corpus
@@ -25,10 +26,11 @@ from rnnlens.corpora.reading import read_corpus
 from rnnlens.training.command import resolve
 from rnnlens.training.settings import TUNED, read_choice
 from studies.pages import write_page
+from studies.replication import summary, verdict
 
 RECORD, PAGE = Path("docs/results/nulls.json"), Path("docs/nulls.md")
 TEMPLATE = Path(__file__).with_name("nulls.md")
-NETWORKS = ("untrained", "shuffled labels")
+NETWORKS, SEEDS = ("untrained", "shuffled labels"), range(3)
 REVIEWS = 1_000
 
 
@@ -42,57 +44,70 @@ def shuffled(corpus: Corpus, seed: int = 0) -> Corpus:
     return dataclasses.replace(corpus, train=dataclasses.replace(corpus.train, labels=labels))
 
 
-def train_null(corpus: Corpus, out: Path) -> rnnlens.Run:
+def train_null(corpus: Corpus, out: Path, seed: int) -> rnnlens.Run:
     """The recipe's GRU on shuffled labels."""
-    shape, config = resolve({"seed": 0}, read_choice(TUNED, "gru", corpus)["parameters"])
-    network = rnnlens.Network(corpus.vocab, arch="gru", seed=0, **shape)
-    return rnnlens.train(network, shuffled(corpus), config, out, resume=True)
+    shape, config = resolve({"seed": seed}, read_choice(TUNED, "gru", corpus)["parameters"])
+    network = rnnlens.Network(corpus.vocab, arch="gru", seed=seed, **shape)
+    return rnnlens.train(network, shuffled(corpus, seed), config, out, resume=True)
 
 
-def measure(corpus: Corpus, run: rnnlens.Run) -> dict[str, Any]:
-    """Every claim in both networks: whether it is shown (None: not measured), and the numbers."""
-    untrained = rnnlens.Network(run.network.vocab, seed=1, **run.about["network"])
-    found = {}
-    for name, network in zip(NETWORKS, (untrained, run.network), strict=True):
-        try:
-            results = rnnlens.analyze(network, corpus, reviews=REVIEWS, progress=True).results
-        except rnnlens.RnnlensError as error:
-            print(f"{name}: {error}")
-            results = {}
-        found[name] = analysis_claims(results)
+def measure(corpus: Corpus, runs: list[rnnlens.Run]) -> dict[str, Any]:
+    """Every claim in all networks: whether each shows it (None: not measured), and the numbers."""
+    untrained = [rnnlens.Network(run.network.vocab, seed=i + 1, **run.about["network"]) for i, run in enumerate(runs)]
+    kinds = zip(NETWORKS, (untrained, [run.network for run in runs]), strict=True)
+    found = {name: [_claims_of(network, corpus, name) for network in networks] for name, networks in kinds}
     claims = [
-        {"claim": some[0].claim}
-        | {name: {"shown": one.shown, "measured": one.measured} for name, one in zip(found, some, strict=True)}
-        for some in zip(*found.values(), strict=True)
+        {"claim": claim.claim}
+        | {
+            name: {"shown": [one[k].shown for one in of_kind], "measured": [one[k].measured for one in of_kind]}
+            for name, of_kind in found.items()
+        }
+        for k, claim in enumerate(found[NETWORKS[0]][0])
     ]
-    return {"what": "claims in two networks that learned nothing", "reviews": REVIEWS, "claims": claims}
+    return {"what": "claims in networks that learned nothing", "reviews": REVIEWS, "claims": claims}
+
+
+def _claims_of(network: rnnlens.Network, corpus: Corpus, name: str) -> list[Claim]:
+    try:
+        return analysis_claims(rnnlens.analyze(network, corpus, reviews=REVIEWS, progress=True).results)
+    except rnnlens.RnnlensError as error:
+        print(f"{name}: {error}")
+        return analysis_claims({})
 
 
 def page_values(record: dict[str, Any]) -> dict[str, Any]:
     """What the template shows of the record."""
-    unspecific = [one for one in record["claims"] if any(one[name]["shown"] for name in NETWORKS)]
-    unmeasured = [one for one in record["claims"] if all(one[name]["shown"] is None for name in NETWORKS)]
-    others = len(record["claims"]) - len(unspecific)
+    claims = record["claims"]
+    unspecific = [one for one in claims if any(shown for name in NETWORKS for shown in one[name]["shown"])]
+    cells = [
+        [f"**{verdict(one[name]['shown'])}** {summary(one[name]['measured'])}" for name in NETWORKS]
+        for one in unspecific
+    ]
+    unmeasured = [one for one in claims if all(shown is None for name in NETWORKS for shown in one[name]["shown"])]
     return {
         "record": record,
-        "networks": NETWORKS,
-        "unspecific": unspecific,
+        "seeds": len(SEEDS),
+        "unspecific": list(zip(unspecific, cells, strict=True)),
         "unmeasured": unmeasured,
-        "others": others,
+        "others": len(claims) - len(unspecific),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", type=Path, help="without it, only the page is written, from the record")
-    parser.add_argument("--shuffled", type=Path, help="the run that was trained with shuffled labels")
-    parser.add_argument("--train", type=Path, help="train it here first")
+    parser.add_argument("--shuffled", type=Path, nargs=len(SEEDS), help="runs that were trained with shuffled labels")
+    parser.add_argument("--train", type=Path, help="train them here first: OUT-0, OUT-1, OUT-2")
     asked = parser.parse_args()
     if asked.corpus is not None:
         corpus = read_corpus(asked.corpus)
-        record = measure(corpus, train_null(corpus, asked.train) if asked.train else rnnlens.load(asked.shuffled))
+        if asked.train:
+            runs = [train_null(corpus, Path(f"{asked.train}-{seed}"), seed) for seed in SEEDS]
+        else:
+            runs = [rnnlens.load(run) for run in asked.shuffled]
+        record = measure(corpus, runs)
         write_json(RECORD, record)
-        shown = {one["claim"]: [name for name in NETWORKS if one[name]["shown"]] for one in record["claims"]}
+        shown = {one["claim"]: [name for name in NETWORKS if any(one[name]["shown"])] for one in record["claims"]}
         about = {"networks": list(NETWORKS), "reviews": REVIEWS, "by": "python -m studies.nulls"}
         write_json(NULLS, {"claims": {claim: names for claim, names in shown.items() if names}, **about})
     write_page(TEMPLATE, PAGE, **page_values(read_json(RECORD)))
