@@ -40,8 +40,8 @@ def orderly_end() -> Iterator[None]:
 
 @contextmanager
 def signals_at_end() -> Iterator[None]:
-    """A signal to end, Ctrl-C among them, takes effect at the end of the block, which an exception in the middle would
-    leave in a bad state. A second one takes effect at once."""
+    """SIGINT (Ctrl-C), SIGTERM and SIGHUP take effect at the end of the block, for code that an exception in the middle
+    would leave in a bad state. A second signal takes effect at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
