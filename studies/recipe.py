@@ -11,6 +11,7 @@ Networks train side by side, each in a process of its own (`python -m rnnlens.tr
 `python -m studies.mixtures …` for mixtures of equal size); finished ones are not trained again. On a GPU start NVIDIA's
 multi-process service first: it lets the processes share the device. 69 of the 84 networks on parts of the corpus took
 16 minutes on an H200, 15 at once and with 6 others; for the other 15, LSTMs, their own times make it 3 minutes more.
+That was before passes were recorded, which takes twice the memory: of 15 networks on all sources, one ran out of it.
 """
 
 from __future__ import annotations

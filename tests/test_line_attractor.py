@@ -99,6 +99,19 @@ def test_separate_fixed_points_are_not_called_a_line(gain):
     assert fit_line_attractor(switch, points.states).shape == "separate points"  # states alone, without starts
 
 
+def test_states_that_overflow_between_points_are_not_held():
+    """NaN is larger than no limit. A curve without gaps steps no states: a user's step may refuse a batch of none."""
+
+    def step(h, e):
+        assert h.numel()
+        return torch.where(h.abs() < 0.8, torch.nan, h)
+
+    network, along = network_with(step, 3, torch.ones(3).double()), torch.linspace(0.95, 1, 100).double().unsqueeze(1)
+    line = fit_line_attractor(network, torch.cat([-along, along]) * torch.ones(3).double())
+    assert line.shape == "separate points" and line.filled < 0.5
+    assert fit_line_attractor(network, along * torch.ones(3).double()).is_line
+
+
 def test_a_sparse_line_is_a_line():
     """Five points of a perfect line leave gaps, but all states between them are slow."""
     line = fit_line_attractor(still(3), normal(5, 1) * torch.ones(3).double())

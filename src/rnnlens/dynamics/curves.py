@@ -66,10 +66,12 @@ def held_share(network: Network, points: FixedPoints | Tensor, knots: Tensor, lo
     curve lies off the states that hold, to which the first step returns.)"""
     states: Tensor = points.states if isinstance(points, FixedPoints) else points
     start = h = knots[~near_knots(network.logit(states).to(logits), logits)].to(states)
+    if not len(start):  # a user's step may not take a batch of no states
+        return 1.0
     for _ in range(FEW):
         h = network.step(h, e)
-    moved = (network.logit(h) - network.logit(start)).abs() / (logits[-1] - logits[0])
-    return 1 - int((moved > FEW / CROSSED).sum()) / len(knots)
+    held = (network.logit(h) - network.logit(start)).abs() <= FEW / CROSSED * (logits[-1] - logits[0])  # NaN is not
+    return 1 - int((~held).sum()) / len(knots)
 
 
 def spread_left(points: FixedPoints, direction: Tensor) -> float:
