@@ -89,11 +89,11 @@ def decide_scheme(
     scheme = Scheme(
         scale.name, {value: scale.code(numbers[value]) if value in numbers else DROPPED for value in values}
     )
+    if scale.name == "0 to 1":
+        return _with_grades(scheme, numbers)
     few = len(set(numbers.values())) < 3
     if few or not (scale.name in _STARS if graded is None else graded):
         return scheme
-    if scale.name == "0 to 1":
-        return _with_grades(scheme, numbers)
     return _graded(scheme, {value: scale.place(number) for value, number in numbers.items()}, targets)
 
 
