@@ -49,9 +49,8 @@ TOLERANCE = {  # by group or by "group: quantity", the longest match first
     "trained": 1e-4,  # single precision, twenty steps of Adam
     "toy": 1e-4,  # the same, sixty steps
     "baselines": 1e-4,
-    "rest: fitted readout": 1e-4,  # an optimizer's own tolerance
+    "rest fitted readout": 1e-4,  # an optimizer's own tolerance
 }
-UP_TO_SIGN = ("coordinates of words in the subspace",)  # the sign of each column is arbitrary
 
 Quantities = Mapping[str, Any]
 GROUPS: dict[str, Callable[[], Quantities]] = {}
@@ -150,6 +149,7 @@ def reviews_subspace(arch: str) -> Quantities:
         "coordinates of words in the subspace": p.subspace.project(h_mod),
         "mean timescales": timescales(p.network, p.subspace, p.words).mean(),
         "shares explained by bilinear models": bilinear.explained,
+        "the same, words held out": bilinear.held_out,
         "their bounds": bilinear.bound,
     }
 
@@ -242,15 +242,21 @@ def readers(network: Any) -> dict[str, Any]:
 
 def derivatives(network: Any) -> Quantities:
     """Norms of the Jacobians, and one sum over each, at states on the way through texts."""
+    from rnnlens.dynamics import linearise
+
     ids = IDS % network.cell.inputs if network.E is None else IDS
     h, e = network.states(ids)[:2, 2:4].flatten(0, 1), network.embed(ids)[:2, 5:7].flatten(0, 1)
     J_rec, J_inp = rnnlens.jacobians(network, h, e)
-    left, right, word = (numbers(n, seed=n) for n in (network.size, network.size + 1, network.inputs))
+    left, right, word = (numbers(n, seed=seed) for seed, n in enumerate((network.size, network.size, network.inputs)))
+    here = linearise(network, h, e)  # products that do not form the Jacobians
     return {
         "norms of J_rec": J_rec.norm(dim=(-2, -1)),
         "norms of J_inp": J_inp.norm(dim=(-2, -1)),
-        "sums over J_rec": J_rec @ right[: network.size] @ left,
+        "sums over J_rec": J_rec @ right @ left,
         "sums over J_inp": J_inp @ word @ left,
+        "the same by products": torch.stack(
+            [here.rec_T(left.expand_as(h)) @ right, here.inp_T(left.expand_as(h)) @ word]
+        ),
     }
 
 
@@ -442,6 +448,7 @@ def rest_modes() -> Quantities:
     gru = of_torch()
     at = gru.states(IDS)[:, 4]
     fixed = rnnlens.find_fixed_points(gru, gru.states(IDS)[:, 1:].flatten(0, 1), mode="fixed")
+    several = rnnlens.find_fixed_points(bistable(), numbers(40, 3, seed=1), mode="fixed")
     values = rnnlens.linear_modes(gru, at[0])
     quality = rnnlens.linear_quality(gru, at, gru.E[1:6])
     return {
@@ -449,12 +456,20 @@ def rest_modes() -> Quantities:
         "left after removal": single.remaining,
         "left after orthogonal removal": orthogonal.remaining,
         "fixed point": fixed.unique.states[0],
+        "several fixed points": several.unique.states[several.unique.states[:, 0].argsort()],
         "sizes of eigenvalues": values.eigenvalues.abs().sort().values,
         "timescales": values.timescales.sort().values,
         "expanded effects": quality.linear,
         "full effects": quality.full,
         "quality": [quality.agreement, quality.ratio],
     }
+
+
+def bistable() -> Any:
+    """Three units that excite themselves, a little coupled: up to 27 fixed points."""
+    A = torch.diag(torch.tensor([1.6, 1.8, 2.0])).double() + 0.05 * numbers(3, 3, seed=3)
+    readout = (numbers(3, seed=4), torch.zeros(()).double())
+    return rnnlens.adapt(lambda h, e: torch.tanh(h @ A + e), None, readout, None, torch.zeros(3).double(), inputs=3)
 
 
 @group
