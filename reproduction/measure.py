@@ -52,7 +52,7 @@ def measure(run: rnnlens.Run, corpus: rnnlens.Corpus, judge: dict[str, list[int]
         "intensifiers": [[word, round(strengths[word], 3)] for word in named if strengths[word] > 0],
         "strengths": {word: round(strengths[word], 3) for word in ("not", "very", "never", "extremely", "hardly")},
         "explained": analysis.line.explained,
-        "eigenvalue": float(analysis.line.integration_eigenvalue),
+        "eigenvalue": abs(analysis.line.integration_eigenvalue),
         "choosing": sentences(network, CHOOSING),
     }
     if judged:

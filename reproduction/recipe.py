@@ -3,7 +3,8 @@ r"""The recipe of the packaged networks: corpora, weights, settings and seeds, f
     python -m reproduction.recipe prepare DATA CORPUS      # folders of parquet files → one graded corpus
     python -m reproduction.recipe train CORPUS RUNS        # the packaged networks' trainings; finished ones are skipped
     python -m reproduction.recipe train CORPUS RUNS --plan search    # trainings that settings are chosen from
-    python -m reproduction.measure CORPUS RUNS             # validation accuracies, people, sentences → a table
+    python -m reproduction.recipe pack RUNS OUT            # finished runs in half precision, as tar archives
+    python -m reproduction.measure CORPUS RUN … --out DIR  # validation accuracies, people, sentences → a table
 
 Labels are graded wherever people gave grades: a network that only learns yes and no never needs a word such as *very*.
 Short texts teach negation: phrases of film reviews, and among them, with a weight of their own (`negated`), those of at
@@ -17,8 +18,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,7 +33,8 @@ import numpy as np
 
 import rnnlens
 from rnnlens import corpora
-from rnnlens.common.files import write_json
+from rnnlens.common.files import write_json, write_tensors
+from rnnlens.common.provenance import KEY
 from rnnlens.training.settings import TUNED, read_settings
 
 SOURCES = ("imdb", "yelp", "amazon", "yelp-sentences", "phrases", "treebank", "revised", "comments", "negated")
@@ -205,6 +210,32 @@ def train_all(
                 del running[name]
 
 
+def pack(runs: Path, out: Path, files: int) -> None:
+    """The finished runs with their weights in half precision, in a few archives: OUT/0.tar …"""
+    out.mkdir(parents=True, exist_ok=True)
+    done = sorted(path for path in runs.iterdir() if path.is_dir() and finished(path))
+    for number in range(files):
+        with tarfile.open(out / f"{number}.tar", "w") as archive, tempfile.TemporaryDirectory() as folder:
+            for run in done[number::files]:
+                round_run(run, Path(folder) / run.name)
+                archive.add(Path(folder) / run.name, run.name)
+
+
+def round_run(path: Path, out: Path) -> None:
+    """A copy of a run with weights in half precision, which names the weights that it was made from."""
+    run = rnnlens.load(path)
+    out.mkdir(parents=True)
+    weights = {name: tensor.half() for name, tensor in run.network.state_dict().items()}
+    mark = write_tensors(out / "weights.safetensors", weights)
+    provenance = {**run.provenance, "weights": mark, "made_from": run.provenance["weights"]}
+    for name in ("run.json", "results.json"):
+        content = json.loads((path / name).read_text(encoding="utf-8"))
+        content.pop("fingerprint", None)
+        write_json(out / name, {**content, KEY: {**content.get(KEY, {}), **provenance}})
+    for name in ("vocab.json", "history.jsonl"):
+        shutil.copy(path / name, out / name)
+
+
 def finished(run: Path) -> bool:
     about = run / "run.json"
     return about.exists() and json.loads(about.read_text())["status"] == "finished"
@@ -212,18 +243,20 @@ def finished(run: Path) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["prepare", "train", "one"])
-    parser.add_argument("source", type=Path, help="the folder of corpora; of train the prepared corpus")
+    parser.add_argument("what", choices=["prepare", "train", "one", "pack"])
+    parser.add_argument("source", type=Path, help="folder of corpora; prepared corpus; of pack: runs")
     parser.add_argument("out", type=Path)
     parser.add_argument("--plan", choices=["zoo", "search"], default="zoo")
     parser.add_argument("--only", default="", help="names of trainings of the plan, separated by commas")
-    parser.add_argument("--at-once", type=int, default=1, help="trainings side by side; 12 on a GPU")
+    parser.add_argument("--at-once", type=int, default=1, help="trainings side by side; of pack: archives")
     parser.add_argument("--places", type=int, help="places at which the next word is predicted; 1536 on a CPU")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--job", help="of one: its settings")
     asked = parser.parse_args()
     if asked.what == "prepare":
         prepare(asked.source, asked.out)
+    elif asked.what == "pack":
+        pack(asked.source, asked.out, asked.at_once)
     elif asked.what == "one":
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
         train_one(rnnlens.load_corpus(asked.source), json.loads(asked.job), asked.out, asked.device, asked.places)
