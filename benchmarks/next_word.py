@@ -59,8 +59,9 @@ def main() -> None:
                     seconds[weight].append(time.perf_counter() - start)
     ratios = [b / a for a, b in zip(*seconds.values(), strict=True)]
     alone, beside = (sum(times) / len(times) for times in seconds.values())
+    threads = torch.get_num_threads()
     print(
-        f"{asked.arch}, {asked.device}, {torch.get_num_threads()} threads, {config.batch} texts, {asked.places} places: "
+        f"{asked.arch}, {asked.device}, {threads} threads, batch {config.batch}, {asked.places} places: "
         f"{alone:.4f} s a step, {beside:.4f} s with next words, ratio of sums {beside / alone:.2f}, "
         f"median of ratios {median(ratios):.2f}"
     )

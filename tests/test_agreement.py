@@ -2,14 +2,12 @@
 
 import copy
 import json
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from handmade import MODIFIERS, VALENCE, handmade
-from studies.decomposition import decompose, parts_of
 from test_cli import call
 
 import rnnlens
@@ -324,31 +322,3 @@ def test_the_command_compares_a_run_and_draws(capsys, tmp_path, trees):
         code, _, error = call(capsys, "agree", tmp_path / "run", *options)
         assert code == 1 and expected in error and error.count("\n") == 1
     assert call(capsys, "agree")[0] == 2
-
-
-# --- a rival explanation ----------------------------------------------------------------------------------------------
-
-
-def test_contextual_decomposition_adds_up_to_the_logit():
-    """And a phrase of all words from a state of zeros leaves to the rest only what biases do."""
-    network = Network([f"w{i}" for i in range(9)], arch="lstm", hidden=6, embedding=3, seed=1).double()
-    network.requires_grad_(False)
-    network.h0.normal_(generator=torch.Generator().manual_seed(0))
-    network.cell.W.mul_(5)
-    ids = torch.randint(9, (7, 4), generator=torch.Generator().manual_seed(1))
-    for inside in ((True, False, True, True), (False,) * 4, (True,) * 4):
-        relevant, rest = decompose(network, network.h0, network.embed(ids), inside)
-        assert (relevant + rest + network.b - network(ids)).abs().max() < 1e-12
-        assert bool((relevant == 0).all()) == (not any(inside))  # no word inside: nothing is the phrase's
-
-
-def test_a_step_is_shared_out_over_all_orders():
-    """L by its definition: the mean over permutations of what a term adds after those before it."""
-    terms = torch.randn(3, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    bias = torch.linspace(-1, 1, 5, dtype=torch.float64)
-    for k, found in enumerate(parts_of(torch.sigmoid, bias, *terms)):
-        added = []
-        for order in permutations(range(3)):
-            before = bias + sum(terms[j] for j in order[: order.index(k)])
-            added.append(torch.sigmoid(before + terms[k]) - torch.sigmoid(before))
-        assert torch.allclose(found, torch.stack(added).mean(0), atol=1e-14)

@@ -1,12 +1,9 @@
 """The audit finds what networks made by hand get right and wrong, and says no more than its numbers do."""
 
-import json
 from functools import partial
 
 import pytest
 import torch
-from pages import ROOT
-from studies import audit as study
 
 import rnnlens
 from rnnlens.analysis import audit as module
@@ -256,9 +253,3 @@ def test_the_seed_draws_the_parts_of_contrasts():
     vocab = rnnlens.Vocab([*WORDS, "great", "fun", "cool", "dull", "weak", "sad"])
     first, same, other = (module.sentences(vocab, words, seed) for seed in (0, 0, 1))
     assert first == same != other
-
-
-def test_the_page_says_what_its_record_says():
-    """`python -m studies.audit --page` writes it."""
-    record = json.loads((ROOT / study.RECORD).read_text(encoding="utf-8"))
-    assert study.page(record["networks"]) == (ROOT / study.PAGE).read_text(encoding="utf-8")

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from studies import trials
 
 import rnnlens
 from rnnlens.analysis import __main__ as analysis
@@ -177,7 +176,6 @@ def test_python_refuses_the_same_values(call: Any, told: str, tmp_path: Path, mo
         (module_command.main, "c --out o --hidden 0", "hidden is 0"),
         (module_command.main, "c --out o --threads 1000000", "threads is 1000000"),
         (analysis.main, "nowhere --top -5", "top is -5"),
-        (trials.main, "c --out o --model bow --jobs -1", "jobs is -1"),
     ],
 )
 def test_so_do_the_modules_that_run_without_the_command_line(

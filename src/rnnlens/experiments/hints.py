@@ -12,7 +12,7 @@ from rnnlens.runs import zoo
 if TYPE_CHECKING:
     from rnnlens.corpora import Corpus
 
-MANY = 10_000  # training texts from which a network of the default size learns modifiers (docs/start.md)
+MANY = 10_000  # training texts from which a network of the default size learns modifiers (docs/findings.md)
 
 
 def after_preparing(corpus: Corpus, out: Path) -> list[str]:
