@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 import rnnlens
 from rnnlens.analysis.checks import rounded
@@ -23,10 +24,12 @@ from rnnlens.analysis.perturb import other_words, sample
 from rnnlens.common.display import signed
 from rnnlens.common.files import read_json, write_json
 from rnnlens.context import Reviews, dose_response
-from rnnlens.context.dose_response import random_directions, written_share
+from rnnlens.context.dose_response import random_directions
+from rnnlens.context.modifiers import Modifiers
 from rnnlens.figures import write_figure
 from rnnlens.figures.dose_response import draw_accuracy, draw_modification
 from rnnlens.figures.style import legend_below, panels, styled
+from rnnlens.networks import Network
 from rnnlens.runs import zoo
 from studies.pages import write_page
 
@@ -64,6 +67,22 @@ def written(run: rnnlens.Run) -> dict[str, list[float]]:
         "others": [other.take(subspace.rank).components for other in words],
     }
     return {name: [written_share(network, modifiers, V) for V in some] for name, some in directions.items()}
+
+
+@torch.no_grad()
+def written_share(network: Network, modifiers: Modifiers, V: Tensor) -> float:
+    """The share of what words write, beyond a blank input at h*, that lies along the orthonormal rows of V (R, N): of
+    the mean squared length over all words of the table, each weighted by its count."""
+    blank = network.step(modifiers.line.h_star)
+
+    def squares(h_mod: Tensor) -> Tensor:
+        written = (h_mod - blank).double()
+        return torch.stack([part.square().sum(1) for part in (written @ V.double().t(), written)], 1)
+
+    both = modifiers.places(squares)
+    weight = torch.ones(len(modifiers)) if modifiers.counts is None else modifiers.counts
+    along, whole = (weight.to(both).unsqueeze(1) * both).sum(0)
+    return float(along / whole)
 
 
 def of_source(corpus: Any, name: str, most: int, seed: int = 0) -> Any:

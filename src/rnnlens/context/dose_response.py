@@ -162,22 +162,6 @@ def random_directions(network: Network, subspace: Subspace, draws: int = DRAWS, 
 
 
 @torch.no_grad()
-def written_share(network: Network, modifiers: Modifiers, V: Tensor) -> float:
-    """The share of what words write, beyond a blank input at h*, that lies along the orthonormal rows of V (R, N): of
-    the mean squared length over all words of the table, each weighted by its count."""
-    blank = network.step(modifiers.line.h_star)
-
-    def squares(h_mod: Tensor) -> Tensor:
-        written = (h_mod - blank).double()
-        return torch.stack([part.square().sum(1) for part in (written @ V.double().t(), written)], 1)
-
-    both = modifiers.places(squares)
-    weight = torch.ones(len(modifiers)) if modifiers.counts is None else modifiers.counts
-    along, whole = (weight.to(both).unsqueeze(1) * both).sum(0)
-    return float(along / whole)
-
-
-@torch.no_grad()
 def steered_strengths(
     network: Network, modifiers: Modifiers, rows: Tensor, V: Tensor, gains: Sequence[float]
 ) -> np.ndarray:
@@ -211,13 +195,3 @@ def modifications(
     low, high = np.quantile(means, [0.025, 0.975], axis=0)
     values = along.sum(1) / np.abs(usual).sum()
     return [(float(m), (float(a), float(b))) for m, a, b in zip(values, low, high, strict=True)]
-
-
-def mean_doses(draws: Sequence[Doses]) -> list[tuple[float, float, float | None]]:
-    """Gain, mean accuracy and mean modification over the draws of a control."""
-    found = []
-    for doses in zip(*draws, strict=True):
-        sizes = [dose.modification for dose in doses if dose.modification is not None]
-        accuracy = float(np.mean([dose.accuracy.accuracy for dose in doses]))
-        found.append((doses[0].gain, accuracy, float(np.mean(sizes)) if sizes else None))
-    return found
