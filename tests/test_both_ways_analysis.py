@@ -11,7 +11,7 @@ from tests.handmade import FAST, MODIFIERS, NEUTRAL, SLOW, VALENCE, handmade
 from tests.negated_texts import texts_of
 
 import rnnlens
-from rnnlens import BothWays, Probes, RnnlensError, TrainConfig
+from rnnlens import BothWays, Probes, TrainConfig
 from rnnlens.analysis.directions import BothDirections
 from rnnlens.analysis.record import Analysis
 from rnnlens.cli import app
@@ -236,16 +236,3 @@ def test_classes_are_analyzed_in_either_direction(ordered, tmp_path):
     assert ("Sentiment" in card) == ordered and "class_=" not in card
     (line,) = (line for line in card.splitlines() if line.startswith("print("))
     assert "from either side" in line and eval(line.removeprefix("print").split("  #")[0]).words[0] == "not"
-
-
-def test_directions_that_do_not_exist_are_refused_in_one_line(made, corpus):
-    turned = rnnlens.reversed_corpus(corpus)
-    for make, message in (
-        (lambda: rnnlens.analyze(made, direction="up"), "direction is 'up': expected forwards or backwards"),
-        (lambda: rnnlens.analyze(made.forwards, direction="backwards"), "reads one way: leave it out"),
-        (lambda: rnnlens.analyze(made, turned), "pass the corpus in its usual order"),
-        (lambda: rnnlens.analyze(made, probes=PROBES).both_ways["nosuchword"], "'nosuchword' is not among"),
-    ):
-        with pytest.raises(RnnlensError, match=message) as error:
-            make()
-        assert "\n" not in str(error.value)

@@ -98,21 +98,6 @@ def test_the_slider_the_keyboard_and_reset_turn_the_dial(browser, demo):
         assert page.wrong == []
 
 
-def test_the_hint_names_the_accuracy_at_the_nearest_measured_gain(browser, demo):
-    analysis, path = demo
-    at = {dose["gain"]: dose["accuracy"] for dose in analysis.results["steering"]["doses"]}
-    with opened(browser, path) as page:
-        for gain, nearest in ((0.55, 0.5), (2, 2.0), (0.1, 0.0)):
-            set_gain(page, gain)
-            hint = page.locator("#gain-hint").inner_text()
-            assert hint == (
-                f"At gain {nearest:g} it reads {100 * at[nearest]['accuracy']:.1f} % of {at[nearest]['n']:,} reviews "
-                f"right, at 1 {100 * at[1.0]['accuracy']:.1f} %."
-            )
-        set_gain(page, 1.05)
-        assert page.locator("#gain-hint").inner_text().startswith("At gain 1, the nearest that was measured")
-
-
 def test_a_link_keeps_the_gain_and_strange_ones_are_harmless(browser, demo):
     analysis, path = demo
     with opened(browser, path) as page:

@@ -93,14 +93,6 @@ def test_the_angle_to_a_real_mode_is_that_between_two_vectors():
         torch.testing.assert_close(cut, direction - (row @ direction) * row / row.square().sum())
 
 
-def test_bad_input_is_told():
-    network = Network(["x"], hidden=4, embedding=2)
-    with pytest.raises(RnnlensError, match="expected one state"):
-        linear_modes(network, torch.zeros(2, 4))
-    with pytest.raises(RnnlensError, match=r"which is .\[9\].: expected numbers of modes, from 0 to "):
-        remove_modes(torch.zeros(5), decompose(known()[1]), torch.zeros(5), [9])
-
-
 def test_pairs_that_are_equally_slow_are_not_mixed_up():
     B = torch.tensor([[0.5, -0.3], [0.3, 0.5]]).double()
     for J in (torch.block_diag(B, -B), torch.block_diag(B, B)):
