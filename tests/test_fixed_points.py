@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from rnnlens import Network, adapt
-from rnnlens.dynamics import find_fixed_points, linearise
+from rnnlens import Network, RnnlensError, adapt
+from rnnlens.dynamics import class_geometry, find_fixed_points, fit_line_attractor, linear_modes, linearise
 from rnnlens.dynamics.linear_solvers import gmres, least_squares
 from rnnlens.networks import CELLS, Vanilla
 
@@ -306,3 +306,22 @@ def test_states_outside_the_box_are_no_answer():
     for mode in ("fixed", "slow"):
         points = find_fixed_points(network, 40 * normal(50, 4), mode=mode)
         assert (points.states[points.converged].abs() <= 1).all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n, p: find_fixed_points(n, torch.full((3, 4), torch.nan)),  # no point would converge
+        lambda n, p: find_fixed_points(n, torch.zeros(3, 4), tolerance=math.nan),
+        lambda n, p: find_fixed_points(n, torch.zeros(3, 4), inputs=torch.full((2,), torch.inf)),
+        lambda n, p: fit_line_attractor(n, torch.ones(10, 4)),  # one logit: a curve through noise
+        lambda n, p: fit_line_attractor(Network(["x"], hidden=4, embedding=2, seed=1), p),  # points of another network
+        lambda n, p: linear_modes(n, p.take(0), inputs=torch.ones(2)),  # found at another input
+        lambda n, p: linear_modes(n, torch.full((4,), torch.nan)),
+        lambda n, p: class_geometry(Network(["x"], hidden=4, classes=["a", "b", "c"]), states=torch.zeros(50, 4)),
+    ],
+)
+def test_what_would_be_wrong_without_a_word_is_refused(call):
+    network = Network(["x"], hidden=4, embedding=2)
+    with pytest.raises(RnnlensError):
+        call(network, find_fixed_points(network, 0.1 * normal(5, 4).float()))

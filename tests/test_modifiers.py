@@ -12,6 +12,7 @@ import torch
 from handmade import FAST, H0, LATE, MODIFIERS, NEUTRAL, SLOW, TRANSIENT, VALENCE, Documents, handmade
 
 import rnnlens
+from rnnlens import RnnlensError
 from rnnlens.analysis.examples import corpus_examples
 from rnnlens.context.barcodes import barcode, component_barcodes
 from rnnlens.context.bilinear import fit_bilinear
@@ -446,3 +447,25 @@ def test_projecting_out_leaves_a_network_that_is_being_trained_alone():
 def test_rising_series_have_no_timescale():
     t = torch.arange(30).double()
     assert fit_exponential(1.1 - torch.exp(-t / 5)).tau.isnan()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n, line, mods, subspace: project_out(n, 2 * subspace.components),  # not orthonormal
+        lambda n, line, mods, subspace: rnnlens.steer(n, subspace, torch.nan),
+        lambda n, line, mods, subspace: Probes(("good",), ("good",)),
+        lambda n, line, mods, subspace: Probes("good", ("bad",)),  # letters would be words
+        lambda n, line, mods, subspace: find_modifiers([n, n], [line, line], probes=PROBES),  # one network is no two
+        lambda n, line, mods, subspace: compare(np.ones(3, bool), np.ones((3, 3), bool)),
+        lambda n, line, mods, subspace: compare_logits(np.ones(2), np.ones(2), np.array([-1, 1])),
+        lambda n, line, mods, subspace: rnnlens.attribute(n, n.h0, ["not"], PROBES, parts={"a": [0], "b": [0, 1]}),
+        lambda n, line, mods, subspace: barcode(n, dataclasses.replace(line, inputs=n.E[0]), "not", PROBES),
+        lambda n, line, mods, subspace: mods.strongest(kind="booster"),
+        lambda n, line, mods, subspace: rnnlens.ClassProbes({"joy": ["a"], "fear": ["a"]}),
+    ],
+)
+def test_what_would_be_wrong_without_a_word_is_refused(call, known):
+    network, _, line, modifiers, _, subspace = known
+    with pytest.raises(RnnlensError):
+        call(network, line, modifiers, subspace)

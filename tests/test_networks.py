@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlens import Network, Vocab
+from rnnlens import Corpus, Network, RnnlensError, Vocab, adapt, from_torch, train
 from rnnlens.corpora import PAD
 from rnnlens.networks import ARCHITECTURES, CELLS
 
@@ -174,3 +174,37 @@ def test_predictions_are_those_of_a_scikit_learn_classifier():
     np.testing.assert_array_equal(labels, probabilities.argmax(1))
     np.testing.assert_array_equal(network.predict(np.array(texts)), labels)
     assert network.predict_proba([]).shape == (0, 2) and network.predict([]).shape == (0,)
+
+
+def parts(outputs=1):
+    return torch.nn.GRU(3, 5), torch.nn.Embedding(len(WORDS), 3), torch.nn.Linear(5, outputs)
+
+
+def head(*layers):
+    return from_torch(*parts()[:2], torch.nn.Sequential(*layers), WORDS)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: make().embed(torch.tensor([[0, -2]])),  # would be the last word but one
+        lambda: make().logits(torch.zeros(2, 3)),  # numbers that are no ids
+        lambda: make().logit(torch.zeros(2, 9).double()),  # a state of another network, read in part
+        lambda: make()(torch.zeros(2, 3).long(), torch.tensor([2, 4])),  # more words than there are
+        lambda: make().predict("not bad"),  # letters would be texts
+        lambda: Vocab("not bad"),  # and words here
+        lambda: Vocab({"a": 1, "b": 2}),
+        lambda: from_torch(*parts(), WORDS[:4]),  # rows of other words
+        lambda: from_torch(*parts(4), WORDS, classes=["a", "b", "c"]),
+        lambda: from_torch(*parts(3), WORDS, target=(1, 1)),
+        lambda: head(torch.nn.Linear(5, 1), torch.nn.Sigmoid()),  # probabilities in place of logits
+        lambda: head(torch.nn.Softmax(0), torch.nn.Linear(5, 1)),  # over the rows of a batch
+        lambda: adapt(torch.nn.GRUCell(5, 5), torch.zeros(6, 5), parts()[2], WORDS, torch.zeros(5)),  # input first
+        lambda: train(make(), Corpus.from_texts(["a b", "c d"] * 9, ["x", "y"] * 9)),  # of other words
+        lambda: train(Network(["a"], classes=["x", "y", "z"]), Corpus.from_ids(["a"], ([[0], [0]], [0, 1]))),
+    ],
+)
+def test_what_would_be_wrong_without_a_word_is_refused(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RnnlensError):
+        call()

@@ -1,7 +1,5 @@
 """The recurrences of today: scans equal steps, equations equal the papers', and one flat state holds every layer."""
 
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -12,7 +10,7 @@ from rnnlens import Network, analyze, export, load
 from rnnlens.networks import RECURRENCES, selective_steps, step_by_step
 from rnnlens.networks import layers as layers_module
 from rnnlens.networks.architectures import make_cell
-from rnnlens.networks.linear_scan import best_chunks, linear_scan
+from rnnlens.networks.linear_scan import linear_scan
 from rnnlens.networks.selective_scan import plain_scan, selective_scan
 from rnnlens.training.__main__ import main as train_main
 
@@ -46,14 +44,14 @@ def one_by_one(a, b, h0):
 
 
 @settings(max_examples=30, deadline=None)
-@given(steps=st.integers(0, 40), chunks=st.one_of(st.none(), st.integers(1, 45)), seed=st.integers(0, 99))
-def test_the_scan_in_chunks_equals_its_steps_with_its_derivatives(steps, chunks, seed):
+@given(steps=st.integers(0, 40), seed=st.integers(0, 99))
+def test_the_scan_equals_its_steps_with_its_derivatives(steps, seed):
     generator = torch.Generator().manual_seed(seed)
     a, b, h0 = (
         torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
         for shape in ((2, steps, 3), (2, steps, 3), (2, 3))
     )
-    ours, reference = linear_scan(a, b, h0, chunks), one_by_one(a, b, h0)
+    ours, reference = linear_scan(a, b, h0), one_by_one(a, b, h0)
     scale = max([1.0, *reference.detach().abs().flatten().tolist()])
     close(ours / scale, reference / scale)
     weight = torch.randn(ours.shape, generator=generator, dtype=torch.float64)
@@ -69,15 +67,7 @@ def test_the_scan_has_second_derivatives():
     parts = [
         torch.rand(*shape, generator=generator).double().requires_grad_() for shape in ((1, 6, 2), (1, 6, 2), (1, 2))
     ]
-    assert torch.autograd.gradgradcheck(lambda a, b, h: linear_scan(a, b, h, 2), parts)
-
-
-def test_chunks_need_few_kernels():
-    assert best_chunks(600) == 40 and best_chunks(1) == best_chunks(0) == 1
-    for T in (2, 7, 100, 601):
-        C = best_chunks(T)
-        kernels = 3 * (T // C) + C + T % C
-        assert kernels <= 4 * math.sqrt(3 * T) + 4
+    assert torch.autograd.gradgradcheck(linear_scan, parts)
 
 
 # --- layers and stacks ------------------------------------------------------------------------------------------------

@@ -75,11 +75,6 @@ class Probes(Shown):
         return word_inputs(network, self.words)
 
     @in_range("probes")
-    def first(self, n: int) -> Probes:
-        """The n strongest of each side."""
-        return Probes(self.positive[:n], self.negative[:n], self.source)
-
-    @in_range("probes")
     def some(self, n: int) -> Probes:
         """At most n of each side, evenly spaced from the strongest to the weakest."""
         positive, negative = (
