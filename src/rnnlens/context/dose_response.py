@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown
+from rnnlens.common.display import Shown
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects
 from rnnlens.context.modifiers import MOST, Modifiers
@@ -60,9 +60,6 @@ class Dose(Shown):
             None if measured is None else float(measured),
             None if ends is None else (float(ends[0]), float(ends[1])),
         )
-
-    def _facts(self) -> Facts:
-        return [("gain", self.gain), ("accuracy", repr(self.accuracy)), ("modification", self.modification)]
 
 
 Doses = tuple[Dose, ...]
@@ -102,9 +99,6 @@ class Steering(Shown):
 
         random, others = (tuple(doses(draw) for draw in stored[name]) for name in ("random", "others"))
         return cls(stored["rank"], stored["words"], doses(stored["doses"]), random, others)
-
-    def _facts(self) -> Facts:
-        return [(f"gain {dose.gain:g}", f"{dose.accuracy!r}, {_times(dose)}") for dose in self.doses]
 
     def __str__(self) -> str:
         """One line: accuracy and modification at the gains 0, 0.5, 1 and 2."""

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, percents
+from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.protocol import CorpusLike
@@ -36,7 +36,7 @@ SHOWN = 500  # slow points in results.json
 DRAWN = 3  # axes of these points
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassGeometry(Shown):
     """The attractor of a network with C classes.
 
@@ -135,26 +135,6 @@ class ClassGeometry(Shown):
             "points": [{"at": xyz, "class": k} for xyz, k in zip(at.tolist(), likely[some].tolist(), strict=True)],
             "directions": (self.directions.double() @ drawn.t()).tolist(),
         }
-
-    def _facts(self) -> Facts:
-        low, high = self.dimension_interval
-        return [
-            ("classes", [*self.names[:12], *(["…"] if len(self.names) > 12 else [])]),
-            ("shape", self.shape),
-            ("dimensions", f"{self.count} ({self.count_interval[0]} to {self.count_interval[1]})"),
-            ("participation ratio", f"{self.dimension:.2f} ({low:.2f} to {high:.2f})"),
-            ("variance by axis", percents(self.explained[:6].tolist())),
-            ("mean cosine between classes", self.simplex_cosine),
-            (self.through, len(self.states)),
-        ]
-
-    def __repr__(self) -> str:
-        low, high = self.dimension_interval
-        dimensions = f"{self.count} dimension{'s' if self.count != 1 else ''}"
-        return (
-            f"ClassGeometry({len(self.names)} classes: {self.shape}, {dimensions}, participation ratio "
-            f"{self.dimension:.2f} ({low:.2f} to {high:.2f}))"
-        )
 
 
 @torch.no_grad()

@@ -16,7 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, plural
+from rnnlens.common.display import Facts, Shown
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import in_range
 from rnnlens.common.rows import chosen_row, chosen_rows
@@ -33,7 +33,7 @@ Mode = Literal["fixed", "slow"]
 SLOW = 0.1  # a point is slow if a step moves it by less than this share of ‖J_rec Δh‖ for typical deflections Δh
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FixedPoints(Shown):
     """The points that were reached from K starts.
 
@@ -123,13 +123,6 @@ class FixedPoints(Shown):
             ("q, median and 95 %", [f"{x:.1e}" for x in q]),
             ("tolerance", f"{self.tolerance:.1e}"),
         ]
-
-    def __repr__(self) -> str:
-        q = self.q.median().item() if len(self) else 0.0
-        return (
-            f"FixedPoints({len(self)} {self.mode} {plural(len(self), 'point')}, {int(self.converged.sum())} converged, "
-            f"median q {q:.1e})"
-        )
 
 
 @in_range("find_fixed_points")
