@@ -14,7 +14,6 @@ import rnnlens
 from rnnlens import BothWays, Probes, TrainConfig
 from rnnlens.analysis.directions import BothDirections
 from rnnlens.analysis.record import Analysis
-from rnnlens.cli import app
 from rnnlens.context.both_ways import LATER, in_text, joined, parts
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.networks import reader_of, replaced, within
@@ -187,18 +186,6 @@ def test_a_trained_run_is_analyzed_stored_and_opened(trained):
     assert forwards.network.direction == "forwards" and "steering" not in forwards.results
     forwards.save()
     assert Analysis.load(run.path).network.direction == "forwards"
-
-
-def test_the_commands_show_both_sides(trained, capsys):
-    run, _ = trained
-    app(["analyze", str(run.path), "--direction", "backwards"], result_action="return_value")
-    told = capsys.readouterr().out
-    assert "it changes words before it in the text" in told and "report.html" in told
-    app(["probe", str(run.path), "the film was good not"], result_action="return_value")
-    told = capsys.readouterr().out
-    assert "adds backwards" in told and "without the modifier subspace" in told
-    app(["info", str(run.path)], result_action="return_value")
-    assert "both_ways" in capsys.readouterr().out
 
 
 def test_a_run_that_reads_both_ways_is_audited_and_shared(trained, tmp_path):

@@ -118,13 +118,3 @@ def test_a_link_keeps_the_gain_and_strange_ones_are_harmless(browser, demo):
             expected = steer(analysis.network, analysis.subspace, float(shown)).read(text)[-1][1]
             assert last(page) == pytest.approx(expected, abs=1e-4)
         assert page.wrong == []
-
-
-def test_networks_without_a_subspace_have_no_dial(browser, tmp_path):
-    network = rnnlens.Network(WORDS, hidden=8, embedding=4)
-    arrays = {name: array for name, array in known_line(network).items() if name != "subspace"}
-    path = tmp_path / "page.html"
-    path.write_bytes(render(story(), live(network, arrays, {}, story().probes)).encode())
-    with opened(browser, path, "#read=not+good&gain=0.5") as page:
-        assert not page.locator("#dial").is_visible()
-        assert last(page) == pytest.approx(network.read("not good")[-1][1], abs=1e-4) and page.wrong == []

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from tests.torch_networks import normal
 
 from rnnlens import Network, RnnlensError, adapt
 from rnnlens.dynamics import class_geometry, find_fixed_points, fit_line_attractor, linear_modes, linearise
@@ -31,10 +32,6 @@ def vanilla(U, dtype=torch.float64):
             parameter.zero_()
         network.cell.U.copy_(U)
     return network
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def q_of(network, h):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.torch_networks import exact as close
 
 from rnnlens import Network, RnnlensError, adapt
 from rnnlens.dynamics import find_fixed_points, input_change, jacobians, linear_modes, linearise, word_effects
@@ -31,10 +32,6 @@ def adapted(network):
 def by_autograd(network, h, e):
     both = torch.func.jacrev(network.step, (0, 1))
     return torch.func.vmap(torch.func.vmap(both))(h, e)
-
-
-def close(ours, reference):
-    torch.testing.assert_close(ours, reference, rtol=0, atol=1e-12)
 
 
 @scales

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.torch_networks import normal
 
 from rnnlens import Network, adapt
 from rnnlens.dynamics import find_fixed_points, fit_line_attractor
@@ -14,10 +15,6 @@ def network_with(step, size, w):
 def still(size, w=None):
     """A network whose every state is a fixed point."""
     return network_with(lambda h, e: h, size, torch.eye(size).double()[0] if w is None else w)
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def test_straight_line_of_a_linear_network():

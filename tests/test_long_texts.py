@@ -4,6 +4,7 @@ that does not grow with the states of the text."""
 import pytest
 import torch
 from tests.torch_networks import WORDS, D, H, sentences
+from tests.torch_networks import exact as close
 from torch import nn
 
 import rnnlens
@@ -24,10 +25,6 @@ BOTH_WAYS = {
     "2 bidirectional layers": (nn.LSTM, {"bidirectional": True, "num_layers": 2}, {}),
     "3 pooled bidirectional layers": (nn.GRU, {"bidirectional": True, "num_layers": 3}, {"pooling": "mean"}),
 }
-
-
-def close(ours, reference):
-    torch.testing.assert_close(ours, reference, rtol=0, atol=1e-12)
 
 
 def texts():
@@ -129,14 +126,3 @@ def test_a_text_whose_gradients_are_wanted_is_one_part(monkeypatch):
         assert len(long_texts.parts_of(network, ids)) > 1
     network.requires_grad_(False)
     assert len(long_texts.parts_of(network, network.embed(ids).requires_grad_())) == 1
-
-
-def test_fewer_words_of_large_states_are_read_at_a_time(monkeypatch):
-    in_parts(monkeypatch)
-    network, ids = of_kind("gru").requires_grad_(False), texts()[0]
-    widths = []
-    for numbers in (10**6, 4 * len(ids) * H):
-        monkeypatch.setattr(long_texts, "NUMBERS", numbers)
-        monkeypatch.setattr(long_texts, "PART", 6 * len(ids))
-        widths.append(max(part.shape[1] for part in long_texts.parts_of(network, ids)))
-    assert widths == [6, 4]

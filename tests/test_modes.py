@@ -4,14 +4,11 @@ import math
 
 import pytest
 import torch
+from tests.torch_networks import normal
 
 from rnnlens import Network, RnnlensError
 from rnnlens.dynamics import jacobians, linear_modes, remove_modes
 from rnnlens.dynamics.modes import decompose
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def known():

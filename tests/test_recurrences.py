@@ -5,14 +5,14 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.torch_networks import exact as close
 
-from rnnlens import Network, analyze, export, load
+from rnnlens import Network, analyze
 from rnnlens.networks import RECURRENCES, selective_steps, step_by_step
 from rnnlens.networks import layers as layers_module
 from rnnlens.networks.architectures import make_cell
 from rnnlens.networks.linear_scan import linear_scan
 from rnnlens.networks.selective_scan import plain_scan, selective_scan
-from rnnlens.training.__main__ import main as train_main
 
 B, T, H, D = 3, 9, 5, 4
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
@@ -27,10 +27,6 @@ def make(arch, layers=1, convolution=None, dtype=torch.float64, scale=1.0):
     e = scale * torch.randn(B, T, D, generator=generator, dtype=dtype)
     h0 = torch.randn(B, cell.size, generator=generator, dtype=dtype)
     return cell, e.requires_grad_(), h0.requires_grad_()
-
-
-def close(ours, reference, tolerance=1e-12):
-    torch.testing.assert_close(ours, reference, rtol=0, atol=tolerance)
 
 
 # --- the scan ---------------------------------------------------------------------------------------------------------
@@ -230,18 +226,6 @@ def test_initial_time_constants_are_those_at_blank_input(arch):
     words = kept / (1 - kept)
     assert 1 - 1e-6 <= words.min() < 2 and 50 < words.max() <= 100 + 1e-3
     assert 5 < words.median() < 20, "log-uniform"
-
-
-def test_the_training_module_trains_layers_with_a_convolution(tmp_path):
-    texts = tmp_path / "texts.csv"
-    texts.write_text("text,label\n" + "".join(f"it was {['bad', 'good'][i % 2]},{i % 2}\n" for i in range(60)))
-    flags = [str(texts), "--out", str(tmp_path / "run"), "--hidden", "6", "--embedding", "4", "--epochs", "2"]
-    assert train_main([*flags, "--arch", "mingru", "--layers", "2", "--convolution", "3", "--device", "cpu"]) == 0
-    run = load(tmp_path / "run")
-    assert run.network.config == {"arch": "mingru", "hidden": 6, "embedding": 4, "layers": 2, "convolution": 3}
-    assert run.about["network"] == run.network.config and len(run.network.read("it was good")) == 3
-    exported = load(export(run, tmp_path / "export"))
-    assert exported.network.predict_proba(["it was bad"]).tolist() == run.predict_proba(["it was bad"]).tolist()
 
 
 def test_an_analysis_goes_on_without_the_modes_that_a_convolution_has_not(tmp_path):

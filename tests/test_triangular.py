@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.torch_networks import exact as close
 
 from rnnlens import Network, adapt, find_fixed_points, linear_modes
 from rnnlens.common.errors import RnnlensError
@@ -29,10 +30,6 @@ def make(arch, layers=1, convolution=None, hidden=4, **options):
 def opaque(network):
     """The same network as a step function that rnnlens knows nothing about."""
     return adapt(network.step, network.E, (network.w, network.b), WORDS, network.h0)
-
-
-def close(ours, reference, tolerance=1e-10):
-    torch.testing.assert_close(ours, reference, rtol=0, atol=tolerance)
 
 
 @kinds
