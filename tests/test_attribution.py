@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from rnnlens import Network, Probes, RnnlensError, adapt
-from rnnlens.context import attribute, attribute_step, effects
-from rnnlens.networks.architectures import parts_of
+from rnnlens import Network, Probes, adapt
+from rnnlens.context import attribute, effects
 
 WORDS = ["<unk>", "not", "good", "great", "bad", "awful"]
 # Inputs: [is it "not", valence].
@@ -99,78 +98,8 @@ def test_in_one_layer_of_mingru_a_word_modifies_by_forgetting_alone():
     assert attribute(network, states, ["not"], PROBES, draws=10).strength.abs().max() < 1e-12
 
 
-def test_bad_parts_are_refused_in_one_line():
-    network = two_layers(lambda flag, buffer: 1 - flag)
-    for parts, words in (
-        ({"a": [0], "b": [0, 1]}, "number 0 of the state is in two parts"),
-        ({"a": [7]}, "the part 'a' is .*: expected numbers of the state, from 0 to 2, or a mask of 3"),
-        ({"a": [0.5]}, "the part 'a' is '.0.5.': expected numbers of the state"),
-        ({"a": "0"}, "the part 'a' is '0': expected numbers of the state"),
-        ({"a": []}, "the part 'a' is empty"),
-        ({}, "parts is empty"),
-    ):
-        with pytest.raises(RnnlensError, match=words):
-            attribute(network, STATES, ["not"], PROBES, parts=parts)
-    with pytest.raises(RnnlensError, match="does not know the word 'never'"):
-        attribute(network, STATES, ["never"], PROBES)
-    with pytest.raises(
-        RnnlensError, match=r"states has shape .*expected states of the network, a tensor \(\.\.\., 3\)"
-    ):
-        attribute(network, STATES[:, :2], ["not"], PROBES)
-    assert list(parts_of(network.cell)) == ["state"]
-
-
 def test_a_part_may_be_chosen_by_a_mask():
     network = two_layers(lambda flag, buffer: 1 - flag)
     by_numbers = attribute(network, STATES, ["not"], PROBES, parts={"a": [1, 2]})
     for mask in ([False, True, True], torch.tensor([False, True, True])):
         assert torch.equal(attribute(network, STATES, ["not"], PROBES, parts={"a": mask}).shares, by_numbers.shares)
-
-
-# --- what changes in the next word's step -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("arch", "layers", "convolution"), [("mingru", 2, None), ("mamba", 2, None), ("rglru", 1, 3)])
-def test_shares_of_the_next_words_step_sum_to_the_strength(arch, layers, convolution):
-    network = Network(WORDS, arch, 6, 4, layers=layers, convolution=convolution).double().requires_grad_(False)
-    states = torch.randn(5, network.size, generator=torch.Generator().manual_seed(0)).double()
-    whole, found = (
-        measure(network, states, ["not", "great"], PROBES, draws=20) for measure in (attribute, attribute_step)
-    )
-    assert found.parts == ["keeps", "writes", "state", "reads"][: 3 if arch == "mingru" else 4]
-    torch.testing.assert_close(found.strength, whole.strength)
-    torch.testing.assert_close(found.shares.sum(1), whole.strength)
-    torch.testing.assert_close(found.strength_interval, whole.strength_interval)
-
-
-def test_one_layer_of_mingru_writes_and_keeps_the_same_after_any_word():
-    network = Network(WORDS, "mingru", 6, 4).double().requires_grad_(False)
-    states = torch.randn(5, 6, generator=torch.Generator().manual_seed(0)).double()
-    found = attribute_step(network, states, ["not"], PROBES, draws=20)
-    assert found["not"]["keeps"] == found["not"]["writes"] == 0
-    assert found["not"]["state"] == pytest.approx(float(found.strength[0])) != 0
-
-
-def test_a_second_layer_that_negates_what_is_written_is_found():
-    """The first layer keeps a trace of "not", which moves the stream away from the next word's valence, so that the
-    second layer writes less of it: "not" is in the first layer, and changes what is written."""
-    network = Network(WORDS, "mingru", 2, 2, layers=2).double().requires_grad_(False)
-    network.E.copy_(E)
-    first, second = network.cell.layers
-    for layer in (first, second):
-        layer.W.zero_(), layer.b.zero_()
-    first.W[2] = torch.tensor([1.0, 0.0])  # half of what was written is forgotten at every word
-    network.cell.O[0].zero_()
-    network.cell.norms[0].fill_(1)
-    network.cell.O[0][0, 0] = -100.0
-    second.W[3] = torch.tensor([0.0, 1.0])
-    network.readout_w.copy_(torch.tensor([0.0, 1.0]))
-    states = torch.zeros(3, 4).double()
-    found, where = (measure(network, states, ["not"], PROBES, draws=20) for measure in (attribute_step, attribute))
-    assert found["not"]["writes"] == pytest.approx(float(found.strength[0])) and float(found.strength[0]) < -0.9
-    assert where["not"]["layer 1 state"] == pytest.approx(float(where.strength[0]))
-
-
-def test_a_network_without_a_linear_step_is_refused():
-    with pytest.raises(RnnlensError, match="'gru' has no step that is linear in the state"):
-        attribute_step(Network(WORDS, "gru", 4, 3), torch.zeros(1, 4), ["not"], PROBES)

@@ -12,7 +12,6 @@ from rnnlens import RnnlensError
 from rnnlens.baselines import BASELINES, BagOfWords, ModifierConvolution
 from rnnlens.baselines.centring import Average, average_weights, fold, means, offsets, settle
 from rnnlens.baselines.convolution import Convolution, Shape
-from rnnlens.baselines.explanation import Change, Contribution, Explanation
 
 W, M, P = 30, 7, 3
 MODIFIERS = tuple(range(3, 3 + M))
@@ -85,8 +84,6 @@ def test_words_that_push_both_ways_end_at_or_near_zero():
     weights = [dict(zip(model.vocab_.words, model.model_.beta.tolist(), strict=True)) for model in (dense, sparse)]
     assert sum(weight == 0 for weight in weights[0].values()) <= 1  # <unk>, which was never read
     assert all(abs(weights[1][f"w{k}"]) < 1e-3 for k in range(20))
-    with pytest.raises(ValueError, match="l1 is -1: expected a number, at least 0"):
-        BagOfWords(l1=-1).fit(texts, labels)
     assert weights[1]["good"] > 0.1 and weights[1]["bad"] < -0.1
 
 
@@ -225,13 +222,10 @@ def test_explanations_sum_to_the_logit(fitted):
 def test_a_model_with_modifiers_is_not_opened_as_one_without(tmp_path):
     texts, labels = ["not good", "good", "bad", "not bad"] * 5, [0, 1, 0, 1] * 5
     ModifierConvolution(["not"], min_count=1, epochs=1).fit(texts, labels).save(tmp_path / "model")
-    with pytest.raises(RnnlensError, match=r"^the model has modifiers, .*: load it with ModifierConvolution\.load$"):
+    with pytest.raises(RnnlensError, match="the model has modifiers"):
         BagOfWords.load(tmp_path / "model")
     bag = BagOfWords(min_count=1, epochs=1, l1=Fraction(1, 8)).fit(texts, labels)
     assert BagOfWords.load(bag.save(tmp_path / "bag")).l1 == 0.125
-    days = np.array(["2020-01-01", "2020-01-02"] * 10, "datetime64[D]")
-    with pytest.raises(RnnlensError, match=r"the classes are of type datetime64\[D\].*y.astype\(str\)"):
-        BagOfWords(min_count=1, epochs=1).fit(texts, days).save(tmp_path / "days")
 
 
 def test_learnt_modifiers_are_those_that_matter():
@@ -243,44 +237,27 @@ def test_learnt_modifiers_are_those_that_matter():
     assert max(strengths, key=strengths.get) == "not" and strengths["not"] > 5 * strengths["the"]
 
 
-def test_saved_models_are_the_same(fitted, tmp_path):
-    words, _, _ = fitted
-    words.save(tmp_path / "model")
-    again = ModifierConvolution.load(tmp_path / "model")
-    texts = reviews(20, seed=2)[0]
-    np.testing.assert_array_equal(again.decision_function(texts), words.decision_function(texts))
-    assert again.predict(texts).tolist() == words.predict(texts).tolist()
-    words.save(tmp_path / "model")  # over what is there
-
-
-def test_scikit_learns_tools_take_them():
-    from sklearn.base import clone
-    from sklearn.model_selection import GridSearchCV, cross_val_score
-    from sklearn.pipeline import Pipeline
-
-    texts, labels = reviews(120)
-    model = ModifierConvolution(["not"], epochs=2, min_count=1)
-    assert clone(model).get_params() == model.get_params()
-    assert len(cross_val_score(model, texts, labels, cv=2)) == 2
-    search = GridSearchCV(Pipeline([("model", model)]), {"model__learning_rate": [0.01, 0.1]}, cv=2)
-    assert search.fit(texts, labels).best_params_["model__learning_rate"] in (0.01, 0.1)
-    assert model.set_params(epochs=3).epochs == 3
-
-
-def test_the_six_models_fit_and_bad_input_is_told():
+def test_the_six_models_fit():
     texts, labels = reviews(60)
     for name, options in BASELINES.items():
         words = {} if "modifiers" in options else {"modifiers": ["not"]}
         model = ModifierConvolution(**options, **words, epochs=1, min_count=1).fit(texts, labels)
         assert model.predict(texts).shape == (len(texts),), name
-    with pytest.raises(RnnlensError, match="two"):
-        BagOfWords(epochs=1).fit(texts, [i % 3 for i in range(len(texts))])
-    with pytest.raises(RnnlensError, match="requires y"):
-        BagOfWords(epochs=1).fit(texts)
-    with pytest.raises(RnnlensError, match="list of texts"):
-        BagOfWords(epochs=1, min_count=1).fit(texts, labels).predict("one text")
-    with pytest.raises(RnnlensError, match="'all'"):
-        ModifierConvolution("all", epochs=1).fit(texts, labels)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda: BagOfWords(epochs=1).fit(["a", "b", "c"] * 9, [0, 1, 2] * 9),  # would be the first class or not
+        lambda: BagOfWords(epochs=1).fit(["a", "b"] * 9, [1, 0] * 9).predict("one text"),  # letters would be texts
+        lambda: ModifierConvolution("all", epochs=1).fit(["a", "b"] * 9, [1, 0] * 9),  # and words here
+        lambda: ModifierConvolution(["a"], first_lag=2, epochs=1).fit(["a", "b"] * 9, [1, 0] * 9),
+        lambda: BagOfWords(l1=-1).fit(["a", "b"] * 9, [1, 0] * 9),
+    ],
+)
+def test_what_would_be_wrong_without_a_word_is_refused(fit):
+    with pytest.raises(RnnlensError):
+        fit()
 
 
 def test_classes_weigh_the_same_where_asked(tmp_path):
@@ -295,13 +272,3 @@ def test_classes_weigh_the_same_where_asked(tmp_path):
     model = BagOfWords(**common, class_weight={0: 9.0, 1: 1.0}).fit(texts, labels)
     model.save(tmp_path / "bag")
     assert BagOfWords.load(tmp_path / "bag").class_weight == {0: 9.0, 1: 1.0}
-
-
-def test_an_explanation_is_drawn_in_time_proportional_to_its_words(monkeypatch):
-    changes, totals = [Change("not", 1, 0.5)] * 20, []
-    found = Explanation([Contribution(f"w{i}", True, 1.0, changes) for i in range(50)], 0.0)
-    monkeypatch.setattr(Contribution, "total", property(lambda self: totals.append(self) or 11.0))
-    for draw in (found.__rich__, found._repr_html_):
-        totals.clear()
-        draw()
-        assert len(totals) <= 6 * len(found.words)

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
+from rnnlens import Network, TrainConfig, train
 from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
 from rnnlens.training.dropping import insert_blanks
@@ -127,10 +127,3 @@ def test_a_killed_run_with_blanks_resumes_bit_for_bit(corpus, tmp_path, monkeypa
     assert [line["train_loss"] for line in resumed.history] == [line["train_loss"] for line in whole.history]
     without = train(small(corpus), corpus, dataclasses.replace(CONFIG, blanks=0), tmp_path / "none", progress=False)
     assert not same(weights(whole), weights(without))
-
-
-def test_the_toy_language_has_blanks_of_its_own(tmp_path):
-    """Where every word has a target, a stretch of blanks would have none."""
-    toy = toy_corpus(train=64, validation=16)
-    with pytest.raises(RnnlensError, match="blanks is 50, and this corpus has a target at every word"):
-        train(small(toy), toy, TrainConfig(blanks=50), tmp_path / "run", progress=False)

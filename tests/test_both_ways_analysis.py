@@ -11,10 +11,9 @@ from tests.handmade import FAST, MODIFIERS, NEUTRAL, SLOW, VALENCE, handmade
 from tests.negated_texts import texts_of
 
 import rnnlens
-from rnnlens import BothWays, Probes, RnnlensError, TrainConfig
+from rnnlens import BothWays, Probes, TrainConfig
 from rnnlens.analysis.directions import BothDirections
 from rnnlens.analysis.record import Analysis
-from rnnlens.cli import app
 from rnnlens.context.both_ways import LATER, in_text, joined, parts
 from rnnlens.context.perturbation import Reviews, final_logits
 from rnnlens.networks import reader_of, replaced, within
@@ -189,18 +188,6 @@ def test_a_trained_run_is_analyzed_stored_and_opened(trained):
     assert Analysis.load(run.path).network.direction == "forwards"
 
 
-def test_the_commands_show_both_sides(trained, capsys):
-    run, _ = trained
-    app(["analyze", str(run.path), "--direction", "backwards"], result_action="return_value")
-    told = capsys.readouterr().out
-    assert "it changes words before it in the text" in told and "report.html" in told
-    app(["probe", str(run.path), "the film was good not"], result_action="return_value")
-    told = capsys.readouterr().out
-    assert "adds backwards" in told and "without the modifier subspace" in told
-    app(["info", str(run.path)], result_action="return_value")
-    assert "both_ways" in capsys.readouterr().out
-
-
 def test_a_run_that_reads_both_ways_is_audited_and_shared(trained, tmp_path):
     run, _ = trained
     audited = rnnlens.audit(run)
@@ -236,16 +223,3 @@ def test_classes_are_analyzed_in_either_direction(ordered, tmp_path):
     assert ("Sentiment" in card) == ordered and "class_=" not in card
     (line,) = (line for line in card.splitlines() if line.startswith("print("))
     assert "from either side" in line and eval(line.removeprefix("print").split("  #")[0]).words[0] == "not"
-
-
-def test_directions_that_do_not_exist_are_refused_in_one_line(made, corpus):
-    turned = rnnlens.reversed_corpus(corpus)
-    for make, message in (
-        (lambda: rnnlens.analyze(made, direction="up"), "direction is 'up': expected forwards or backwards"),
-        (lambda: rnnlens.analyze(made.forwards, direction="backwards"), "reads one way: leave it out"),
-        (lambda: rnnlens.analyze(made, turned), "pass the corpus in its usual order"),
-        (lambda: rnnlens.analyze(made, probes=PROBES).both_ways["nosuchword"], "'nosuchword' is not among"),
-    ):
-        with pytest.raises(RnnlensError, match=message) as error:
-            make()
-        assert "\n" not in str(error.value)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from handmade_classes import NAMES, handmade_classes, simplex, visited
 
-import rnnlens
-from rnnlens import Network, RnnlensError, class_geometry
+from rnnlens import Network, class_geometry
 from rnnlens.dynamics.class_geometry import _curve, _shape
 from rnnlens.dynamics.class_places import class_directions, evidence, slow_point_at
-from rnnlens.dynamics.class_words import _correlations, predicted_dimensions
-from rnnlens.dynamics.dimension import least_share, needed, participation_ratio, spread_of
+from rnnlens.dynamics.dimension import least_share, participation_ratio, spread_of
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +29,6 @@ def test_four_classes_on_a_tetrahedron_have_three_dimensions_and_exact_direction
     torch.testing.assert_close(geometry.directions, read, atol=1e-12, rtol=0)
     assert float(geometry.explained[3:].sum()) < 1e-3
     assert float(evidence(network, geometry.neutral).norm()) < 1e-6
-    assert (
-        repr(geometry).startswith("ClassGeometry(4 classes: simplex, 3 dimensions") and "fear" in geometry._repr_html_()
-    )
 
 
 def test_the_span_holds_all_that_stores_or_reads_evidence(tetrahedron):
@@ -129,92 +123,4 @@ def test_the_count_is_that_of_the_axes_that_are_read(n):
 
 def test_participation_ratio_and_count_of_known_variances():
     assert participation_ratio(torch.tensor([2.0, 2.0, 2.0, 0.0])) == pytest.approx(3)
-    assert needed(torch.tensor([3.0, 1.0, 0.1, 0.0])) == 2 and needed(torch.tensor([1.0, 1.0, 1.0])) == 3
     assert least_share(4) == 0.95 and least_share(101) == pytest.approx(0.995)
-
-
-# --- predictions ------------------------------------------------------------------------------------------------------
-
-
-def corpus_of(names, profile, n=1200, seed=0):
-    """Texts whose words are of class j with the chances profile[label][j], among rare and neutral words."""
-    rng = np.random.default_rng(seed)
-    texts, labels = [], []
-    for i in range(n):
-        label = i % len(names)
-        kinds = rng.choice(len(names), 12, p=profile[label])
-        words = [f"{names[k]}{rng.integers(5)}" for k in kinds]
-        texts.append(" ".join([*words, *(f"rare{rng.integers(3000)}" for _ in range(8))]))
-        labels.append(names[label])
-    return rnnlens.Corpus.from_texts(texts, labels, min_count=1)
-
-
-def test_word_counts_predict_a_simplex_for_classes_with_words_of_their_own():
-    names, own = ["a", "b", "c", "d"], 0.6 * np.eye(4) + 0.1
-    predicted = predicted_dimensions(corpus_of(names, own), 4)
-    assert predicted["words"]["count"] == predicted["classes"]["count"] == 3
-    low, high = predicted["words"]["interval"]
-    assert 2.8 < low <= high <= 3.0
-    correlations = np.array(predicted["classes"]["correlations"])
-    assert np.allclose(correlations[~np.eye(4, dtype=bool)], -1 / 3, atol=0.15)
-
-
-def test_the_interval_of_a_prediction_contains_it_for_few_texts_too():
-    predicted = predicted_dimensions(corpus_of(list("abcdef"), 0.4 * np.eye(6) + 0.1, n=240), 6)
-    for one in predicted["words"], predicted["classes"]:
-        low, high = one["interval"]
-        assert 1 <= low < one["dimension"] < high <= 5
-
-
-def test_word_counts_predict_a_line_for_ordered_classes():
-    bad_good = np.linspace(0.1, 0.9, 6)
-    profile = np.zeros((6, 6))
-    profile[:, 0], profile[:, 5] = 1 - bad_good, bad_good
-    predicted = predicted_dimensions(corpus_of(list("abcdef"), profile), 6)
-    assert predicted["words"]["dimension"] < 1.2 and predicted["classes"]["dimension"] < 1.4
-    assert predicted["words"]["count"] <= 2
-
-
-# --- bad input --------------------------------------------------------------------------------------------------------
-
-WORDS = ["<unk>", "red", "green", "blue", "not", "very"]
-
-
-def six(**options) -> Network:
-    return Network(WORDS, hidden=6, embedding=3, classes=list("abcdef"), **options)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: class_geometry(Network(WORDS, hidden=5, embedding=3)),
-            "does not have several classes, it has one logit",
-        ),
-        (lambda: class_geometry(six().of_class("a")), "it reads class 'a'"),
-        (lambda: class_geometry("runs/mine"), "network is 'runs/mine': expected a network"),
-        (lambda: class_geometry(six(), states=torch.zeros(9, 7)), r"states has shape \(9, 7\): expected .* \(..., 6\)"),
-        (lambda: class_geometry(six(), states=[1, 2]), "states is 'list': expected states"),
-        (
-            lambda: class_geometry(six(), states=torch.zeros(5, 6)),
-            "there are 5 visited states to start from, and 6 classes need at least 18: raise starts, or pass",
-        ),
-        (lambda: class_geometry(six(), states=torch.zeros(50, 6)), "all visited states have the same logits"),
-        (
-            lambda: class_geometry(
-                six(), rnnlens.Corpus.from_texts(["red", "blue"] * 9, [0, 1] * 9).with_vocab(six().vocab)
-            ),
-            "the corpus has two classes and the network 6 classes",
-        ),
-    ],
-)
-def test_bad_input_is_refused_in_one_line(make, message):
-    with pytest.raises(RnnlensError, match=message) as error:
-        make()
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.filterwarnings("error")
-def test_classes_without_common_evidence_give_no_warning():
-    S = np.array([[-1.0, 0.5], [0.5, -1.0]])  # covariances between halves may be negative
-    np.testing.assert_array_equal(_correlations(S), [[-1, 1], [1, -1]])

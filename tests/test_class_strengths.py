@@ -8,7 +8,7 @@ from handmade import handmade
 from handmade_classes import NAMES, class_words, handmade_classes, visited
 
 import rnnlens
-from rnnlens import ClassProbes, Network, RnnlensError, class_geometry, class_strengths, fit_line_attractor
+from rnnlens import ClassProbes, class_geometry, class_strengths, fit_line_attractor
 from rnnlens.context.class_strength import centered, gains
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.strength import strengths
@@ -136,34 +136,6 @@ def test_a_network_with_many_classes_is_measured_on_some_of_them():
     table = class_strengths(network, geometry)
     assert table["not"]["strength"] == pytest.approx(-2, abs=1e-6) and table.by_class.shape[1] == 40
     assert table.spread("not").shape == (30, 40)
-
-
-WORDS = ["<unk>", "red", "green", "blue", "not", "very"]
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda n, g: class_strengths(Network(WORDS, hidden=4), g), "does not have several classes"),
-        (lambda n, g: class_strengths(n, None), "geometry is 'NoneType': expected"),
-        (lambda n, g: class_strengths(Network(WORDS, hidden=4, classes=list("abc")), g), "of another network"),
-        (
-            lambda n, g: class_strengths(Network(WORDS, hidden=4, classes=list("123"), ordered=True), g),
-            r"3 classes are ordered .* find_modifiers\(network.of_class\(\), …\)",
-        ),
-        (lambda n, g: class_strengths(n, g, ClassProbes({"joy": ["joy1"], "hope": ["x"]})), "of the class 'hope'"),
-        (lambda n, g: class_strengths(n, g, ClassProbes({"joy": ["joy1"], "fear": ["?"]})), "no probe of the class"),
-        (lambda n, g: ClassProbes({"joy": "happy", "fear": ["afraid"]}), "the probes of 'joy' are 'happy'"),
-        (lambda n, g: ClassProbes({"joy": ["a"], "fear": ["a"]}), "'a' is a probe of two classes"),
-        (lambda n, g: ClassProbes(["happy"]), "expected words by class"),
-        (lambda n, g: ClassProbes.from_corpus(rnnlens.Corpus.from_texts(["a", "b"] * 9, [0, 1] * 9)), "has no classes"),
-    ],
-)
-def test_bad_input_is_refused_in_one_line(measured, make, message):
-    network, geometry, _ = measured
-    with pytest.raises(RnnlensError, match=message) as error:
-        make(network, geometry)
-    assert "\n" not in str(error.value)
 
 
 def test_without_the_modifier_subspace_no_class_is_modified_and_all_evidence_stays():

@@ -124,31 +124,3 @@ def test_a_whole_module_is_checked():
     assert isinstance(rnnlens.from_module(Deep(), WORDS, **paths), DeepBothWays)
     with pytest.raises(RnnlensError, match="pass pooling='mean'"):
         rnnlens.from_module(Deep(mean=True), WORDS, **paths)
-
-
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda: rnnlens.analyze(deep_of()[3]), r"network.layers\[0\].forwards"),
-        (lambda: rnnlens.analyze(deep_of()[3].layers[0].forwards), "readout of this network is zero"),
-        (lambda: deep_of()[3].logits(sentences()[0]), "no logit after each word"),
-        (lambda: jacobians(deep_of()[3], torch.zeros(H)), r"network.layers\[0\].forwards"),
-        (lambda: rnnlens.find_fixed_points(deep_of()[3], torch.zeros(1, H)), r"network.layers\[0\].forwards"),
-        (lambda: rnnlens.extend(deep_of()[3], rnnlens.Vocab([*WORDS, "new"])), r"network.layers\[0\].forwards"),
-        (
-            lambda: deep_of(start=torch.zeros(2, 1, H)),
-            r"expected \(4, 1, units\), one state for each direction of each",
-        ),
-        (lambda: deep_of(outputs=5, classes=NAMES)[3].read("w1"), r"of_class\('a'\)"),
-        (lambda: deep_of(outputs=5, classes=NAMES[:3]), "5 outputs, but there are 3 classes"),
-        (lambda: deep_of()[3](*sentences()[:1], torch.full((200,), 16)), "lengths range"),
-        (
-            lambda: from_torch(nn.GRU(D, H, 2, bidirectional=True), torch.randn(12, D), nn.Linear(H, 1), WORDS),
-            "takes 6 numbers: expected 12, the outputs of both directions",
-        ),
-    ],
-)
-def test_what_deep_networks_cannot_do_is_refused_in_one_line(make, told):
-    with pytest.raises(RnnlensError, match=told) as error:
-        make()
-    assert "\n" not in str(error.value)

@@ -98,21 +98,6 @@ def test_the_slider_the_keyboard_and_reset_turn_the_dial(browser, demo):
         assert page.wrong == []
 
 
-def test_the_hint_names_the_accuracy_at_the_nearest_measured_gain(browser, demo):
-    analysis, path = demo
-    at = {dose["gain"]: dose["accuracy"] for dose in analysis.results["steering"]["doses"]}
-    with opened(browser, path) as page:
-        for gain, nearest in ((0.55, 0.5), (2, 2.0), (0.1, 0.0)):
-            set_gain(page, gain)
-            hint = page.locator("#gain-hint").inner_text()
-            assert hint == (
-                f"At gain {nearest:g} it reads {100 * at[nearest]['accuracy']:.1f} % of {at[nearest]['n']:,} reviews "
-                f"right, at 1 {100 * at[1.0]['accuracy']:.1f} %."
-            )
-        set_gain(page, 1.05)
-        assert page.locator("#gain-hint").inner_text().startswith("At gain 1, the nearest that was measured")
-
-
 def test_a_link_keeps_the_gain_and_strange_ones_are_harmless(browser, demo):
     analysis, path = demo
     with opened(browser, path) as page:
@@ -133,13 +118,3 @@ def test_a_link_keeps_the_gain_and_strange_ones_are_harmless(browser, demo):
             expected = steer(analysis.network, analysis.subspace, float(shown)).read(text)[-1][1]
             assert last(page) == pytest.approx(expected, abs=1e-4)
         assert page.wrong == []
-
-
-def test_networks_without_a_subspace_have_no_dial(browser, tmp_path):
-    network = rnnlens.Network(WORDS, hidden=8, embedding=4)
-    arrays = {name: array for name, array in known_line(network).items() if name != "subspace"}
-    path = tmp_path / "page.html"
-    path.write_bytes(render(story(), live(network, arrays, {}, story().probes)).encode())
-    with opened(browser, path, "#read=not+good&gain=0.5") as page:
-        assert not page.locator("#dial").is_visible()
-        assert last(page) == pytest.approx(network.read("not good")[-1][1], abs=1e-4) and page.wrong == []

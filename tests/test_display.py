@@ -11,7 +11,7 @@ from handmade import Documents, handmade
 
 import rnnlens
 from rnnlens.cli import main
-from rnnlens.common.display import lines_svg, sticks_svg, table_html
+from rnnlens.common.display import cell_text, lines_svg, sticks_svg, table_html
 from rnnlens.common.files import write_json
 from rnnlens.context import Probes, linear_quality, mode_removal, perturb, word_inputs
 from rnnlens.context.perturbation import Reviews
@@ -93,7 +93,7 @@ def test_every_result_shows_itself_and_escapes_words(analysis):
 
 def test_numbers_in_it_are_the_records(analysis):
     html = analysis.barcodes[EVIL]._repr_html_()
-    assert f"{100 * analysis.barcodes[EVIL].share:+.0f} %" in html and html.count("<rect") == 4
+    assert f"<td>{cell_text(analysis.barcodes[EVIL].share)}</td>" in html and html.count("<rect") == 4
     assert re.search(r"claims of the paper</td><td>\d+ of \d+ that were measured", analysis._repr_html_())
     assert f"{analysis.timescales.mean()[0]:.4g}" in analysis.timescales._repr_html_()
 

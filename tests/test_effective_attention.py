@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from rnnlens import Network, RnnlensError, linear_modes
+from rnnlens import Network, linear_modes
 from rnnlens.context import effective_attention
 from rnnlens.networks import RECURRENCES
 
@@ -67,12 +67,3 @@ def test_a_hand_made_leaky_sum_forgets_at_its_known_rate():
             torch.testing.assert_close(found.parts[s, t], keep ** (s + 1 - t) * found.parts[t - 1, t])
     times = linear_modes(network, network.h0).by_part()["layer 1 state"]
     torch.testing.assert_close(times, -1 / keep.log())
-
-
-def test_bad_input_is_refused_in_one_line():
-    with pytest.raises(RnnlensError, match="'gru' has no effective attention: its recurrence is not linear"):
-        effective_attention(Network(WORDS, "gru", 5, 4), TEXT)
-    with pytest.raises(RnnlensError, match="layer is '3': expected a number from 1 to 2"):
-        effective_attention(make("mingru", 2), TEXT, layer=3)
-    with pytest.raises(RnnlensError, match="expected some text"):
-        effective_attention(make("mingru"), "")

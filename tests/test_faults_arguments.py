@@ -27,7 +27,7 @@ from rnnlens.analysis.agreement import _check_different
 from rnnlens.analysis.analyze import analyze_command
 from rnnlens.analysis.lexicon import read_lexicon
 from rnnlens.analysis.trees import read_trees
-from rnnlens.baselines import BagOfWords, ModifierConvolution, OneVsRest
+from rnnlens.baselines import BagOfWords, ModifierConvolution
 from rnnlens.cli import main, printing
 from rnnlens.common import options
 from rnnlens.common.allowed import Choice, PathLike, Range
@@ -133,7 +133,6 @@ PATHS: dict[str, Callable[[Any, Any], object]] = {
     "write_figures": lambda m, p: rnnlens.figures.write_figures({"subspace": {}}, p, "html"),
     "save": lambda m, p: m.bag.save(p),
     "BagOfWords.load": lambda m, p: BagOfWords.load(p),
-    "OneVsRest.load": lambda m, p: OneVsRest.load(p),
     "sweep": lambda m, p: sweep("nowhere", ["bow"], 1, p),
     "sweep corpus": lambda m, p: sweep(p, ["bow"], 1, "o"),
     "sweep earlier": lambda m, p: sweep("nowhere", ["bow"], 1, "o", earlier=p if p is not None else 5),
@@ -970,14 +969,10 @@ def test_a_split_of_another_corpus_is_refused(name: str, made: Any) -> None:
     refused(lambda: made.corpus.train.join(other), "the splits have different words")
 
 
-@pytest.mark.parametrize("kind", [BagOfWords, OneVsRest])
-def test_a_corpus_with_other_words_is_read_by_its_words(kind: Any) -> None:
+def test_a_corpus_with_other_words_is_read_by_its_words() -> None:
     other = Corpus.from_texts(["great film", "bad plot", "good film it was"] * 4, [1, 0, 1] * 4, validation=0)
     texts = [" ".join(other.vocab.decode(other.train.document(i))) for i in range(len(other.train))]
-    if kind is BagOfWords:
-        model: Any = BagOfWords(min_count=1, epochs=20).fit(TEXTS, LABELS)
-    else:
-        model = OneVsRest(BagOfWords(min_count=1, epochs=20)).fit([*TEXTS, *["a dull one"] * 5], [*LABELS, *[2] * 5])
+    model = BagOfWords(min_count=1, epochs=20).fit(TEXTS, LABELS)
     assert model.vocab_ != other.vocab
     assert np.allclose(model.decision_function(other), model.decision_function(texts))
     assert np.allclose(model.decision_function(other.train.take([1, 0])), model.decision_function(texts)[[1, 0]])

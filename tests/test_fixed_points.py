@@ -1,14 +1,13 @@
 """Fixed points of networks whose answer is known, and of others against float64 dense Newton by autograd."""
 
-import dataclasses
 import math
-import sys
 
 import pytest
 import torch
+from tests.torch_networks import normal
 
 from rnnlens import Network, RnnlensError, adapt
-from rnnlens.dynamics import find_fixed_points, linearise
+from rnnlens.dynamics import class_geometry, find_fixed_points, fit_line_attractor, linear_modes, linearise
 from rnnlens.dynamics.linear_solvers import gmres, least_squares
 from rnnlens.networks import CELLS, Vanilla
 
@@ -33,10 +32,6 @@ def vanilla(U, dtype=torch.float64):
             parameter.zero_()
         network.cell.U.copy_(U)
     return network
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def q_of(network, h):
@@ -246,47 +241,6 @@ def test_solvers_solve():
     torch.testing.assert_close(times(least_squares(J, b, 60)), b, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        (lambda n: find_fixed_points(n, torch.zeros(3, 5)), "expected states of the network, a tensor (..., 4)"),
-        (lambda n: find_fixed_points(n, torch.full((3, 4), torch.nan)), "some states are NaN or infinite"),
-        (lambda n: find_fixed_points(n, torch.zeros(0, 4)), "states has no rows"),
-        (lambda n: find_fixed_points(n, torch.zeros(3, 4), tolerance=math.nan), "tolerance is nan"),
-        (lambda n: find_fixed_points(n, torch.zeros(3, 4), mode="quick"), "mode is 'quick'"),
-        (lambda n: find_fixed_points(n, torch.zeros(3, 4), tolerance=0), "tolerance is 0"),
-        (lambda n: find_fixed_points(n, torch.zeros(3, 4), inputs="zebra"), "'zebra' is not in the vocabulary"),
-        (lambda n: find_fixed_points(n, torch.zeros(3, 4), inputs=torch.zeros(7)), "inputs have shape (7,)"),
-    ],
-)
-def test_bad_input_is_told(wrong, told):
-    with pytest.raises(RnnlensError) as error:
-        wrong(Network(["x"], hidden=4, embedding=2))
-    assert told in str(error.value)
-
-
-def test_a_slow_manifold_without_a_fixed_point_has_a_certified_minimum():
-    """h₁' = h₁ + h₁² + 0.01 never rests: q is smallest at h₁ = 0, where h₁ still moves by 0.01."""
-    network = of(lambda h, e: torch.stack([h[..., 0] + h[..., 0] ** 2 + 0.01, 0.5 * h[..., 1]], -1), 2)
-    points = find_fixed_points(network, 0.3 * normal(10, 2))
-    assert not points.converged.any()
-    least = points.minimized()
-    torch.testing.assert_close(least.states, torch.zeros(10, 2).double(), rtol=0, atol=1e-3)
-    torch.testing.assert_close(least.q, torch.full((10,), 0.5e-4).double(), rtol=1e-3, atol=0)
-    assert least.minimum.all() and not least.converged.any() and (least.q <= points.q * (1 + 1e-9)).all()
-    beside = dataclasses.replace(least, states=least.states + 0.05)
-    assert not beside.minimum.any(), "beside the minimum there is none"
-
-
-def test_minimizing_reaches_fixed_points_that_the_search_missed():
-    network = vanilla(2 * torch.eye(3).double())
-    far = find_fixed_points(network, torch.full((5, 3), 0.2).double())
-    missed = dataclasses.replace(far, states=torch.full((5, 3), 0.8).double(), converged=torch.zeros(5).bool())
-    found = missed.minimized()
-    assert found.converged.all() and found.minimum.all()
-    torch.testing.assert_close(found.states, torch.full((5, 3), 0.9575040240772687).double(), rtol=0, atol=1e-5)
-
-
 def test_the_drift_along_a_line_leads_to_its_fixed_point():
     """Along the line the drift is 1e-3 and nearly the same everywhere: Newton's method steps anywhere, or nowhere."""
     turn = torch.linalg.qr(normal(8, 8, seed=3))[0]
@@ -351,19 +305,20 @@ def test_states_outside_the_box_are_no_answer():
         assert (points.states[points.converged].abs() <= 1).all()
 
 
-def test_only_points_that_are_close_to_each_other_are_compared_by_their_jacobian(monkeypatch):
-    network = Network(["a", "b"], hidden=8, embedding=4).requires_grad_(False)
-    module, compared = sys.modules["rnnlens.dynamics.fixed_points"], []
-    points = find_fixed_points(network, torch.zeros(60, 8))
-    far = torch.randn(30, 8, generator=torch.Generator().manual_seed(0))
-    q = torch.zeros(60, dtype=torch.float64)
-    points = dataclasses.replace(points, states=torch.cat([far, far]), q=q, converged=torch.ones(60, dtype=torch.bool))
-
-    def noted(network, h, e):
-        compared.append(len(h))
-        return linearise(network, h, e)
-
-    monkeypatch.setattr(module, "linearise", noted)
-    unique = points.unique
-    assert torch.equal(unique.states, far) and unique.multiplicity.tolist() == [2] * 30
-    assert points.labels.tolist() == [*range(30), *range(30)] and sum(compared) == 30
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n, p: find_fixed_points(n, torch.full((3, 4), torch.nan)),  # no point would converge
+        lambda n, p: find_fixed_points(n, torch.zeros(3, 4), tolerance=math.nan),
+        lambda n, p: find_fixed_points(n, torch.zeros(3, 4), inputs=torch.full((2,), torch.inf)),
+        lambda n, p: fit_line_attractor(n, torch.ones(10, 4)),  # one logit: a curve through noise
+        lambda n, p: fit_line_attractor(Network(["x"], hidden=4, embedding=2, seed=1), p),  # points of another network
+        lambda n, p: linear_modes(n, p.take(0), inputs=torch.ones(2)),  # found at another input
+        lambda n, p: linear_modes(n, torch.full((4,), torch.nan)),
+        lambda n, p: class_geometry(Network(["x"], hidden=4, classes=["a", "b", "c"]), states=torch.zeros(50, 4)),
+    ],
+)
+def test_what_would_be_wrong_without_a_word_is_refused(call):
+    network = Network(["x"], hidden=4, embedding=2)
+    with pytest.raises(RnnlensError):
+        call(network, find_fixed_points(network, 0.1 * normal(5, 4).float()))

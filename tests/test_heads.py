@@ -211,33 +211,6 @@ def test_a_steered_network_keeps_the_head():
         close(torch.from_numpy(found), exact, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("head", "told"),
-    [
-        (nn.Sequential(nn.Linear(H, 1), nn.Sigmoid()), "ends in Sigmoid.*head.:-1."),
-        (nn.Sequential(nn.Linear(H, 2), nn.Sequential(nn.LogSoftmax(-1))), "ends in LogSoftmax"),
-        (nn.Sequential(), "no layers"),
-        (nn.GRU(H, 1), "readout is 'GRU'"),
-        (nn.Sequential(nn.Linear(H + 1, 4), nn.ReLU(), nn.Linear(4, 1)), "failed on outputs .32, 6."),
-        (nn.Sequential(nn.Linear(H, 4), nn.ReLU(), nn.Linear(4, 3)), "3 classes or outputs"),
-        (nn.Sequential(nn.Softmax(0), nn.Linear(H, 1)), "other rows"),
-    ],
-)
-def test_heads_that_cannot_be_read_are_refused_in_one_line(head, told):
-    with pytest.raises(RnnlensError, match=told) as error:
-        gru_with(head)
-    assert "\n" not in str(error.value)
-
-
-def test_a_network_with_an_mlp_has_no_single_readout_and_no_config():
-    _, _, network = gru_with(mlp())
-    with pytest.raises(RnnlensError, match="readout_at"):
-        network.w  # noqa: B018
-    with pytest.raises(RnnlensError, match="cannot be trained or saved"):
-        network.config  # noqa: B018
-    assert "nonlinear head" in repr(network)
-
-
 # --- mean pooling -----------------------------------------------------------------------------------------------------
 
 
@@ -277,18 +250,10 @@ def test_a_pooled_network_never_rests_and_its_last_state_is_analyzed():
     torch.manual_seed(0)
     rnn, embedding, head = nn.GRU(D, H), nn.Embedding(len(WORDS), D), nn.Linear(H, 1)
     network = from_torch(rnn, embedding, head, WORDS, pooling="mean")
-    for refused in (
-        lambda: rnnlens.analyze(network),
-        lambda: rnnlens.find_fixed_points(network, network.h0.detach().unsqueeze(0)),
-    ):
-        with pytest.raises(RnnlensError, match=r"no fixed points: .* rnnlens.unpooled\(network\)"):
-            refused()
+    with pytest.raises(RnnlensError, match="no fixed points"):
+        rnnlens.find_fixed_points(network, network.h0.detach().unsqueeze(0))
     last, ids = rnnlens.unpooled(network), sentences(n=5)[0]
     assert last.arch == "gru"
     with torch.no_grad():
         close(last(ids), from_torch(rnn, embedding, head, WORDS)(ids))
         close(network(ids), last.logits(ids)[:, 1:].mean(1))
-    with pytest.raises(RnnlensError, match="no pooling"):
-        rnnlens.unpooled(last)
-    with pytest.raises(RnnlensError, match="pooling is 'max': expected 'mean'"):
-        from_torch(rnn, embedding, head, WORDS, pooling="max")

@@ -12,7 +12,6 @@ from rnnlens.context.layers import kept_by, several_parts, study_layers
 from rnnlens.figures.style import shown
 from rnnlens.networks import step_by_step
 from rnnlens.networks.stack import Stack
-from rnnlens.page.extra import layer_sections
 
 # Inputs: [is it "not", is it "very", valence].
 WORDS = ["<unk>", "not", "very", "good", "great", "bad", "awful"]
@@ -80,8 +79,6 @@ def test_the_layer_that_modifies_and_the_one_that_integrates_are_found(layers, m
         assert sum(shares.values()) == pytest.approx(modifiers[word]["strength"], abs=1e-6)
     assert found.keeps.tolist() == pytest.approx([0, 1], abs=1e-6), "the second layer integrates in both"
     assert float(found.subspace.sum()) == pytest.approx(1)
-    (section,) = layer_sections({"layers": found.to_dict()})
-    assert section.table[0] == ["word", "strength", "layer 1", "layer 2"] and "layer 2 100 %" in section.text
 
 
 @pytest.fixture(scope="module")
@@ -133,29 +130,6 @@ def test_figures_of_parts_show_what_is_stored_and_words_as_text(of_mamba):
     first = stored["layers"]["attention"][0]["weights"]
     assert made["attention"].data[0].z[2][1] == first[2][1] and made["attention"].data[0].z[0][3] is None
     assert "<b>x" not in "".join(figure.to_json() for figure in (both, *made.values()))
-    with pytest.raises(rnnlens.RnnlensError, match="'maybe'"):
-        figures.parts(stored, ["maybe"])
-    without = {"layers": {**stored["layers"], "timescales": None, "attention": []}}
-    assert list(figures.catalogue(without)) == ["parts"]
-    for draw in (figures.part_timescales, figures.attention):
-        with pytest.raises(rnnlens.RnnlensError, match="mamba"):
-            draw(without)
-
-
-@pytest.mark.parametrize(
-    ("strength", "intervals", "says"),
-    [
-        (-1.0, [[-0.3, 0.1], [-1.0, -0.8]], "*not* acts mostly in layer 2: −0.90 of its strength −1.00"),
-        (-1.0, [[-0.9, 0.1], [-1.0, -0.8]], "*not* has its largest share in layer 2, −0.90 of −1.00"),
-        (-1.0, [[-0.3, 0.1], [-1.9, 0.8]], "but not clearly"),
-        (-0.05, [[-0.3, 0.1], [-1.0, -0.8]], "*not* hardly modifies: its strength is −0.05"),
-    ],
-)
-def test_the_section_says_first_in_which_part_a_word_acts_and_how_sure_that_is(strength, intervals, says):
-    row = {"word": "not", "strength": strength, "by_part": [-0.1, -0.9], "intervals": intervals}
-    stored = {"parts": ["layer 1", "layer 2"], "keeps": [0, 1], "subspace": [0.5, 0.5], "words": [row]}
-    (section,) = layer_sections({"layers": stored})
-    assert section.text.startswith("*not* ") and says in section.text
 
 
 def test_one_layer_has_no_parts_to_tell_apart():
@@ -172,8 +146,6 @@ def test_many_parts_are_joined_to_at_most_six():
 
 
 def test_a_network_that_forgets_has_no_layer_that_keeps_evidence():
-    from rnnlens.analysis.verdict import _template
-
     torch.manual_seed(0)
     network = Network([f"w{i}" for i in range(40)], "gru", 8, 4, layers=2).requires_grad_(False)
     line = rnnlens.fit_line_attractor(
@@ -183,8 +155,6 @@ def test_a_network_that_forgets_has_no_layer_that_keeps_evidence():
     modifiers = rnnlens.find_modifiers(network, line, probes=probes)
     stored = study_layers(network, line, rnnlens.fit_subspace(network, line, modifiers), ["w5"], probes).to_dict()
     assert json.loads(json.dumps(stored))["keeps"] is None, "rounding errors are no evidence"
-    assert "No layer keeps evidence" in str(_template().layers(stored, ["w5"]))
-    assert "none, because nothing is left of it" in layer_sections({"layers": stored})[0].text
 
 
 def test_shares_of_the_evidence_sum_to_one():
@@ -193,14 +163,3 @@ def test_shares_of_the_evidence_sum_to_one():
         network, rnnlens.find_fixed_points(network, rnnlens.visited_states(network, n=200))
     )
     assert float(kept_by(network, line, several_parts(network)).sum()) == pytest.approx(1)
-
-
-def test_an_analysis_without_a_word_to_attribute_goes_on():
-    network = Network(["<unk>", *"abcdefgh"], "mingru", 6, 4, layers=2).requires_grad_(False)
-    states = rnnlens.visited_states(network, n=20)
-    line = rnnlens.fit_line_attractor(network, states)
-    probes = Probes(("a", "b"), ("c", "d"))
-    modifiers = rnnlens.find_modifiers(network, line, probes=probes)
-    assert study_layers(network, line, rnnlens.fit_subspace(network, line, modifiers), [], probes) is None
-    with pytest.raises(rnnlens.RnnlensError, match="words is empty"):
-        rnnlens.attribute(network, states, [], probes)

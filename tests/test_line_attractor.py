@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from tests.torch_networks import normal
 
-from rnnlens import Network, RnnlensError, adapt
-from rnnlens.dynamics import find_fixed_points, fit_line_attractor, modes
+from rnnlens import Network, adapt
+from rnnlens.dynamics import find_fixed_points, fit_line_attractor
 
 
 def network_with(step, size, w):
@@ -14,10 +15,6 @@ def network_with(step, size, w):
 def still(size, w=None):
     """A network whose every state is a fixed point."""
     return network_with(lambda h, e: h, size, torch.eye(size).double()[0] if w is None else w)
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def test_straight_line_of_a_linear_network():
@@ -56,17 +53,6 @@ def test_a_cloud_and_a_ring_are_not_called_lines():
     angle = torch.linspace(0, 6.28, 500).double()
     ring = fit_line_attractor(still(2), torch.stack([angle.cos(), angle.sin()], 1))
     assert not ring.is_line and ring.explained < 0.8 and "not one-dimensional" in repr(ring)
-
-
-def test_unconverged_points_do_not_count():
-    network = network_with(lambda h, e: h + torch.tensor([1.0, 0.0]).double(), 2, torch.ones(2).double())
-    with pytest.raises(RnnlensError, match=r"0 slow points: expected at least 3 .* \(starts of analyze\)"):
-        fit_line_attractor(network, find_fixed_points(network, normal(10, 2), mode="slow"))
-
-
-def test_points_of_one_logit_are_told():
-    with pytest.raises(RnnlensError, match="same logit"):
-        fit_line_attractor(still(3), torch.ones(10, 3).double())
 
 
 @pytest.mark.parametrize("arch", ["gru", "lstm", "ugrnn", "vanilla"])
@@ -157,14 +143,3 @@ def test_all_eigenvalues_near_one_are_counted():
     assert one_mode_integrates({"line_attractor": line.to_dict()}) == (True, "1.0000, one of 2 so near")
     earlier = {"integration_eigenvalue": [0.99, 0.0]}  # results of an earlier version have no count
     assert one_mode_integrates({"line_attractor": earlier}) == (True, "0.9900")
-
-
-def test_a_defective_jacobian_is_decomposed_once(monkeypatch):
-    """That it has no modes takes as long to find as modes: of thousands of numbers, minutes."""
-    J = torch.tensor([[0.5, 1, 0], [0, 0.5, 0], [0, 0, 1]]).double()
-    line = fit_line_attractor(network_with(lambda h, e: h @ J, 3, torch.eye(3).double()[2]), normal(50, 3))
-    tried = []
-    monkeypatch.setattr(modes, "decompose", lambda J, known=modes.decompose: tried.append(len(J)) or known(J))
-    assert line.to_dict()["integrating"] is None and line.integration_eigenvalue == pytest.approx(1)
-    assert line.integrating is None and line.valence.shape[1] == 3 and "<table>" in line._repr_html_()
-    assert tried == [3]

@@ -344,7 +344,6 @@ def results_of_classes(names, shown):
         "shape": "between",
         "simplex_cosine": -0.2,
         "through": "slow points",
-        "predicted": {"words": {"dimension": 2.4, "interval": [2.3, 2.5], "count": 4}, "classes": {"dimension": 2.0}},
         "points": [{"at": [0.1 * k, 0.2, 0.3], "class": k} for k in range(n)],
         "directions": [[1.0, 0.1 * k, 0.0] for k in range(n)],
     }

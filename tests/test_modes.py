@@ -4,14 +4,11 @@ import math
 
 import pytest
 import torch
+from tests.torch_networks import normal
 
 from rnnlens import Network, RnnlensError
 from rnnlens.dynamics import jacobians, linear_modes, remove_modes
 from rnnlens.dynamics.modes import decompose
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def known():
@@ -91,14 +88,6 @@ def test_the_angle_to_a_real_mode_is_that_between_two_vectors():
         assert angle == pytest.approx(torch.rad2deg(torch.acos(cosine)).item(), abs=1e-6)
         cut = remove_modes(direction, modes, torch.zeros(30).double(), unit, "orthogonal")
         torch.testing.assert_close(cut, direction - (row @ direction) * row / row.square().sum())
-
-
-def test_bad_input_is_told():
-    network = Network(["x"], hidden=4, embedding=2)
-    with pytest.raises(RnnlensError, match="expected one state"):
-        linear_modes(network, torch.zeros(2, 4))
-    with pytest.raises(RnnlensError, match=r"which is .\[9\].: expected numbers of modes, from 0 to "):
-        remove_modes(torch.zeros(5), decompose(known()[1]), torch.zeros(5), [9])
 
 
 def test_pairs_that_are_equally_slow_are_not_mixed_up():

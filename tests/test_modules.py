@@ -110,30 +110,6 @@ def test_a_module_that_cannot_be_called_is_not_checked_and_a_warning_says_so():
         from_module(Classifier("text"), WORDS, **PATHS)
 
 
-@pytest.mark.parametrize(
-    ("paths", "told"),
-    [
-        ({"rnn": "encoder.lstm"}, "rnn is 'encoder.lstm', which 'Classifier' does not have: .* 'encoder.rnn'"),
-        ({"rnn": "encoder"}, "of type ModuleDict: expected nn.GRU or nn.LSTM or nn.RNN, such as 'encoder.rnn'"),
-        ({"embedding": "embedding"}, "'embedding', which .* 'embed'"),
-        ({"embedding": "classifier"}, "of type Linear: expected nn.Embedding, such as 'embed'"),
-        ({"readout": "clasifier"}, "'clasifier', which .* such as 'classifier'"),
-        ({"readout": ""}, "readout is ''"),
-        ({"rnn": None}, "rnn is 'None'"),
-        ({"readout": "encoder.rnn"}, "readout is 'LSTM'"),
-    ],
-)
-def test_wrong_paths_are_refused_with_the_nearest_ones(paths, told):
-    with pytest.raises(RnnlensError, match=told) as error:
-        from_module(Classifier(), WORDS, **PATHS | paths)
-    assert "\n" not in str(error.value)
-
-
-def test_only_modules_are_taken():
-    with pytest.raises(RnnlensError, match="'str': expected a torch module"):
-        from_module("model", WORDS, **PATHS)
-
-
 def test_a_module_without_words():
     class Regression(nn.Module):
         def __init__(self):
@@ -146,12 +122,6 @@ def test_a_module_without_words():
     module, x = Regression(), torch.randn(4, 5, 3)
     network = rnnlens.from_module(module, None, rnn="rnn", embedding=None, readout="head")
     close(network(x), module(x)[:, 0])
-
-
-def test_a_compiled_module_has_the_paths_of_the_module_that_it_wraps():
-    module, (ids, lengths) = Classifier(), sentences()
-    network = from_module(torch.compile(module), WORDS, **PATHS)
-    close(network(ids, lengths), from_module(module, WORDS, **PATHS)(ids, lengths))
 
 
 def test_compiled_parts_of_a_module_are_read_as_the_parts_that_they_wrap():

@@ -1,7 +1,5 @@
 """Texts are read in batches that fit into memory, each by one core."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 import torch
@@ -9,12 +7,10 @@ import torch
 import rnnlens
 from rnnlens.analysis.behaviour import final_logits as logits_of_texts
 from rnnlens.context.perturbation import Reviews, final_logits
-from rnnlens.corpora import occurrences as occurring
 from rnnlens.corpora.splits import Split
 from rnnlens.dynamics import visited_states
 from rnnlens.networks import BothWays, reading
 from rnnlens.networks.devices import threads_for
-from rnnlens.networks.parallel import in_parallel
 from rnnlens.training.evaluation import evaluate
 
 WORDS = ["<unk>", "not", "good", "bad"]
@@ -76,40 +72,3 @@ def test_one_long_text_does_not_widen_the_others(monkeypatch):
     alone = np.concatenate([network.predict_proba([text]) for text in texts])
     np.testing.assert_allclose(found, alone, rtol=0, atol=1e-6)
     assert network.predict_proba([]).shape == (0, 2)
-
-
-def test_words_are_counted_without_padding_texts_to_the_longest(monkeypatch):
-    lengths = [2000, *([3, 0, 8] * 30)]
-    corpus = rnnlens.Corpus(rnnlens.Vocab(WORDS), split_of(lengths))
-    chosen, padded, batch = np.arange(0, len(lengths), 2), [], Split.batch
-
-    def noted(self, rows, *args):
-        ids, n = batch(self, rows, *args)
-        padded.append(ids.size)
-        return ids, n
-
-    monkeypatch.setattr(Split, "batch", noted)
-    monkeypatch.setattr(occurring, "AT_ONCE", 100)
-    occurs = occurring.occurrences(corpus, chosen)
-    assert sum(padded) <= 2000 + 8 * len(chosen)
-    for row, document in zip(occurs.toarray(), chosen, strict=True):
-        counts = Counter(corpus.train.document(document).tolist())
-        assert row.tolist() == [counts[word] for word in range(len(WORDS))]
-
-
-def test_parts_of_an_iterator_are_taken_as_they_are_needed():
-    network, taken = rnnlens.Network(WORDS, hidden=6, embedding=4), []
-
-    def parts():
-        for part in range(50):
-            taken.append(part)
-            yield part
-
-    def compute(part):
-        assert len(taken) <= part + 6, "more parts in memory than cores need"
-        return part
-
-    with threads_for(network, 2):
-        assert in_parallel(compute, parts(), network) == list(range(50))
-        with pytest.raises(ZeroDivisionError):
-            in_parallel(lambda part: 1 // (part - 3), iter(range(50)), network)

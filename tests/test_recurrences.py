@@ -1,21 +1,18 @@
 """The recurrences of today: scans equal steps, equations equal the papers', and one flat state holds every layer."""
 
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
+from tests.torch_networks import exact as close
 
-from rnnlens import Network, RnnlensError, analyze, export, load
-from rnnlens.networks import ARCHITECTURES, RECURRENCES, selective_steps, step_by_step
+from rnnlens import Network, analyze
+from rnnlens.networks import RECURRENCES, selective_steps, step_by_step
 from rnnlens.networks import layers as layers_module
 from rnnlens.networks.architectures import make_cell
-from rnnlens.networks.linear_scan import best_chunks, linear_scan
+from rnnlens.networks.linear_scan import linear_scan
 from rnnlens.networks.selective_scan import plain_scan, selective_scan
-from rnnlens.training.__main__ import main as train_main
 
 B, T, H, D = 3, 9, 5, 4
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
@@ -32,10 +29,6 @@ def make(arch, layers=1, convolution=None, dtype=torch.float64, scale=1.0):
     return cell, e.requires_grad_(), h0.requires_grad_()
 
 
-def close(ours, reference, tolerance=1e-12):
-    torch.testing.assert_close(ours, reference, rtol=0, atol=tolerance)
-
-
 # --- the scan ---------------------------------------------------------------------------------------------------------
 
 
@@ -47,14 +40,14 @@ def one_by_one(a, b, h0):
 
 
 @settings(max_examples=30, deadline=None)
-@given(steps=st.integers(0, 40), chunks=st.one_of(st.none(), st.integers(1, 45)), seed=st.integers(0, 99))
-def test_the_scan_in_chunks_equals_its_steps_with_its_derivatives(steps, chunks, seed):
+@given(steps=st.integers(0, 40), seed=st.integers(0, 99))
+def test_the_scan_equals_its_steps_with_its_derivatives(steps, seed):
     generator = torch.Generator().manual_seed(seed)
     a, b, h0 = (
         torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
         for shape in ((2, steps, 3), (2, steps, 3), (2, 3))
     )
-    ours, reference = linear_scan(a, b, h0, chunks), one_by_one(a, b, h0)
+    ours, reference = linear_scan(a, b, h0), one_by_one(a, b, h0)
     scale = max([1.0, *reference.detach().abs().flatten().tolist()])
     close(ours / scale, reference / scale)
     weight = torch.randn(ours.shape, generator=generator, dtype=torch.float64)
@@ -70,15 +63,7 @@ def test_the_scan_has_second_derivatives():
     parts = [
         torch.rand(*shape, generator=generator).double().requires_grad_() for shape in ((1, 6, 2), (1, 6, 2), (1, 2))
     ]
-    assert torch.autograd.gradgradcheck(lambda a, b, h: linear_scan(a, b, h, 2), parts)
-
-
-def test_chunks_need_few_kernels():
-    assert best_chunks(600) == 40 and best_chunks(1) == best_chunks(0) == 1
-    for T in (2, 7, 100, 601):
-        C = best_chunks(T)
-        kernels = 3 * (T // C) + C + T % C
-        assert kernels <= 4 * math.sqrt(3 * T) + 4
+    assert torch.autograd.gradgradcheck(linear_scan, parts)
 
 
 # --- layers and stacks ------------------------------------------------------------------------------------------------
@@ -230,12 +215,6 @@ def test_a_network_is_made_again_from_its_config(arch, layers):
     assert network.read("not bad") == again.read("not bad")
 
 
-def test_the_convolution_is_kept_in_the_config():
-    assert Network(WORDS, "mingru", hidden=6, embedding=3, convolution=4).config["convolution"] == 4
-    assert Network(WORDS, "mamba", hidden=6, embedding=3, convolution=2).config["convolution"] == 2
-    assert "convolution" not in Network(WORDS, "mamba", hidden=6, embedding=3).config
-
-
 @pytest.mark.parametrize("arch", RECURRENCES)
 def test_initial_time_constants_are_those_at_blank_input(arch):
     network = Network(WORDS, arch, hidden=200, embedding=3, memory=100, layers=2).double()
@@ -249,18 +228,6 @@ def test_initial_time_constants_are_those_at_blank_input(arch):
     assert 5 < words.median() < 20, "log-uniform"
 
 
-def test_the_training_module_trains_layers_with_a_convolution(tmp_path):
-    texts = tmp_path / "texts.csv"
-    texts.write_text("text,label\n" + "".join(f"it was {['bad', 'good'][i % 2]},{i % 2}\n" for i in range(60)))
-    flags = [str(texts), "--out", str(tmp_path / "run"), "--hidden", "6", "--embedding", "4", "--epochs", "2"]
-    assert train_main([*flags, "--arch", "mingru", "--layers", "2", "--convolution", "3", "--device", "cpu"]) == 0
-    run = load(tmp_path / "run")
-    assert run.network.config == {"arch": "mingru", "hidden": 6, "embedding": 4, "layers": 2, "convolution": 3}
-    assert run.about["network"] == run.network.config and len(run.network.read("it was good")) == 3
-    exported = load(export(run, tmp_path / "export"))
-    assert exported.network.predict_proba(["it was bad"]).tolist() == run.predict_proba(["it was bad"]).tolist()
-
-
 def test_an_analysis_goes_on_without_the_modes_that_a_convolution_has_not(tmp_path):
     words = ["<unk>", *(f"word{i}" for i in range(60))]
     network = Network(words, "mamba", hidden=4, embedding=4, memory=50, seed=1).requires_grad_(False)
@@ -271,18 +238,6 @@ def test_an_analysis_goes_on_without_the_modes_that_a_convolution_has_not(tmp_pa
     assert value.imag == 0 and abs(value.real - float(kept[(kept - 1).abs().argmin()])) < 1e-5
     figure = analysis.figures.ending()
     assert figure.data, "the figure of the end needs no modes"
-    with pytest.raises(RnnlensError, match="no 'ending.modes': the eigenvectors of J_rec at h"):
-        analysis.figures.ending_modes()
-
-
-def test_bad_shapes_are_refused_in_one_line():
-    with pytest.raises(RnnlensError, match="arch is 'rwkv': expected gru, .* or rglru"):
-        Network(WORDS, "rwkv")
-    with pytest.raises(RnnlensError, match="layers is 0: expected a whole number, from 1"):
-        Network(WORDS, "mingru", layers=0)
-    with pytest.raises(RnnlensError, match="convolution is 4 with 'gru', which has none: expected one of mingru"):
-        Network(WORDS, "gru", convolution=4)
-    assert set(RECURRENCES) < set(ARCHITECTURES)
 
 
 def selective_inputs(n, T, H, S, seed=0):
@@ -312,27 +267,6 @@ def test_mambas_scan_a_few_words_at_a_time_equals_the_plain_one(n, T, H, S, numb
 
 def test_mambas_scan_has_second_derivatives():
     assert torch.autograd.gradgradcheck(selective_scan, selective_inputs(2, 4, 3, 2))
-
-
-class Written(TorchDispatchMode):
-    """The most numbers that one operation gave."""
-
-    most = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        found = func(*args, **(kwargs or {}))
-        if isinstance(found, torch.Tensor) and func is torch.ops.aten.mul.Tensor:
-            self.most = max(self.most, found.numel())
-        return found
-
-
-def test_mambas_scan_of_a_few_texts_multiplies_the_numbers_of_these_texts_alone(monkeypatch):
-    monkeypatch.setattr(selective_steps, "NUMBERS", 2 * 6)  # of two texts
-    inputs = [part.detach() for part in selective_inputs(20, 10, 3, 2)]
-    with Written() as written:
-        y, kept, _ = selective_steps.selective_outputs(*inputs)
-        selective_steps.selective_gradients(*inputs[:5], kept, y)
-    assert written.most == 2 * 10 * 3
 
 
 @pytest.mark.parametrize("last", [False, True])

@@ -8,9 +8,9 @@ import torch
 from tests.negated_texts import texts_of
 
 import rnnlens
-from rnnlens import BothWays, Corpus, Network, RnnlensError, TrainConfig
+from rnnlens import BothWays, Network, RnnlensError, TrainConfig
 from rnnlens.analysis.behaviour import final_logits
-from rnnlens.baselines import ModifierConvolution, OneVsRest
+from rnnlens.baselines import ModifierConvolution
 from rnnlens.cli import app
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.corpora.reversing import backwards
@@ -45,9 +45,8 @@ def test_baselines_read_texts_in_their_usual_order(corpora, tmp_path):
         ModifierConvolution(["not"], epochs=1).fit(turned)
     with pytest.raises(RnnlensError, match="words of the corpus are in reverse order"):
         ModifierConvolution(["not"], epochs=1).fit(usual).predict(turned)
-    classes = Corpus.from_texts(["a good film", "a bad plot", "not good"] * 9, ["x", "y", "z"] * 9)
     with pytest.raises(RnnlensError, match="words of the corpus are in reverse order"):
-        OneVsRest(ModifierConvolution(epochs=1)).fit(rnnlens.reversed_corpus(classes))
+        ModifierConvolution(["not"], epochs=1).fit(turned.train, turned.train.labels)
     for call in (
         lambda: sweep(str(turned.path), ["gru", "bow"], 1, tmp_path / "sweep"),
         lambda: reproduce(str(turned.path), tmp_path / "reproduction"),
@@ -69,10 +68,6 @@ def test_prepare_turns_each_document_around(corpora):
     assert rnnlens.reversed_corpus(usual).fingerprint == turned.fingerprint == load_corpus(turned.path).fingerprint
     assert usual.fingerprint != turned.fingerprint
     assert "reverse" not in usual.about["options"] and turned.about["options"]["reverse"] is True
-    with pytest.raises(RnnlensError, match="reversed already"):
-        rnnlens.reversed_corpus(turned)
-    with pytest.raises(RnnlensError, match="reverse is 'yes': expected True or False"):
-        load_corpus(usual.path.parent / "reviews.csv", reverse="yes")
     assert backwards(np.array([1, 2, 3, 4, 5]), np.array([2, 0, 3])).tolist() == [2, 1, 5, 4, 3]
 
 

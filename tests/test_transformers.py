@@ -322,82 +322,22 @@ def shell(config):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("GPT2", "'gpt2' is not supported: it has attention"),
-        ("Bert", "'bert' is not supported: it has attention"),
-        ("Gemma2", "'gemma2' is not supported: it has attention"),
-        ("Jamba", "'jamba' is a hybrid"),
-        ("Bamba", "'bamba' is a hybrid"),
-        ("Zamba", "'zamba' is a hybrid"),
-        ("FalconH1", "'falcon_h1' is a hybrid"),
+        ("GPT2", "'gpt2' is not supported"),
+        ("Jamba", "'jamba' is not supported"),
         ("RecurrentGemma", "'recurrent_gemma' is a hybrid"),
-        ("FalconMamba", "'falcon_mamba' is not supported: its recurrence is not known here"),
-        ("ResNet", "'resnet' is not supported: it has no cache"),
+        ("FalconMamba", "'falcon_mamba' is not supported"),
     ],
 )
 def test_other_models_are_refused_by_name_in_one_line(name, says):
-    with pytest.raises(RnnlensError, match=says) as refused:
+    with pytest.raises(RnnlensError, match=says):
         from_transformers(shell(getattr(tf, f"{name}Config")()), None, Tokenizer())
-    assert "\n" not in str(refused.value)
 
 
-def test_what_does_not_fit_the_model_is_refused_in_one_line():
-    model = model_of("mamba")
-    large = SimpleNamespace(get_vocab=lambda: {f"w{i}": i for i in range(41)}, tokenize=str.split)
-    for head, tokenizer, options, says in [
-        (None, large, {}, "does not fit the model: its piece 'w40' has id 40"),
-        (None, SimpleNamespace(get_vocab=dict), {}, "no tokenize"),
-        (None, SimpleNamespace(tokenize=str.split), {}, "no get_vocab"),
-        (None, SimpleNamespace(get_vocab=dict, tokenize=str.split), {}, "no ids of pieces"),
-        (nn.Linear(17, 1), Tokenizer(), {}, "takes 17 numbers: expected 16"),
-        (nn.Sequential(nn.Linear(17, 4), nn.ReLU(), nn.Linear(4, 1)), Tokenizer(), {}, "the head failed"),
-        (None, Tokenizer(), {"blank": "none"}, "blank is 'none'"),
-        (None, Tokenizer(), {"classes": ["no", "yes"]}, "without a head"),
-        (None, Tokenizer(), {"target": 1}, "without a head"),
-        (None, Tokenizer(), {"blank": torch.zeros(3)}, r"blank is '\(3,\)'"),
-    ]:
-        with pytest.raises(RnnlensError, match=says) as refused:
-            from_transformers(model, head, tokenizer, **options)
-        assert "\n" not in str(refused.value)
-    with pytest.raises(RnnlensError, match="expected a model of transformers"):
-        from_transformers(nn.GRU(2, 3), None, Tokenizer())
+def test_a_model_that_a_hook_changes_is_refused():
     changed = model_of("mamba")
     changed.norm_f.register_forward_hook(lambda module, given, made: 2 * made)
     with pytest.raises(RnnlensError, match="a hook changes it"):
         from_transformers(changed, None, Tokenizer())
-
-
-def test_networks_without_a_head_or_with_wrong_states_say_so_in_one_line():
-    network = network_of("mamba", head=False)
-    for call in (
-        lambda: network.read("not good"),
-        lambda: network.predict(["good"]),
-        lambda: rnnlens.analyze(network),
-        lambda: network.w,
-        lambda: attribute(network, network.h0, ["not"], Probes(GOOD, BAD)),
-    ):
-        with pytest.raises(RnnlensError, match="no head.*fit_readout"):
-            call()
-    for call in (
-        lambda: network.states(torch.tensor([[1, 2]]), network.h0[:-1]),
-        lambda: rnnlens.find_fixed_points(network, network.h0[:-1].expand(2, -1)),
-        lambda: rnnlens.analyze(network_of("mamba"), states=network.h0[:-1].expand(2, -1)),
-    ):
-        with pytest.raises(RnnlensError, match=str(network.size)):
-            call()
-    one = Corpus.from_ids(network.vocab, ([[1], [2], [3]], [1, 1, 1]))
-    with pytest.raises(RnnlensError, match="no training document has label 0"):
-        fit_readout(network, one)
-    with pytest.raises(RnnlensError, match="expected a Corpus"):
-        fit_readout(network, ["good"])
-
-
-def test_training_says_at_once_that_only_a_head_can_be_fitted(tmp_path):
-    """Not that its weights need gradients, with which it could not be trained either."""
-    network = network_of("mamba")
-    corpus = Corpus.from_ids(network.vocab, ([[1], [2]], [1, 0]))
-    with pytest.raises(RnnlensError, match="'mamba, transformers' .*cannot be trained .*fit_readout fits its head"):
-        rnnlens.train(network, corpus, out=tmp_path / "run")
-    assert not (tmp_path / "run").exists()
 
 
 def test_rnnlens_does_not_import_transformers():

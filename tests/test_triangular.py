@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.torch_networks import exact as close
 
 from rnnlens import Network, adapt, find_fixed_points, linear_modes
 from rnnlens.common.errors import RnnlensError
@@ -9,7 +10,7 @@ from rnnlens.context import find_modifiers, fit_bilinear
 from rnnlens.dynamics import features, input_change, jacobians, linearise
 from rnnlens.dynamics import modes as modes_module
 from rnnlens.dynamics.line_attractor import fit_line_attractor
-from rnnlens.dynamics.modes import Modes, TriangularModes, decompose, integration_mode
+from rnnlens.dynamics.modes import TriangularModes, decompose, integration_mode
 from rnnlens.dynamics.step_jacobians import StepLinearisation
 from rnnlens.networks import RECURRENCES
 
@@ -29,10 +30,6 @@ def make(arch, layers=1, convolution=None, hidden=4, **options):
 def opaque(network):
     """The same network as a step function that rnnlens knows nothing about."""
     return adapt(network.step, network.E, (network.w, network.b), WORDS, network.h0)
-
-
-def close(ours, reference, tolerance=1e-10):
-    torch.testing.assert_close(ours, reference, rtol=0, atol=tolerance)
 
 
 @kinds
@@ -165,8 +162,3 @@ def test_the_bilinear_model_of_one_layer_of_mingru_is_exact_with_as_many_terms_a
     bilinear = fit_bilinear(network, line, modifiers, rank=3, most=8)
     assert abs(float(bilinear.explained[-1]) - 1) < 1e-10 and len(bilinear.explained) == 8
     assert bilinear.terms(0.5) <= bilinear.terms(0.999) <= 8
-
-
-def test_dense_modes_of_other_networks_are_as_before():
-    network = Network(WORDS, "gru", 6, 3).double()
-    assert isinstance(linear_modes(network, network.h0.detach()), Modes)

@@ -10,7 +10,6 @@ from test_steering import ARCHS, WORDS, made
 import rnnlens
 from rnnlens import project_out, steer
 from rnnlens.context import Reviews, final_logits
-from rnnlens.context.perturbation import _joined
 from rnnlens.context.subspace import project_out_each, random_subspace, steer_each
 from rnnlens.networks import CELLS
 from rnnlens.networks import versions as module
@@ -129,17 +128,6 @@ def test_no_other_parts_of_texts_take_less_time(cores):
         assert longest(sizes) == min(map(longest, every))
     for lengths in ([0], [0, 0, 0], [5]):
         assert sum(equal_parts(np.array(lengths), cores)) == len(lengths)
-
-
-def test_batches_are_joined_up_to_a_number_of_words():
-    ids, lengths = texts(9)
-    batches = [(np.arange(9)[rows], ids[rows, :n], lengths[rows].clip(max=n)) for rows, n in
-               ((slice(0, 4), 6), (slice(4, 6), 12), (slice(6, 9), 12))]  # fmt: skip
-    joined = list(_joined(batches, most=80))
-    assert [tuple(part.shape) for _, part, _ in joined] == [(6, 12), (3, 12)]  # 72 words, and 108 would be too many
-    rows, both, _ = joined[0]
-    assert rows.tolist() == list(range(6)) and (both[:4, 6:] == -1).all() and torch.equal(both[4:], ids[4:6])
-    assert [len(rows) for rows, _, _ in _joined(batches, most=1)] == [4, 2, 3]
 
 
 def test_all_classes_are_read():

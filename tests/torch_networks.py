@@ -24,5 +24,13 @@ def outputs_of(rnn, embedding, ids, lengths):
     return outputs, last[-2:].transpose(0, 1).flatten(1) if rnn.bidirectional else last[-1]
 
 
+def normal(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
 def close(ours, reference, atol=1e-5):
+    torch.testing.assert_close(ours, reference, rtol=0, atol=atol)
+
+
+def exact(ours, reference, atol=1e-10):
     torch.testing.assert_close(ours, reference, rtol=0, atol=atol)

@@ -137,14 +137,12 @@ def study_classes(
     stored: Mapping[str, Any] | None = None,
 ) -> Classes:
     """Geometry and modifiers of all classes. states (K, N): visited states. stored: an earlier result, whose probe
-    words and predictions are used again without a corpus."""
+    words are used again without a corpus."""
     geometry = class_geometry(network, corpus, states, seed=seed)
     found, span = geometry.to_dict(), geometry.span
-    kept, predicted = _measured_before(stored if corpus is None else None, network)
-    found["predicted"] = found["predicted"] or predicted
     if network.ordered:
         return Classes(network.classes, True, shown, found, (), {}, {}, None, None, span)
-    probes = kept if corpus is None else ClassProbes.from_corpus(corpus, seed=seed)
+    probes = _stored_probes(stored, network) if corpus is None else ClassProbes.from_corpus(corpus, seed=seed)
     table = class_strengths(network, geometry, probes, top=top)
     counts = {
         "n": sum(kind in MODIFIERS for kind in table.kinds),
@@ -159,15 +157,14 @@ def study_classes(
     return Classes(network.classes, False, shown, found, words, counts, spread, usual, table.probes, span)
 
 
-def _measured_before(stored: Any, network: Network) -> tuple[ClassProbes | None, dict[str, Any]]:
-    """Probe words and predictions of an earlier result; none if it is of other classes or not readable."""
+def _stored_probes(stored: Any, network: Network) -> ClassProbes | None:
+    """Probe words of an earlier result; none if it is of other classes or not readable."""
     try:
         if tuple(stored["names"]) != network.classes:
-            return None, {}
-        probes = None if stored["probes"] is None else ClassProbes.from_dict(stored["probes"]).known_to(network)
-        return probes, dict(stored["geometry"]["predicted"])
+            return None
+        return None if stored["probes"] is None else ClassProbes.from_dict(stored["probes"]).known_to(network)
     except (KeyError, TypeError, AttributeError, ValueError, RnnlensError):
-        return None, {}
+        return None
 
 
 def _on_the_scale(table: Modifiers, classes: int) -> tuple[list[dict[str, Any]], dict[str, int]]:

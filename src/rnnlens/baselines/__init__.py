@@ -10,9 +10,8 @@ from rnnlens.common.lazy import lazily
 if TYPE_CHECKING:
     from rnnlens.baselines.estimators import BagOfWords, ModifierConvolution
     from rnnlens.baselines.explanation import Explanation
-    from rnnlens.baselines.one_vs_rest import OneVsRest
 
-__all__ = ["BASELINES", "BagOfWords", "Explanation", "ModifierConvolution", "OneVsRest"]
+__all__ = ["BASELINES", "BagOfWords", "Explanation", "ModifierConvolution"]
 
 # A page reads BASELINES for its table: that must not import scikit-learn.
 __getattr__ = lazily(
@@ -21,6 +20,5 @@ __getattr__ = lazily(
         "BagOfWords": "estimators",
         "ModifierConvolution": "estimators",
         "Explanation": "explanation",
-        "OneVsRest": "one_vs_rest",
     },
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rnnlens.common.errors import BadInput, quoted
+from rnnlens.common.errors import BadInput
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.recoded import recoded
 from rnnlens.corpora.splits import Split, blocks_of
@@ -15,20 +15,12 @@ from rnnlens.corpora.vocab import PAD, Vocab
 
 
 def labels_of(X: Corpus | Split, classes: np.ndarray) -> np.ndarray:
-    """The labels (n,) of a split, or of a corpus's training split, as a model's classes; an error if they are labels of
-    other classes."""
-    names, n = classes.tolist(), len(classes)
-    by_number = n == 2 or names == list(range(n))
-    if isinstance(X, Corpus) and ((len(X.classes) or 2) != n or not (by_number or X.classes == tuple(map(str, names)))):
-        raise BadInput(
-            f"the corpus has {quoted(list(X.classes)) if X.classes else 'two'} classes, and the model {quoted(names)}: "
-            "expected the same classes; else pass texts and y"
-        )
+    """The labels (n,) of a split, or of a corpus's training split, as a model's two classes; an error if they are those
+    of more."""
     labels = np.asarray((X.train.decided if isinstance(X, Corpus) else X).labels).astype(int)
-    if len(labels) and not 0 <= labels.min() <= labels.max() < n:
+    if len(labels) and not 0 <= labels.min() <= labels.max() < 2:
         raise BadInput(
-            f"the labels are from {labels.min()} to {labels.max()}, and the model has {n} classes: expected 0 to "
-            f"{n - 1}"
+            f"the labels are from {labels.min()} to {labels.max()}, and the model has 2 classes: expected 0 to 1"
         )
     return classes[labels]
 

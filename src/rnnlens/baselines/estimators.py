@@ -1,12 +1,14 @@
 """Bags of words as scikit-learn classifiers: `fit(texts, y)`, `predict`, `predict_proba`, `score`, `explain`.
 
 The paper's six baselines by name are in `baselines.six`. Texts are split into words as corpora are; a prepared corpus
-can be given in their place. There are two classes; `OneVsRest` has more.
+can be given in their place. There are two classes; for more, scikit-learn's `OneVsRestClassifier(model)`
+fits one model for each class against the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -128,8 +130,9 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
 
     # --- fitting ---
 
-    def fit(self, X: Sequence[str] | Corpus, y: Any = None) -> ModifierConvolution:
-        """Learn from texts (n,) and labels (n,), or from the training split of a corpus."""
+    def fit(self, X: Sequence[str] | Corpus | Split, y: Any = None) -> ModifierConvolution:
+        """Learn from texts (n,) and labels (n,), or from the training split of a corpus. With labels, X may also be a
+        split of a corpus, whose own labels are then not used."""
         check_parameters(self)
         seed = seed_of(self.random_state)
         split, vocab, classes = self._read(X, y, seed)
@@ -148,11 +151,11 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         self.vocab_, self.classes_, self.model_ = vocab, classes, model.requires_grad_(False)
         return self
 
-    def _read(self, X: Sequence[str] | Corpus, y: Any, seed: int) -> tuple[Split, Vocab, np.ndarray]:
+    def _read(self, X: Sequence[str] | Corpus | Split, y: Any, seed: int) -> tuple[Split, Vocab, np.ndarray]:
         if isinstance(X, Corpus):
             check_own_labels(y)
             check_order(X)
-            X.check_two_classes("this model, without OneVsRest(model),")
+            X.check_two_classes("this model")
             return X.train.decided, X.vocab, np.array([0, 1])
         if y is None:
             raise BadInput(
@@ -166,11 +169,16 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         if len(classes) > 2:
             raise BadInput(
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}: it has "
-                f"{len(classes)} classes, expected two; for more use OneVsRest(model)"
+                f"{len(classes)} classes, expected two; for more use scikit-learn's OneVsRestClassifier(model)"
             )
-        texts = list_of_texts(X)
+        texts = X if isinstance(X, Split) else list_of_texts(X)
         if len(texts) != len(labels):
             raise BadInput(f"got {len(texts)} texts and {len(labels)} labels: expected one label for each text")
+        if isinstance(texts, Split):
+            check_order(texts)
+            if texts.vocab is None:
+                raise BadInput("the split is of no corpus, so that its words are not known: pass the corpus, or texts")
+            return replace(texts, labels=labels.astype(np.uint8)), texts.vocab, classes
         corpus = Corpus.from_texts(
             texts, labels, validation=0, vocab_size=self.vocab_size, min_count=self.min_count, seed=seed
         )

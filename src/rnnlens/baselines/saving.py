@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -26,23 +26,7 @@ SAVED = FolderKind(
 
 def save_estimator(model: Any, names: Iterable[str], folder: Path) -> Path:
     """Write a fitted estimator with the parameters `names` to a folder."""
-    return _write(model, model.classes_, names, model.model_.state_dict(), {}, folder)
-
-
-def save_estimators(models: Sequence[Any], classes: np.ndarray, names: Iterable[str], folder: Path) -> Path:
-    """Write fitted estimators of the same shape, one for each class, to a folder."""
-    tensors = {f"{k}.{name}": x for k, model in enumerate(models) for name, x in model.model_.state_dict().items()}
-    return _write(models[0], classes, names, tensors, {"one_vs_rest": True}, folder)
-
-
-def _write(
-    model: Any,
-    classes: np.ndarray,
-    names: Iterable[str],
-    tensors: Mapping[str, torch.Tensor],
-    more: Mapping[str, Any],
-    folder: Path,
-) -> Path:
+    classes = model.classes_
     if classes.dtype.kind not in "biufUO":
         raise BadInput(f"the classes are of type {classes.dtype}, which no file holds: fit the model to y.astype(str)")
     words = model.vocab_.decode(model.model_.shape.modifiers)
@@ -57,7 +41,7 @@ def _write(
     if isinstance(model.class_weight, dict):
         options["class_weight"] = list(model.class_weight.items())  # keys in JSON must be strings
     with atomic_folder(folder, SAVED) as temporary:
-        mark = write_tensors(temporary / "weights.safetensors", dict(tensors))
+        mark = write_tensors(temporary / "weights.safetensors", model.model_.state_dict())
         write_json(
             temporary / "baseline.json",
             {
@@ -65,7 +49,6 @@ def _write(
                 KEY: {"weights": mark},
                 "options": options,
                 "classes": classes.tolist(),
-                **more,
                 "modifiers": words,
                 "words": list(model.vocab_.words),
                 "counts": model.vocab_.counts,
@@ -78,25 +61,7 @@ def load_estimator(kind: Any, folder: Path) -> Any:
     """The estimator of class `kind` in a folder, with its parameters, words and weights, checked."""
     about, tensors = _read(folder)
     with parsing(folder, "baseline of rnnlens"):
-        if about.get("one_vs_rest"):
-            raise BadInput(f"{quoted(str(folder))} has {len(about['classes'])} classes: load it with OneVsRest.load")
         return _restored(kind, about, tensors)
-
-
-def load_estimators(kind: Any, folder: Path) -> tuple[list[Any], np.ndarray]:
-    """The estimators of class `kind` that `save_estimators` wrote, one for each class, and the classes."""
-    about, tensors = _read(folder)
-    with parsing(folder, "baseline of rnnlens"):
-        classes = np.asarray(about["classes"])
-        if not about.get("one_vs_rest") or classes.ndim != 1 or len(classes) < 3:
-            raise ValueError(f"its classes are {quoted(about['classes'])}, expected three or more")
-        models = []
-        for k in range(len(classes)):
-            own = {name.partition(".")[2]: x for name, x in tensors.items() if name.partition(".")[0] == str(k)}
-            models.append(_restored(kind, {**about, "classes": [0, 1]}, own))
-        if len(tensors) != sum(len(model.model_.state_dict()) for model in models):
-            raise ValueError("it has weights of other classes")
-        return models, classes
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

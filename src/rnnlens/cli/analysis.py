@@ -234,7 +234,7 @@ def _class_facts(classes: Mapping[str, Any]) -> list[tuple[str, str]]:
     n = geometry["count"]
     size = _dimensions(n) if n < len(names) else f"evidence on {n} axes of the {geometry['through']}"
     shown = f"{len(names)}, all in `classes` of results.json; shown: {classes['shown']}"
-    facts = [
+    return [
         ("classes", shown + ("" if classes["ordered"] else " (--class NAME shows another)")),
         (
             "their attractor",
@@ -242,13 +242,6 @@ def _class_facts(classes: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{geometry['dimension']:.2f} ({low:.2f} to {high:.2f})",
         ),
     ]
-    for name, text in (("words", "word counts"), ("classes", "class correlations")):
-        if name in geometry["predicted"]:
-            of = geometry["predicted"][name]
-            facts.append(
-                (f"predicted by {text}", f"{_dimensions(of['count'])}, participation ratio {of['dimension']:.2f}")
-            )
-    return facts
 
 
 def _show_by_class(classes: Mapping[str, Any]) -> None:

@@ -22,7 +22,9 @@ class Shown:
     A record of tensors is a `dataclass(repr=False)`, so that printing it gives these facts in a line, not tensors."""
 
     def _facts(self) -> Facts:
-        raise NotImplementedError
+        """By default the record's own numbers, words and lists of these, and those of `to_dict`."""
+        own = vars(self) | (self.to_dict() if hasattr(self, "to_dict") else {})
+        return [(name.replace("_", " "), _first(value)) for name, value in own.items() if _is_plain(value)]
 
     def _drawing(self) -> str:
         return ""
@@ -33,6 +35,18 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return f"<b>{escape(type(self).__name__)}</b>{table_html(self._facts())}{self._drawing()}"
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is a number, a word, None, or a list of these."""
+    if isinstance(value, list | tuple):
+        return all(item is None or isinstance(item, str | int | float) for item in value)
+    return value is None or isinstance(value, str | int | float)
+
+
+def _first(value: object, most: int = 6) -> object:
+    """The first items of a list, with an ellipsis for the others; anything else as it is."""
+    return [*value[:most], "…"] if isinstance(value, list | tuple) and len(value) > most else value
 
 
 def table_html(rows: Iterable[Sequence[object]], head: Sequence[object] = ()) -> str:

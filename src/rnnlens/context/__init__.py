@@ -22,14 +22,13 @@ from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Difference, Perturbations, Reviews, compare_logits, final_logits, perturb
 from rnnlens.context.probe_reviews import probe_phrases, probe_reviews
 from rnnlens.context.probes import Probes
-from rnnlens.context.step_attribution import attribute_step
 from rnnlens.context.subspace import Subspace, fit_subspace, project_out, steer
 
 __all__ = [
     "Attribution", "Barcode", "Beginning", "Bilinear", "BlankInput", "ClassProbes", "ClassStrengths",
     "Difference", "Dose", "EffectiveAttention", "Ending", "Impulse", "Layers", "LinearQuality", "ModeRemoval",
     "Modifiers", "Perturbations", "Probes", "Reviews", "Steering", "Subspace", "Timescales", "after",
-    "attribute", "attribute_step", "barcode", "beginning", "blank_input", "class_strengths", "compare_logits",
+    "attribute", "barcode", "beginning", "blank_input", "class_strengths", "compare_logits",
     "component_barcodes", "dose_response", "effective_attention", "effects", "ending", "final_logits",
     "find_modifiers", "fit_bilinear", "fit_exponential", "fit_subspace", "impulse", "linear_effects",
     "linear_quality", "mode_removal", "negation_form", "perturb", "probe_phrases", "probe_reviews",

@@ -19,11 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, table_html
+from rnnlens.common.display import Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.common.rows import chosen_rows
-from rnnlens.common.terminal import printable
 from rnnlens.context.effects import effects, word_inputs
 from rnnlens.context.probes import Probes
 from rnnlens.dynamics.inputs import given_states
@@ -36,7 +35,7 @@ EXACT = 6  # parts up to which all orders are taken
 ORDERS = 64  # that are drawn for more parts, each with its reverse
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Attribution(Shown):
     """The strengths of words, attributed to parts of the state.
 
@@ -86,22 +85,12 @@ class Attribution(Shown):
             },
         }
 
-    def _facts(self) -> Facts:
-        return [("parts", self.parts), ("orders", f"{self.orders}{', all' if self.exact else ''}")]
-
     def _drawing(self) -> str:
         rows = [
             [word, f"{float(self.strength[i]):+.2f}", *(f"{x:+.2f}" for x in self.shares[i].tolist())]
             for i, word in enumerate(self.words)
         ]
         return table_html(rows, ["word", "strength", *self.parts])
-
-    def __repr__(self) -> str:
-        lines = [f"Attribution of {len(self.words)} words to {', '.join(self.parts)}"]
-        for i, word in enumerate(self.words[:20]):
-            shares = ", ".join(f"{x:+.2f}" for x in self.shares[i].tolist())
-            lines.append(f"  {word}: strength {float(self.strength[i]):+.2f} = {shares}")
-        return printable("\n".join(lines), lines=True)
 
 
 @torch.no_grad()

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, sticks_svg
+from rnnlens.common.display import Shown, sticks_svg
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import linear_effects, word_inputs
@@ -20,7 +20,7 @@ from rnnlens.dynamics.inputs import check_states
 from rnnlens.networks import Network
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Barcode(Shown):
     """The change that a word, a state or a direction makes to the effects of probe words on the logit.
 
@@ -58,22 +58,8 @@ class Barcode(Shown):
             "negative": self.negative.tolist(),
         }
 
-    def _facts(self) -> Facts:
-        means = float(self.positive.mean()), float(self.negative.mean())
-        return [
-            ("of", self.name),
-            ("kind", self.kind),
-            ("changes valence by", f"{100 * self.share:+.0f} %"),
-            ("mean on positive words", means[0]),
-            ("mean on negative words", means[1]),
-        ]
-
     def _drawing(self) -> str:
         return sticks_svg([("positive words", self.positive.tolist()), ("negative words", self.negative.tolist())])
-
-    def __repr__(self) -> str:
-        means = f"{float(self.positive.mean()):+.2f} on positive, {float(self.negative.mean()):+.2f} on negative words"
-        return f"Barcode({self.name!r}: {self.kind}, {means})"
 
 
 @in_range()

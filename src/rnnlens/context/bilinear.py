@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, percents
+from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.context.modifiers import MOST, Modifiers
@@ -26,7 +26,7 @@ from rnnlens.networks import Network
 ROUNDING = 100  # machine epsilons of J_inp: a smaller change is a rounding error
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bilinear(Shown):
     """m (P, N): the modifier components m^p. features (P, K): A^p in the coordinates of `input_features`.
 
@@ -56,24 +56,11 @@ class Bilinear(Shown):
             "bound": self.bound.tolist(),
         }
 
-    def _facts(self) -> Facts:
-        return [
-            ("terms", self.rank),
-            ("fitted to", f"{self.n:,} modifiers"),
-            ("explained with 1, 2, … terms", percents(self.explained.tolist()[:5])),
-            ("on words held out", percents(self.held_out.tolist()[:5])),
-            ("at most possible", percents(self.bound.tolist()[:5])),
-        ]
-
     @in_range("terms")
     def terms(self, share: float) -> int | None:
         """The smallest number of terms that explain this share of the change; None if none of those fitted do."""
         enough = torch.nonzero(self.explained >= share).flatten().tolist()
         return enough[0] + 1 if enough else None
-
-    def __repr__(self) -> str:
-        shares = ", ".join(f"{100 * x:.1f} %" for x in self.explained[: self.rank].tolist())
-        return f"Bilinear(rank {self.rank}: {shares} of the change in J_inp of {self.n} modifiers)"
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, percent
+from rnnlens.common.display import Shown, percent
 from rnnlens.common.ranges import in_range
 from rnnlens.context.impulse import rest
 from rnnlens.dynamics.inputs import given_states
@@ -102,14 +102,6 @@ class BlankInput(Shown):
             f"the first {BLANKS} change the reading by {self.first:.2f} on average, {BLANKS} more by {self.then:.2f} "
             f"(spread {before:.1f}, then {between:.1f}, then {after:.1f})"
         )
-
-    def _facts(self) -> Facts:
-        return [
-            (f"change over the first {BLANKS}, logits", self.first),
-            (f"over {BLANKS} more", self.then),
-            ("largest without a warning", self.limit),
-            (f"spread after 0, {BLANKS}, {2 * BLANKS}", list(self.spread)),
-        ]
 
 
 @torch.no_grad()

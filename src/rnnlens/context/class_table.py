@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LISTED = 100  # words in results.json
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassStrengths(Shown):
     """Words (M), most frequent first, and how they change the evidence of C classes.
 
@@ -141,7 +141,3 @@ class ClassStrengths(Shown):
     def _drawing(self) -> str:
         rows = [[row["word"], row["kind"], row["strength"], *row["by_class"][:12]] for row in self.to_dict(20)]
         return table_html(rows, ["word", "kind", "strength", *self.network.classes[:12]])
-
-    def __repr__(self) -> str:
-        first = ", ".join(f"{quoted(word, 40)} {self[word]['strength']:+.2f}" for word in self.strongest(6))
-        return f"ClassStrengths({len(self.network.classes)} classes, {len(self)} words: {first} …)"

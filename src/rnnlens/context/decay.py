@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown
+from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 
@@ -24,15 +24,6 @@ class ExponentialFit(Shown):
     def at(self, t: Tensor) -> Tensor:
         """The fitted curves at times t (T,), (..., T)."""
         return self.a.unsqueeze(-1) * torch.exp(-t / self.tau.unsqueeze(-1)) + self.c.unsqueeze(-1)
-
-    def _facts(self) -> Facts:
-        known = self.tau[~self.tau.isnan()]
-        return [
-            ("series", self.tau.numel()),
-            ("of which decay", known.numel()),
-            ("τ, median", float(known.median()) if known.numel() else None),
-            ("R², median", float(self.r2.median())),
-        ]
 
 
 @torch.no_grad()

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown
+from rnnlens.common.display import Shown
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import effects
 from rnnlens.context.modifiers import MOST, Modifiers
@@ -60,9 +60,6 @@ class Dose(Shown):
             None if measured is None else float(measured),
             None if ends is None else (float(ends[0]), float(ends[1])),
         )
-
-    def _facts(self) -> Facts:
-        return [("gain", self.gain), ("accuracy", repr(self.accuracy)), ("modification", self.modification)]
 
 
 Doses = tuple[Dose, ...]
@@ -102,9 +99,6 @@ class Steering(Shown):
 
         random, others = (tuple(doses(draw) for draw in stored[name]) for name in ("random", "others"))
         return cls(stored["rank"], stored["words"], doses(stored["doses"]), random, others)
-
-    def _facts(self) -> Facts:
-        return [(f"gain {dose.gain:g}", f"{dose.accuracy!r}, {_times(dose)}") for dose in self.doses]
 
     def __str__(self) -> str:
         """One line: accuracy and modification at the gains 0, 0.5, 1 and 2."""
@@ -162,22 +156,6 @@ def random_directions(network: Network, subspace: Subspace, draws: int = DRAWS, 
 
 
 @torch.no_grad()
-def written_share(network: Network, modifiers: Modifiers, V: Tensor) -> float:
-    """The share of what words write, beyond a blank input at h*, that lies along the orthonormal rows of V (R, N): of
-    the mean squared length over all words of the table, each weighted by its count."""
-    blank = network.step(modifiers.line.h_star)
-
-    def squares(h_mod: Tensor) -> Tensor:
-        written = (h_mod - blank).double()
-        return torch.stack([part.square().sum(1) for part in (written @ V.double().t(), written)], 1)
-
-    both = modifiers.places(squares)
-    weight = torch.ones(len(modifiers)) if modifiers.counts is None else modifiers.counts
-    along, whole = (weight.to(both).unsqueeze(1) * both).sum(0)
-    return float(along / whole)
-
-
-@torch.no_grad()
 def steered_strengths(
     network: Network, modifiers: Modifiers, rows: Tensor, V: Tensor, gains: Sequence[float]
 ) -> np.ndarray:
@@ -211,13 +189,3 @@ def modifications(
     low, high = np.quantile(means, [0.025, 0.975], axis=0)
     values = along.sum(1) / np.abs(usual).sum()
     return [(float(m), (float(a), float(b))) for m, a, b in zip(values, low, high, strict=True)]
-
-
-def mean_doses(draws: Sequence[Doses]) -> list[tuple[float, float, float | None]]:
-    """Gain, mean accuracy and mean modification over the draws of a control."""
-    found = []
-    for doses in zip(*draws, strict=True):
-        sizes = [dose.modification for dose in doses if dose.modification is not None]
-        accuracy = float(np.mean([dose.accuracy.accuracy for dose in doses]))
-        found.append((doses[0].gain, accuracy, float(np.mean(sizes)) if sizes else None))
-    return found

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, lines_svg
+from rnnlens.common.display import Shown, lines_svg
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.context.barcodes import Barcode, state_barcode
@@ -54,14 +54,6 @@ class Beginning(Shown):
             "distance": self.distance.tolist(),
             "interventions": self.interventions,
         }
-
-    def _facts(self) -> Facts:
-        return [
-            ("the initial state is", self.barcode.kind),
-            ("it changes the first words' valence by", f"{100 * self.barcode.share:+.0f} %"),
-            ("its distance from the line", float(self.distance[0])),
-            (f"after {len(self.distance) - 1} blank inputs", float(self.distance[-1])),
-        ]
 
     def _drawing(self) -> str:
         return self.barcode._drawing()
@@ -125,19 +117,6 @@ class Ending(Shown):
             **({} if self.modes is None else {"modes": self.modes.to_dict()}),
         }
 
-    def _facts(self) -> Facts:
-        ratio = float(self.ratio.median())
-        return [
-            ("words", len(self.words)),
-            ("steady / initial effect, median", ratio),
-            ("the same without the line's own growth", self.ratio_over_growth),
-            ("settles within, median", f"{float(self.settled.double().median()):.0f} blank inputs"),
-            (
-                "timescales of the two strongest modes",
-                "unknown" if self.modes is None else self.modes.to_dict()["strongest_timescales"],
-            ),
-        ]
-
     def _drawing(self) -> str:
         rows = zip(self.words, self.transients.tolist(), strict=True)
         return lines_svg(list(rows)[:4]) if self.modes is None else self.modes._drawing()
@@ -183,15 +162,6 @@ class EndingModes(Shown):
             "transients": self.transients.tolist(),
             "without": None if self.without is None else self.without.tolist(),
         }
-
-    def _facts(self) -> Facts:
-        stored = self.to_dict()
-        return [
-            ("units", len(self.change)),
-            ("neither integrating nor fast", int(self.eligible.sum())),
-            ("timescales of the two strongest", stored["strongest_timescales"]),
-            ("what they change at once", [stored["change"][i] for i in self.strongest]),
-        ]
 
     def _drawing(self) -> str:
         return lines_svg(list(zip(self.words, self.transients.tolist(), strict=True))[:4])

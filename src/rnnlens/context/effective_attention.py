@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, table_html
+from rnnlens.common.display import Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.pieces import PieceVocab
@@ -25,7 +25,7 @@ from rnnlens.networks.residual import ResidualStack
 LONGEST = 500  # words: the parts grow with their square
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EffectiveAttention(Shown):
     """What each word of a text adds to the output of one layer after each word.
 
@@ -50,17 +50,11 @@ class EffectiveAttention(Shown):
         length = self.parts.norm(dim=-1)
         return length / length.sum(1, keepdim=True).clamp(min=torch.finfo(length.dtype).tiny)
 
-    def _facts(self) -> Facts:
-        return [("words", len(self.words)), ("layer", self.layer)]
-
     def _drawing(self) -> str:
         last = self.weights[-1].tolist()
         added = [None] * len(last) if self.logits is None else self.logits[-1].tolist()
         names = ["(start)", *self.words]
         return table_html([list(row) for row in zip(names, last, added, strict=True)], ["word", "weight", "logits"])
-
-    def __repr__(self) -> str:
-        return f"EffectiveAttention(layer {self.layer}, {len(self.words)} words)"
 
 
 @torch.no_grad()

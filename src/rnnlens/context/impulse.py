@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, lines_svg, plural, table_html
+from rnnlens.common.display import Shown, lines_svg, table_html
 from rnnlens.common.ranges import in_range
 from rnnlens.context.decay import ExponentialFit, fit_exponential
 from rnnlens.context.effects import STATES, word_inputs
@@ -85,16 +85,6 @@ class Impulse(Shown):
             "r2": float(self.fit.r2),
         }
 
-    def _facts(self) -> Facts:
-        stored = self.to_dict()
-        return [
-            ("word", self.word),
-            ("distance from the line", stored["distance"][0]),
-            (f"after {len(self.distance) - 1} blank inputs", stored["distance"][-1]),
-            ("timescale τ, words", stored["tau"]),
-            ("R² of the exponential", stored["r2"]),
-        ]
-
     def _drawing(self) -> str:
         stored = self.to_dict()
         return lines_svg([("distance", stored["distance"]), *([("fit", stored["fit"])] if stored["fit"] else [])])
@@ -128,7 +118,7 @@ def _several(words: Sequence[str], network: Network, steps: int) -> Iterator[Seq
     return (words[i : i + few] for i in range(0, len(words), few))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Timescales(Shown):
     """How fast modifiers decay along each component of the subspace (Fig. 7).
 
@@ -165,23 +155,11 @@ class Timescales(Shown):
             "tau": [[_plain(x) for x in row] for row in self.tau],
         }
 
-    def _facts(self) -> Facts:
-        return [
-            ("modifiers", len(self.words)),
-            ("mean τ of each component, words", self.mean()),
-            ("median", self.median()),
-            ("how many decay", self.to_dict()["decaying"]),
-        ]
-
     def _drawing(self) -> str:
         head = ["word", *(f"τ {p + 1}" for p in range(self.tau.shape[1]))]
         return table_html(
             [[word, *map(_plain, row)] for word, row in zip(self.words, self.tau, strict=True)][:10], head
         )
-
-    def __repr__(self) -> str:
-        means = ", ".join("none" if m is None else f"{m:.1f}" for m in self.mean())
-        return f"Timescales({len(self.words)} {plural(len(self.words), 'modifier')}, mean τ {means} words)"
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, signed, table_html
+from rnnlens.common.display import Shown, signed, table_html
 from rnnlens.common.errors import UnknownWord, one_of, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.context.attribution import Attribution, attribute, checked_parts, shapley
@@ -96,10 +96,6 @@ class Layers(Shown):
                 {"layer": one.layer, "words": one.words, "weights": one.weights.tolist()} for one in self.attention
             ],
         }
-
-    def _facts(self) -> Facts:
-        named = [(name, values.tolist()) for name, values in (("keeps", self.keeps), ("subspace", self.subspace))]
-        return [("parts", self.parts), *named]
 
     def _drawing(self) -> str:
         rows = [[word, *(signed(share) for share in self[word].values())] for word in self.modifies.words]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown
+from rnnlens.common.display import Shown
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import check_expansion, effects, linear_effects
 from rnnlens.networks import Network
@@ -34,15 +34,6 @@ class LinearQuality(Shown):
     def agreement(self) -> float:
         """1 − Σ|linear − full| / Σ|full|: 1 if the expansion is exact, 0 if it is no better than predicting 0."""
         return float(1 - (self.linear - self.full).abs().sum() / self.full.abs().sum())
-
-    def _facts(self) -> Facts:
-        states, words = self.linear.shape
-        return [
-            ("states", states),
-            ("words", words),
-            ("agreement, 1 is exact", self.agreement),
-            ("the paper's ratio", self.ratio),
-        ]
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, lines_svg, percents
+from rnnlens.common.display import Shown, lines_svg
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.common.rows import chosen_rows
@@ -62,10 +62,6 @@ class ModeRemoval(Shown):
     def destroyed(self, most: int) -> float:
         """The largest share of the effect that removing at most this many units destroys."""
         return float(1 - self.remaining[: most + 1].min())
-
-    def _facts(self) -> Facts:
-        facts: list[tuple[str, object]] = [("removal", f"{self.kind}, {self.order} order, from the {self.what}")]
-        return facts + [(f"destroyed with {most} units", percents([self.destroyed(most)])) for most in (1, 3, 10)]
 
     def _drawing(self) -> str:
         courses = [("left of the effect", self.remaining.tolist())]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rnnlens.common.allowed import shown
-from rnnlens.common.display import Facts, Shown
+from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.options import WORDS
 from rnnlens.common.ranges import in_range
@@ -64,21 +64,10 @@ class Probes(Shown):
     def from_dict(cls, stored: Mapping[str, Any]) -> Probes:
         return cls(tuple(stored["positive"]), tuple(stored["negative"]), stored["source"])
 
-    def _facts(self) -> Facts:
-        return [
-            (f"{len(words)} {side}", [*words[:12], *(["…"] if len(words) > 12 else [])])
-            for side, words in (("positive", self.positive), ("negative", self.negative))
-        ] + [("source", self.source)]
-
     @in_range()
     def inputs(self, network: Network) -> Tensor:
         """The embeddings of `words`, (n⁺ + n⁻, D)."""
         return word_inputs(network, self.words)
-
-    @in_range("probes")
-    def first(self, n: int) -> Probes:
-        """The n strongest of each side."""
-        return Probes(self.positive[:n], self.negative[:n], self.source)
 
     @in_range("probes")
     def some(self, n: int) -> Probes:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, percents, table_html
+from rnnlens.common.display import Shown, table_html
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.context.modifiers import Modifiers
@@ -22,7 +22,7 @@ from rnnlens.networks.versions import Versions
 from rnnlens.networks.wrapped import check_rows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Subspace(Shown):
     """Principal components of the modifiers' deflections h_mod − h*, orthogonal to the line attractor, the readout and
     the integration mode: the paper removes the line "to ensure that the subspace does not have any valence effects".
@@ -89,21 +89,10 @@ class Subspace(Shown):
             "coordinates": self.coordinates.tolist(),
         }
 
-    def _facts(self) -> Facts:
-        return [
-            ("components", self.rank),
-            ("share of variance", percents(self.explained[: self.rank].tolist())),
-            ("fitted to", f"{len(self.words):,} modifiers"),
-        ]
-
     def _drawing(self) -> str:
         rows = zip(self.words, self.kinds, self.coordinates.tolist(), strict=True)
         head = ["word", "kind", *(f"component {p + 1}" for p in range(self.rank))]
         return table_html([[word, kind, *at] for word, kind, at in rows][:10], head)
-
-    def __repr__(self) -> str:
-        shares = ", ".join(f"{100 * share:.1f} %" for share in self.explained[: self.rank].tolist())
-        return f"Subspace(rank {self.rank}: {shares} of the variance of {len(self.words)} modifiers)"
 
 
 @torch.no_grad()

@@ -7,19 +7,17 @@ lie between (Aitken, Ramasesh et al., "The geometry of integration in text class
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, percents
+from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.dynamics.class_places import class_directions, evidence, settled_states, slow_point_at
-from rnnlens.dynamics.class_words import predicted_dimensions
 from rnnlens.dynamics.curves import local_regression, near_knots
 from rnnlens.dynamics.dimension import least_share, participation_ratio, spread_of
 from rnnlens.dynamics.fixed_points import find_fixed_points
@@ -38,7 +36,7 @@ SHOWN = 500  # slow points in results.json
 DRAWN = 3  # axes of these points
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassGeometry(Shown):
     """The attractor of a network with C classes.
 
@@ -55,7 +53,6 @@ class ClassGeometry(Shown):
     cosines (C, C)      between them, within the counted axes
     curve               share of the evidence's variance that a curve along the first axis explains
     shape               simplex, line or between
-    predicted           from word counts and class correlations of the training texts; empty without a corpus
     """
 
     network: Network = field(repr=False)
@@ -75,7 +72,6 @@ class ClassGeometry(Shown):
     cosines: Tensor
     curve: float
     shape: str
-    predicted: Mapping[str, Any]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,35 +132,9 @@ class ClassGeometry(Shown):
             "n": len(self.states),
             "through": self.through,
             "settled": self.settled,
-            "predicted": dict(self.predicted),
             "points": [{"at": xyz, "class": k} for xyz, k in zip(at.tolist(), likely[some].tolist(), strict=True)],
             "directions": (self.directions.double() @ drawn.t()).tolist(),
         }
-
-    def _facts(self) -> Facts:
-        low, high = self.dimension_interval
-        facts: list[tuple[str, object]] = [
-            ("classes", [*self.names[:12], *(["…"] if len(self.names) > 12 else [])]),
-            ("shape", self.shape),
-            ("dimensions", f"{self.count} ({self.count_interval[0]} to {self.count_interval[1]})"),
-            ("participation ratio", f"{self.dimension:.2f} ({low:.2f} to {high:.2f})"),
-            ("variance by axis", percents(self.explained[:6].tolist())),
-            ("mean cosine between classes", self.simplex_cosine),
-            (self.through, len(self.states)),
-        ]
-        for name, text in (("words", "word counts"), ("classes", "class correlations")):
-            if name in self.predicted:
-                one = self.predicted[name]
-                facts.append((f"predicted by {text}", f"{one['count']}, participation ratio {one['dimension']:.2f}"))
-        return facts
-
-    def __repr__(self) -> str:
-        low, high = self.dimension_interval
-        dimensions = f"{self.count} dimension{'s' if self.count != 1 else ''}"
-        return (
-            f"ClassGeometry({len(self.names)} classes: {self.shape}, {dimensions}, participation ratio "
-            f"{self.dimension:.2f} ({low:.2f} to {high:.2f}))"
-        )
 
 
 @torch.no_grad()
@@ -179,11 +149,10 @@ def class_geometry(
 ) -> ClassGeometry:
     """The attractor of a network with three or more classes: its dimension, the directions of the classes, its shape.
 
-    corpus: its training texts, for the predictions from word counts and class correlations. states (..., N): visited
-    states, from which slow points are searched for; by default `starts` states visited in the corpus, or after random
-    words. Each start gives one slow point, so that the attractor is measured where the network goes. The classes are
-    weighted equally (by the most probable class at each point), because a rare class is as much a part of the attractor
-    as a frequent one.
+    states (..., N): visited states, from which slow points are searched for; by default `starts` states visited in the
+    corpus, or after random words. Each start gives one slow point, so that the attractor is measured where the network
+    goes. The classes are weighted equally (by the most probable class at each point), because a rare class is as much a
+    part of the attractor as a frequent one.
 
     The attractor is a line if it has one dimension, or if a smooth curve along its first axis explains 90 % of the
     classes' evidence and slow points fill 90 % of the curve; a simplex if it has at least C − 1 dimensions and the
@@ -210,7 +179,6 @@ def class_geometry(
         network, slow, through, settled, spread.center, spread.axes, spread.explained, spread.dimension,
         spread.interval, _participation(slow), spread.count, spread.count_interval, neutral, directions, cosines, curve,
         _shape(spread.count, cosines, curve, along),
-        {} if corpus is None else predicted_dimensions(corpus, classes, seed),
     )  # fmt: skip
 
 
@@ -241,7 +209,7 @@ def _range(read: Tensor) -> Tensor:
 
 
 def _check(network: Network, corpus: CorpusLike | None) -> None:
-    """Refuse networks without several classes, and corpora that do not fit."""
+    """Refuse networks without several classes, and corpora with other words."""
     if not isinstance(network, Network):
         raise RnnlensError(
             f"the network is {quoted(type(network).__name__)}: expected a Network with three or more classes"
@@ -254,10 +222,6 @@ def _check(network: Network, corpus: CorpusLike | None) -> None:
         )
     check_words(network, corpus)
     network.check_finite()
-    if corpus is not None and not getattr(corpus, "classes", ()):
-        raise RnnlensError(
-            f"the corpus has no classes: expected labels of the {len(network.classes)} classes of the network"
-        )
 
 
 def _equal_weights(likely: Tensor, classes: int) -> Tensor:

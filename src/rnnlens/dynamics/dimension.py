@@ -47,12 +47,6 @@ def participation_ratio(variances: Tensor) -> float:
     return float(variances.sum() ** 2 / variances.square().sum().clamp(min=torch.finfo(variances.dtype).tiny))
 
 
-def needed(shares: Tensor, least: float = 1 - MISSED) -> int:
-    """The smallest number of variances (R,), largest first, that have at least this share of their sum."""
-    cumulative = shares.cumsum(0) / shares.sum().clamp(min=torch.finfo(shares.dtype).tiny)
-    return min(int((cumulative < least).sum()) + 1, len(shares))
-
-
 def least_share(classes: int) -> float:
     """The R² that the counted axes must reach: 95 %. With many classes it is higher, because one of C − 1 equal
     dimensions then explains less than 5 %."""

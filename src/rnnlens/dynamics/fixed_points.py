@@ -16,13 +16,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, plural
+from rnnlens.common.display import Facts, Shown
 from rnnlens.common.progress import progress_bar
 from rnnlens.common.ranges import in_range
 from rnnlens.common.rows import chosen_row, chosen_rows
 from rnnlens.dynamics.inputs import Inputs, given_states, held_input
 from rnnlens.dynamics.jacobians import linearise
-from rnnlens.dynamics.minima import certified, minimize
 from rnnlens.dynamics.problem import Problem, Search, energy
 from rnnlens.dynamics.solvers import gauss_newton, newton_dense, newton_krylov, relax, search_roots
 from rnnlens.dynamics.triangular import is_triangular, slope, solve_fixed
@@ -34,7 +33,7 @@ Mode = Literal["fixed", "slow"]
 SLOW = 0.1  # a point is slow if a step moves it by less than this share of ‖J_rec Δh‖ for typical deflections Δh
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FixedPoints(Shown):
     """The points that were reached from K starts.
 
@@ -97,35 +96,6 @@ class FixedPoints(Shown):
     def labels(self) -> Tensor:
         return self._merged[1]
 
-    def minimized(self) -> FixedPoints:
-        """The same points, but q is minimized from those that did not converge: some reach a fixed point after all, and
-        most others a minimum of q above 0 (see `minimum`). It takes a dense solve for each point and step."""
-        double = doubled(self.network)
-        exact, rest = _problem(double, self.inputs), torch.nonzero(~self.converged).squeeze(1)
-        problem = exact.take(rest)
-        search = Search.begin(problem, problem.clip(self.states[rest].to(double.h0.dtype)))
-        minimize(problem, search, self.tolerance)
-        states, q, iterations = self.states.clone(), self.q.clone(), self.iterations.clone()
-        states[rest] = search.h.to(states.dtype)
-        q[rest] = energy(problem.residual(states[rest].to(double.h0.dtype)).double())
-        iterations[rest] += search.iterations
-        converged = self.converged | ((q <= self.tolerance) & exact.inside(states.to(double.h0.dtype)))
-        return replace(self, states=states, q=q, iterations=iterations, converged=converged)
-
-    @cached_property
-    def minimum(self) -> Tensor:
-        """Whether q has a minimum at each point, (K,): it is a fixed point, or the exact gradient and Hessian of q show
-        a minimum above 0. Equal points are checked once."""
-        double, found = doubled(self.network), self.converged.clone()
-        states, inputs = self.states.to(double.h0), self.inputs.to(double.h0).expand(len(self), -1)
-        left = torch.nonzero(~self.converged).squeeze(1)
-        while len(left):
-            h, e = states[left[0]], inputs[left[0]]
-            same = ((states[left] - h).norm(dim=1) <= 1e-5 * h.norm()) & (inputs[left] == e).all(1)
-            found[left[same]] = certified(double, h, e)
-            left = left[~same]
-        return found
-
     @cached_property
     def stability(self) -> Tensor:
         """Number of eigenvalues of J_rec outside the unit circle at each point, (K,). 0 means stable."""
@@ -153,13 +123,6 @@ class FixedPoints(Shown):
             ("q, median and 95 %", [f"{x:.1e}" for x in q]),
             ("tolerance", f"{self.tolerance:.1e}"),
         ]
-
-    def __repr__(self) -> str:
-        q = self.q.median().item() if len(self) else 0.0
-        return (
-            f"FixedPoints({len(self)} {self.mode} {plural(len(self), 'point')}, {int(self.converged.sum())} converged, "
-            f"median q {q:.1e})"
-        )
 
 
 @in_range("find_fixed_points")
@@ -287,12 +250,6 @@ def _problem(network: Network, e: Tensor) -> Problem:
         high = torch.full_like(network.h0.detach(), torch.inf)
         low = -high
     return Problem(network, e, low, high)
-
-
-def exact_problem(network: Network) -> Problem:
-    """h = F(h) at the blank input, in float64."""
-    double = doubled(network)
-    return _problem(double, double.h0.new_zeros(double.inputs))
 
 
 def _merge(points: FixedPoints) -> tuple[Tensor, Tensor, Tensor]:

@@ -60,15 +60,16 @@ def _said(geometry: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str, 
     needs = f"The evidence needs {count} dimension{'s' if count != 1 else ''}"
     if count >= n:  # more than C − 1: most of what varies in the states is not evidence
         needs = f"The evidence is spread over {count} axes"
-    text = (
-        f"Points are {shown(geometry['through'])}, by their most probable class; lines are the classes' readouts. "
-        f"{needs};<br>the participation ratio of the "
-        f"points is {geometry['dimension']:.2f} (95 %: {low:.2f} to {high:.2f})."
+    return (
+        shape,
+        "",
+        "",
+        (
+            f"Points are {shown(geometry['through'])}, by their most probable class; lines are the classes' readouts. "
+            f"{needs};<br>the participation ratio of the "
+            f"points is {geometry['dimension']:.2f} (95 %: {low:.2f} to {high:.2f})."
+        ),
     )
-    if geometry["predicted"]:
-        words = geometry["predicted"]["words"]
-        text += f" Word counts predict {words['count']}, and a ratio of {words['dimension']:.2f}."
-    return shape, "", "", text
 
 
 def _points(figure: Figure, at: Sequence[Sequence[float]], k: int, name: str, what: str) -> None:

@@ -18,7 +18,7 @@ from rnnlens.corpora.vocab import Vocab
 from rnnlens.networks.both_ways import BothWays
 from rnnlens.networks.cells import Vanilla
 from rnnlens.networks.deep import DeepBothWays, Readers
-from rnnlens.networks.given import check_step, module_of, own_copy, said, uncompiled
+from rnnlens.networks.given import check_step, module_of, own_copy, uncompiled
 from rnnlens.networks.heads import Readout, Target, as_tensor, check_real, in_order, read_head
 from rnnlens.networks.mlp import Features, split_head
 from rnnlens.networks.network import Network
@@ -212,22 +212,10 @@ class Adapted(nn.Module):
     def step(self, h: Tensor, e: Tensor) -> Tensor:
         lead = torch.broadcast_shapes(h.shape[:-1], e.shape[:-1])
         h, e = h.expand(*lead, self.size).reshape(-1, self.size), e.expand(*lead, self.inputs).reshape(-1, self.inputs)
-        return self._called(h, e).reshape(*lead, self.size)
-
-    def _called(self, h: Tensor, e: Tensor) -> Tensor:
-        """The user's function; an error in it names the function, and keeps its own traceback as the cause."""
-        try:
-            return self.function(h, e)
-        except (RnnlensError, RuntimeError, MemoryError):  # torch's own: callers explain derivatives, memory
-            raise
-        except Exception as error:
-            kind = type(error).__name__
-            raise RnnlensError(
-                f"step(h, e) failed on h {tuple(h.shape)} and e {tuple(e.shape)}: {kind}: {said(error)}"
-            ) from error
+        return self.function(h, e).reshape(*lead, self.size)
 
     def sequence(self, e: Tensor, h0: Tensor) -> Tensor:
-        return step_by_step(self._called, e, h0)
+        return step_by_step(self.function, e, h0)
 
     def outputs(self, e: Tensor, h0: Tensor) -> Tensor:
         return self.sequence(e, h0)[:, 1:]

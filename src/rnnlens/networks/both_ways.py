@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -213,16 +213,6 @@ class BothWays(ReadsTexts, nn.Module):
             "a network that reads both ways has no logit after each word: use network(ids, lengths), "
             "network.forwards.logits(ids) or network.read(text)"
         )
-
-    if TYPE_CHECKING:
-
-        @overload  # type: ignore[override]
-        def read(self, text: str) -> Sides: ...
-        @overload
-        def read(self, text: list[str] | tuple[str, ...]) -> list[Sides]: ...
-        @overload
-        def read(self, text: None = None, *, words: Sequence[str]) -> Sides: ...
-        def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Any: ...
 
     @torch.no_grad()
     @in_range("words")

@@ -87,8 +87,8 @@ class Checks(HasClasses, nn.Module):
 
     @torch.no_grad()
     def check_measurable(self) -> None:
-        """Refuse a network that cannot be analyzed: it has several classes, its weights are NaN, infinite or overflow,
-        or its state is the same after every word or counts the words."""
+        """Refuse a network that cannot be analyzed: it has several classes, its weights are NaN, infinite or
+        overflow, or its state counts the words."""
         self.check_one_logit("this measurement")
         self.check_rests()
         self.check_finite()
@@ -104,14 +104,6 @@ class Checks(HasClasses, nn.Module):
                 f"the network has weights so large that they overflow in {quoted(', '.join(large))}: nothing can be "
                 "measured with them; train it again, with a lower learning_rate"
             )
-        if self.E is not None:
-            most = max(2, min(10_000, 2**24 // self.size))  # a few words differ in nearly all networks
-            after = (self.step(self.h0, self.E[:n]) for n in (min(64, most), most))
-            if len(self.E) > 1 and all(bool((states == states[0]).all()) for states in after):
-                raise Diverged(
-                    "the network is in the same state after every word: its embeddings or input weights are zero, and "
-                    "there is nothing to measure; train it again, with less sparsity"
-                )
 
 
 def check_tensor(value: Any, name: str) -> None:

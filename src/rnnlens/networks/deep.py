@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -168,16 +168,6 @@ class DeepBothWays(ReadsTexts, nn.Module):
             "a network that reads both ways has no logit after each word: use network(ids, lengths) or "
             "network.read(text)"
         )
-
-    if TYPE_CHECKING:
-
-        @overload  # type: ignore[override]
-        def read(self, text: str) -> Occlusion: ...
-        @overload
-        def read(self, text: list[str] | tuple[str, ...]) -> list[Occlusion]: ...
-        @overload
-        def read(self, text: None = None, *, words: Sequence[str]) -> Occlusion: ...
-        def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Any: ...
 
     @torch.no_grad()
     @in_range("words")

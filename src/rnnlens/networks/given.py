@@ -7,14 +7,15 @@ function must be deterministic and treat each row of a batch by itself: no dropo
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import CodeType, FunctionType, MethodType
+from contextlib import ExitStack, contextmanager
+from threading import get_ident
+from types import MethodType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.nn.utils import parametrize
 
 from rnnlens.common.errors import RnnlensError, quoted
@@ -90,9 +91,8 @@ def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int
     e = torch.randn(ROWS, inputs, generator=generator).to(h0)
     if E is not None and len(E):
         e = E[torch.arange(ROWS, device=E.device) % len(E)].to(h0)
-    modules = modules_in(step)
     devices = [h0.device] if h0.is_cuda else []
-    with torch.random.fork_rng(devices=devices), unchanged(modules), torch.no_grad():
+    with torch.random.fork_rng(devices=devices), called_modules() as modules, torch.no_grad():
         new = _called(step, h0.expand(2, size), h0.new_zeros(2, inputs))
         if not isinstance(new, Tensor) or new.shape != (2, size):
             got = tuple(new.shape) if isinstance(new, Tensor) else type(new).__name__
@@ -100,7 +100,7 @@ def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int
         if new.dtype != h0.dtype:
             raise RnnlensError(f"step(h, e) gave {new.dtype} for h of {h0.dtype}: expected states of the same dtype")
         first = _called(step, h, e)
-        training = [module for module in modules if any(part.training for part in module.modules())]
+        training = [module for module in modules if module.training]
         if training:
             for module in training:
                 module.eval()
@@ -121,59 +121,20 @@ def check_step(step: Callable[[Tensor, Tensor], Tensor], h0: Tensor, inputs: int
             )
 
 
-def modules_in(step: Any) -> list[nn.Module]:
-    """The modules that a function uses: from its closure, defaults, globals, object, or the arguments of a partial."""
-    modules: dict[int, nn.Module] = {}
-    seen: set[int] = set()
+@contextmanager
+def called_modules() -> Iterator[list[nn.Module]]:
+    """A list to which every module that is called in this thread is added, the outermost first; each is as before
+    afterwards."""
+    found, thread = list[nn.Module](), get_ident()
+    with ExitStack() as stack:
 
-    def visit(thing: Any, depth: int) -> None:
-        if id(thing) in seen or depth < 0:
-            return
-        seen.add(id(thing))
-        if isinstance(thing, nn.Module):
-            modules[id(thing)] = thing
-            return
-        for part in _parts(thing):
-            visit(part, depth - 1)
+        def note(module: nn.Module, _: Any) -> None:
+            if get_ident() == thread and not any(module is one for one in found):
+                stack.enter_context(unchanged([module]))
+                found.append(module)
 
-    visit(step, depth=4)
-    return list(modules.values())
-
-
-def _parts(thing: Any) -> list[Any]:
-    """The objects that a function or an object refers to."""
-    if isinstance(thing, MethodType):
-        return [thing.__self__, thing.__func__]
-    if isinstance(thing, functools.partial):
-        return [thing.func, *thing.args, *thing.keywords.values()]
-    if isinstance(thing, FunctionType):
-        cells = [cell.cell_contents for cell in thing.__closure__ or () if _filled(cell)]
-        names = _names(thing.__code__)
-        used = [thing.__globals__[name] for name in names if name in thing.__globals__]
-        used = [value for value in used if isinstance(value, nn.Module | FunctionType | list | tuple | dict)]
-        return [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values(), *used]
-    if isinstance(thing, dict):
-        return list(thing.values())
-    if isinstance(thing, list | tuple):
-        return list(thing)
-    attributes = getattr(thing, "__dict__", None)
-    if isinstance(thing, type | Tensor) or not isinstance(attributes, dict):
-        return []
-    return list(attributes.values())
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - raises if the cell is empty
-    except ValueError:
-        return False
-    return True
-
-
-def _names(code: CodeType) -> set[str]:
-    """Names that a function's code looks up, with those of the functions inside it."""
-    inner = [_names(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return set(code.co_names).union(*inner)
+        with register_module_forward_pre_hook(note):
+            yield found
 
 
 @contextmanager

@@ -108,18 +108,12 @@ class Layer(nn.Module):
         kept = [part.expand(*lead, -1) for part in last[1:]]
         return torch.cat([*kept, h], -1), self.read(h, c, x)
 
-    def linear_step(self, h: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """a, b, the old h (..., M) and c (..., C) of one step h' = a∘h + b, from a state h (..., size)."""
-        buffer, h = h.split(self.sizes, -1)
-        last = buffer.unflatten(-1, (self.kernel - 1, self.channels)).unbind(-2) if self.kernel > 1 else []
-        c = self.seen(self.convolve([*last, self.project(x)]), x)
-        a, b = self.coefficients(c)
-        return a.expand_as(h), b.expand_as(h), h, c
-
     def slope(self, h: Tensor, x: Tensor) -> Tensor:
         """The diagonal of ∂(next state)/∂(state), (..., size): a, and 0 for the buffer."""
-        a = self.linear_step(h, x)[0]
-        return torch.cat([torch.zeros_like(h[..., : self.sizes[0]]), a], -1)
+        buffer, own = h.split(self.sizes, -1)
+        last = buffer.unflatten(-1, (self.kernel - 1, self.channels)).unbind(-2) if self.kernel > 1 else []
+        a, _ = self.coefficients(self.seen(self.convolve([*last, self.project(x)]), x))
+        return torch.cat([torch.zeros_like(buffer), a.expand_as(own)], -1)
 
     def scan(self, x: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
         """All states (B, T+1, size), h0 first, and all outputs (B, T, H), for inputs x (B, T, D) from h0 (B, size)."""

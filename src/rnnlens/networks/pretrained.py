@@ -90,8 +90,6 @@ def _blank(blank: Any, E: Tensor) -> Tensor:
 
 # --- which model this is ----------------------------------------------------------------------------------------------
 
-HYBRIDS = ("jamba", "bamba", "zamba", "zamba2", "falcon_h1", "nemotron_h", "granitemoehybrid", "qwen3_next", "lfm2",
-           "olmo_hybrid", "minimax", "kimi_linear", "bailing_hybrid")  # fmt: skip
 RECURRENT = {"linear_attention", "recurrent", "mamba"}  # what configurations call recurrent blocks
 
 
@@ -103,21 +101,18 @@ def _body(model: Any) -> Any:
             f"from_transformers got {quoted(type(model).__name__)}: expected a model of transformers, such as "
             "AutoModel.from_pretrained('state-spaces/mamba-130m-hf')"
         )
-    config, known = model.config, ", ".join(FAMILIES)
-    types = set(getattr(config, "layers_block_type", None) or getattr(config, "layer_types", None) or ())
-    mixed = bool(types - RECURRENT) and (bool(types & RECURRENT) or kind in FAMILIES)
-    if kind in HYBRIDS or "hybrid" in types or mixed:
+    known = ", ".join(FAMILIES)
+    if kind not in FAMILIES:
+        raise RnnlensError(
+            f"{quoted(kind)} is not supported: expected a model of recurrent blocks only, one of {known}; for others "
+            "write a step function for rnnlens.adapt"
+        )
+    types = getattr(model.config, "layers_block_type", None) or getattr(model.config, "layer_types", None) or ()
+    if set(types) - RECURRENT:
         raise RnnlensError(
             f"{quoted(kind)} is a hybrid model: some of its blocks attend to all earlier tokens, so it has no state of "
-            f"fixed size; expected recurrent blocks only, one of {known}"
+            "fixed size; expected recurrent blocks only"
         )
-    if kind not in FAMILIES:
-        recurrent = bool(getattr(model, "_is_stateful", False))
-        why = "its recurrence is not known here" if recurrent else "it has attention and no recurrent state"
-        if not recurrent and not hasattr(config, "num_attention_heads"):
-            why = "it has no cache of a recurrent state"
-        fix = "; for others write a step function for rnnlens.adapt" if recurrent else ""
-        raise RnnlensError(f"{quoted(kind)} is not supported: {why}; expected one of {known}{fix}")
     return getattr(model, getattr(model, "base_model_prefix", "") or "_", model)
 
 

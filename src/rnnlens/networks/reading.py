@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, TypeGuard, overload
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -48,13 +48,7 @@ class ReadsTexts(HasClasses):
 
     # --- the logit after each word ---
 
-    @overload
-    def read(self, text: str) -> Reading: ...
-    @overload
-    def read(self, text: list[str] | tuple[str, ...]) -> list[Reading]: ...
-    @overload
-    def read(self, text: None = None, *, words: Sequence[str]) -> Reading: ...
-    def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Reading | list[Reading]:
+    def read(self, text: Any = None, *, words: Sequence[str] | None = None) -> Any:
         """The words of a text, each with the logit after it: `network.read("not bad at all")`.
 
         A list or tuple of texts gives a list of readings, one for each text. Words that are already split are passed as

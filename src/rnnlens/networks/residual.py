@@ -112,16 +112,6 @@ class ResidualStack(nn.Module):
             ends.append(end)
         return y, torch.cat([*ends, y[:, -1]] if self.slot else ends, -1)
 
-    def last_step(self, h: Tensor, e: Tensor) -> tuple[Tensor, ...]:
-        """a, b, the old h, c and the input x of the last layer in one step, at h (..., N) and e (..., D)."""
-        x, y, parts = e, e, self._split(h)
-        for number, (layer, part) in enumerate(zip(self.layers[:-1], parts[:-1], strict=True)):
-            x = x if number == 0 else self._stream(number, x, y)
-            y = layer.step(part, self._read(number, x))[1]
-        number = len(self.layers) - 1
-        x = self._read(number, x if number == 0 else self._stream(number, x, y))
-        return *self.layers[-1].linear_step(parts[-1], x), x
-
     def inputs_of(self, number: int, e: Tensor, h0: Tensor) -> tuple[Tensor, Tensor]:
         """The inputs (B, T, D) and the initial state (B, size) of layer `number` (from 0), for e (B, T, D) and h0."""
         x, y, parts = e, e, self._split(h0)

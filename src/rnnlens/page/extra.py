@@ -140,16 +140,10 @@ def _shown(stored: Mapping[str, Any]) -> str:
 
 
 def _dimensions(geometry: Mapping[str, Any], n: int) -> list[list[str]]:
-    """The dimension of the slow points beside what texts predict, and what a simplex and a line would have."""
+    """The dimension of the slow points beside what a simplex and a line would have."""
     count = _between(geometry["count"], geometry["count_interval"], 0)
     ratio = _between(geometry["dimension"], geometry["dimension_interval"], 2)
     rows = [["", "dimensions", "participation ratio"], ["this network", count, ratio]]
-    predicted = geometry.get("predicted") or {}
-    for name, source in (("words", "word counts"), ("classes", "correlations of classes")):
-        one = predicted.get(name)
-        if one:
-            ratio = _between(one["dimension"], one.get("interval"), 2)
-            rows.append([f"predicted from {source}", str(one.get("count", "–")), ratio])
     return [*rows, [f"a simplex of {n} classes", str(n - 1), str(n - 1)], ["a line", "1", "1"]]
 
 
