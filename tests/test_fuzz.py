@@ -1,5 +1,7 @@
 """Whatever bytes a loader is given, it takes them or refuses in one line: no crash, no hang, no memory, no code.
-`python -m studies.fuzz` does the same for as long as one likes, led by coverage."""
+
+Files of rnnlens carry fingerprints, which stop all but a forger: those of forged files are made to fit.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +9,211 @@ import copy
 import gzip
 import io
 import json
-import os
 import pickle
 import resource
 import struct
 import tarfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.support.fuzz_targets import TARGETS, genuine, make_scene, refused
+from safetensors.numpy import load, save
+from tests.support.calls import refused
 
+import rnnlens
 from rnnlens import RnnlensError
-from rnnlens.corpora import prepare
+from rnnlens.baselines import ModifierConvolution
+from rnnlens.common.files import _tensor_fingerprint, file_fingerprint, fingerprint, read_json, read_lines, write_json
+from rnnlens.corpora import Corpus, load_corpus, prepare
+from rnnlens.corpora.sources import open_source
+from rnnlens.experiments.info import describe
+from rnnlens.training.checkpoint import Counters, read_checkpoint, write_checkpoint
 
-SEALED = [name for name in TARGETS if (name.endswith(".json") and "/" in name) or name == "settings.json"]
-TENSORS = ["run/weights.safetensors", "run/analysis.safetensors", "run/checkpoint", "baseline/weights"]
-MORE = int(os.environ.get("RNNLENS_FUZZ", 1))  # times as many examples
+Target = Callable[[Path, bytes], object]
+TEXTS = ["good film", 'a "bad", bad\nfilm', "not bad at all", "dull é", "", "very good", "awful", "fine <br /> film"]
+LABELS = [1, 0, 1, 0, 0, 1, 0, 1]
+FRAME = pl.DataFrame({"text": TEXTS * 4, "label": LABELS * 4})
 LONG = 20.0  # seconds: what takes longer hangs
 
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("fuzz") / "scene"
-    make_scene(folder)
-    return folder
+    """A corpus, an analyzed run of it and a baseline, each as small as it can be; and a place for files."""
+    scene = tmp_path_factory.mktemp("fuzz") / "scene"
+    (scene / "files").mkdir(parents=True)
+    corpus = Corpus.from_texts(TEXTS * 4, LABELS * 4, validation=0.25)
+    FRAME.write_parquet(scene / "files" / "reviews.parquet")
+    prepare(scene / "files" / "reviews.parquet", scene / "corpus", min_count=1)
+    network = rnnlens.Network(corpus.vocab, hidden=3, embedding=2)
+    rnnlens.train(network, corpus, rnnlens.TrainConfig(epochs=1), scene / "run", progress=False)
+    rnnlens.analyze(rnnlens.load(scene / "run")).save()
+    optimiser = optimiser_of(network)
+    optimiser.step()
+    write_checkpoint(scene / "run", Counters(), network, optimiser, None, None, "run")
+    ModifierConvolution(modifiers=["not", "very"], min_count=1, epochs=1).fit(TEXTS, LABELS).save(scene / "baseline")
+    for file in ("run/run.json", "baseline/baseline.json"):  # schema 1: changed files are read beyond their names
+        write_json(scene / file, {**read_json(scene / file), "schema": 1})
+    return scene
+
+
+def optimiser_of(network: rnnlens.Network) -> torch.optim.Optimizer:
+    optimiser = torch.optim.AdamW(network.parameters(), fused=True)
+    for parameter in network.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    return optimiser
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def replaced(path: Path, data: bytes) -> Iterator[None]:
+    """A file's content for as long as the block lasts."""
+    before = path.read_bytes() if path.exists() else None
+    path.write_bytes(data)
+    try:
+        yield
+    finally:
+        path.unlink() if before is None else path.write_bytes(before)
+
+
+def source(name: str) -> Target:
+    def target(scene: Path, data: bytes) -> None:
+        path = scene / "files" / name
+        path.write_bytes(gzip.compress(data, 1, mtime=0) if name.endswith(".gz") else data)
+        opened = open_source(path)
+        rows = sum(len(texts) for _, texts in opened.read())
+        assert rows == sum(map(len, opened.labels.values()))
+
+    return target
+
+
+def of_rnnlens(name: str, read: Callable[[Path], object], seal: Callable[[bytes], bytes]) -> Target:
+    def target(scene: Path, data: bytes) -> None:
+        with replaced(scene / name, seal(data)):
+            read(scene)
+
+    return target
+
+
+def open_run(scene: Path) -> None:
+    run = rnnlens.load(scene / "run")
+    describe(scene / "run")
+    run.without_subspace()
+    _ = run.config, run.history, repr(run)
+    run.network.read("not a good film")
+
+
+def go_on(scene: Path) -> None:
+    network = rnnlens.Network(rnnlens.load(scene / "run").vocab, hidden=3, embedding=2)
+    read_checkpoint(scene / "run", network, optimiser_of(network), None, "run")
+
+
+def open_corpus(scene: Path) -> None:
+    corpus = load_corpus(scene / "corpus")
+    describe(scene / "corpus")
+    for split in corpus.splits.values():
+        split.batch(range(len(split)))
+
+
+def use_baseline(scene: Path) -> None:
+    ModifierConvolution.load(scene / "baseline").predict(["not a good film"])
+
+
+def seal_json(data: bytes) -> bytes:
+    """JSON with the fingerprint that its content has; what is no object stays as it is."""
+    try:
+        content = json.loads(data)
+        content.pop("fingerprint", None)
+        return json.dumps({**content, "fingerprint": fingerprint(content)}).encode()
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return data
+
+
+def seal_tensors(data: bytes) -> bytes:
+    """Safetensors with the fingerprint that their content has; what is none stays as it is."""
+    try:
+        arrays, about = load(data), about_of(data)
+        return save(arrays, metadata={"about": about, "fingerprint": _tensor_fingerprint(arrays, about)})
+    except Exception:
+        return data
+
+
+def about_of(data: bytes) -> str:
+    return json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["about"]
+
+
+def part_of_corpus(name: str) -> Target:
+    def target(scene: Path, data: bytes) -> None:
+        about = read_json(scene / "corpus" / "corpus.json")
+        with replaced(scene / "corpus" / name, data):
+            about["files"][name] = file_fingerprint(scene / "corpus" / name)
+            with replaced(scene / "corpus" / "corpus.json", seal_json(json.dumps(about).encode())):
+                open_corpus(scene)
+
+    return target
+
+
+TENSORS: dict[str, Target] = {
+    "run/weights.safetensors": of_rnnlens("run/weights.safetensors", open_run, seal_tensors),
+    "run/analysis.safetensors": of_rnnlens("run/analysis.safetensors", open_run, seal_tensors),
+    "run/checkpoint/last.safetensors": of_rnnlens("run/checkpoint/last.safetensors", go_on, seal_tensors),
+    "baseline/weights.safetensors": of_rnnlens("baseline/weights.safetensors", use_baseline, seal_tensors),
+}
+SEALED: dict[str, Target] = {
+    **{name: of_rnnlens(name, open_run, seal_json) for name in ("run/run.json", "run/vocab.json", "run/results.json")},
+    "corpus/corpus.json": of_rnnlens("corpus/corpus.json", open_corpus, seal_json),
+    "corpus/vocab.json": part_of_corpus("vocab.json"),
+    "baseline/baseline.json": of_rnnlens("baseline/baseline.json", use_baseline, seal_json),
+}
+TARGETS: dict[str, Target] = {
+    **{kind: source(f"a.{kind}") for kind in ("csv", "tsv", "jsonl", "parquet", "tar", "tar.gz")},
+    **SEALED,
+    **TENSORS,
+    "run/history.jsonl": of_rnnlens("run/history.jsonl", lambda at: read_lines(at / "run/history.jsonl"), bytes),
+    **{f"corpus/train.{part}.npy": part_of_corpus(f"train.{part}.npy") for part in ("ids", "offsets", "labels")},
+}
+
+
+def genuine(name: str, scene: Path) -> bytes:
+    """What a loader is meant for."""
+    buffer = io.BytesIO()
+    if name in ("csv", "tsv"):
+        return FRAME.write_csv(separator="\t" if name == "tsv" else ",").encode()
+    if name == "jsonl":
+        return FRAME.write_ndjson().encode()
+    if name == "parquet":
+        FRAME.head(8).write_parquet(buffer, compression="uncompressed")
+        return buffer.getvalue()
+    if name not in ("tar", "tar.gz"):
+        return (scene / name).read_bytes()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for i, (content, label) in enumerate(zip(TEXTS, LABELS, strict=True)):
+            entry = tarfile.TarInfo(f"aclImdb/train/{('neg', 'pos')[label]}/{i}_7.txt")
+            entry.size = len(content.encode())
+            tar.addfile(entry, io.BytesIO(content.encode()))
+    return buffer.getvalue()
+
+
+def said_of(name: str, scene: Path, data: bytes) -> str | None:
+    """What a loader says to some bytes; None if it takes them. Anything else than one line is an exception."""
+    try:
+        TARGETS[name](scene, data)
+    except RnnlensError as error:
+        assert "\n" not in str(error) and len(str(error)) <= 1000
+        return str(error)
+    return None
+
+
+# --- any bytes --------------------------------------------------------------------------------------------------------
 
 
 def few(examples: int) -> Callable[[Any], Any]:
@@ -48,31 +224,25 @@ def few(examples: int) -> Callable[[Any], Any]:
 
 PIECES = (b"{", b"[", b'"', b"\n", b",", b"\t", b"NaN", b"1e999", b"-1", b"9" * 30, b"\xff", b"\0" * 9, b"null", b"\r")
 edits = st.lists(
-    st.tuples(
-        st.floats(0, 1, exclude_max=True), st.floats(0, 0.2), st.binary(max_size=4) | st.sampled_from(PIECES)
-    ),
+    st.tuples(st.floats(0, 1, exclude_max=True), st.floats(0, 0.2), st.binary(max_size=4) | st.sampled_from(PIECES)),
     max_size=6,
-)  # fmt: skip
-
-
-def edited(data: bytes, changes: list[tuple[float, float, bytes]]) -> bytes:
-    """Stretches of some bytes, each replaced by others."""
-    for at, length, piece in changes:
-        start = int(at * len(data))
-        data = data[:start] + piece + data[start + int(length * length * len(data)) :]
-    return data
+)
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@few(20 * MORE)
+@few(15)
 @given(changes=edits)
 @example(changes=[])
 @example(changes=[(0.0, 1.0, b"")])
 @example(changes=[(0.5, 1.0, b"")])
 @example(changes=[(0.0, 1.0, b"[" * 100_000)])
 def test_any_bytes_are_taken_or_refused_in_one_line(name: str, scene: Path, changes: list) -> None:
-    began = time.monotonic()
-    said = refused(TARGETS[name], scene, edited(genuine(name, scene), changes))
+    """Stretches of a genuine file, each replaced by other bytes."""
+    began, data = time.monotonic(), genuine(name, scene)
+    for at, length, piece in changes:
+        start = int(at * len(data))
+        data = data[:start] + piece + data[start + int(length * length * len(data)) :]
+    said = said_of(name, scene, data)
     assert said is None or changes, f"what it is meant for is refused: {said}"
     assert time.monotonic() - began < LONG
 
@@ -86,7 +256,7 @@ GONE = object()
 
 
 @pytest.mark.parametrize("name", SEALED)
-@few(30 * MORE)
+@few(25)
 @given(where=st.lists(st.integers(0, 30), min_size=1, max_size=4), value=values | st.just(GONE))
 def test_a_forged_file_with_the_right_fingerprint_is_taken_or_refused(
     name: str, scene: Path, where: list[int], value: object
@@ -106,37 +276,27 @@ def test_a_forged_file_with_the_right_fingerprint_is_taken_or_refused(
                 inside[key] = copy.deepcopy(value)
             break
         inside = inside[key]
-    refused(TARGETS[name], scene, json.dumps(content).encode())
-
-
-KINDS = ("f2", "f4", "f8", "i1", "u1", "i4", "i8", "u8", "?")
+    said_of(name, scene, json.dumps(content).encode())
 
 
 @pytest.mark.parametrize("name", TENSORS)
-@few(20 * MORE)
+@few(15)
 @given(
     which=st.integers(0, 30),
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from(["f2", "f4", "f8", "i1", "u1", "i4", "i8", "u8", "?"]),
     shape=st.none() | st.lists(st.integers(0, 5), max_size=3),
     fill=st.sampled_from([0, 1, 3, 100]),
 )
 def test_forged_tensors_are_taken_or_refused(
     name: str, scene: Path, which: int, kind: str, shape: list[int] | None, fill: int
 ) -> None:
-    from safetensors.numpy import load, save
-
     arrays = dict(sorted(load(genuine(name, scene)).items()))
     chosen = list(arrays)[which % len(arrays)]
     if shape is None:
         del arrays[chosen]
     else:
         arrays[chosen] = np.full(shape, fill).astype(kind)
-    refused(TARGETS[name], scene, save(arrays, metadata={"about": about_of(name, scene)}))
-
-
-def about_of(name: str, scene: Path) -> str:
-    data = genuine(name, scene)
-    return json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["about"]
+    said_of(name, scene, save(arrays, metadata={"about": about_of(genuine(name, scene))}))
 
 
 # --- files that claim more than they hold -----------------------------------------------------------------------------
@@ -163,15 +323,6 @@ def entry(**fields: Any) -> bytes:
     return made.tobuf(tarfile.GNU_FORMAT) + b"\0" * 2048
 
 
-def sparse() -> bytes:
-    """A sparse entry that says it is a terabyte."""
-    head = bytearray(entry(type=tarfile.GNUTYPE_SPARSE))
-    head[483:495] = tarfile.itn(1 << 40, 12, tarfile.GNU_FORMAT)
-    head[148:156] = b" " * 8
-    head[148:156] = b"%06o\0 " % sum(head[:512])
-    return bytes(head)
-
-
 def parquet(rows: int) -> bytes:
     """So many rows without a text, which take next to no bytes."""
     file = io.BytesIO()
@@ -180,24 +331,23 @@ def parquet(rows: int) -> bytes:
     return file.getvalue()
 
 
-BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
-    "zipped csv": ("source.csv", lambda: gzip.compress(b"text,label\n" + b"\n" * (64 << 20), 1), "is compressed"),
-    "many columns": ("source.csv", lambda: b"c," * 100_000 + b"\n", "columns"),
-    "deep jsonl": ("source.jsonl", lambda: b'{"text":' * 100_000, "cannot read"),
-    "deep json": ("json", lambda: b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "is not complete JSON"),
-    "a long number": ("json", lambda: b'{"fingerprint": "", "a": ' + b"9" * 100_000 + b"}", "is not complete JSON"),
-    "many rows": ("source.parquet", lambda: parquet(3_000_000), "claims 3,000,000 rows"),
-    "a long entry": ("source.tar", lambda: entry(size=1 << 40), "claims 1,099,511,627,776 bytes"),
-    "a sparse entry": ("source.tar", sparse, "claims 1,099,511,627,776 bytes"),
-    "a long name": ("source.tar.gz", lambda: entry(type=tarfile.GNUTYPE_LONGNAME, size=1 << 30), "claims 1073741824"),
-    "a negative size": ("source.tar", lambda: entry(size=-512) * 2, "claims -512"),
-    "long tensors": ("safetensors", lambda: header("F32", 1 << 40, 64), "not a complete safetensors file"),
-    "tensors past the end": ("safetensors", lambda: header("U8", 1 << 40, 1 << 40), "not a complete safetensors file"),
-    "a long header": ("safetensors", lambda: struct.pack("<Q", 1 << 60) + b"{}", "not a complete safetensors file"),
-    "long labels": ("corpus/train.labels.npy", lambda: npy((1 << 40,), "|u1"), "not a complete .npy file"),
-    "long offsets": ("corpus/train.offsets.npy", lambda: npy((1 << 60,)), "not a complete .npy file"),
-    "a flat table": ("corpus/train.labels.npy", lambda: npy((2, 4), "|u1"), "expected a row of whole numbers"),
-}  # fmt: skip
+WEIGHTS = "run/weights.safetensors"
+BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "zipped csv": ("csv", lambda: gzip.compress(b"text,label\n" + b"\n" * (64 << 20), 1)),
+    "many columns": ("csv", lambda: b"c," * 100_000 + b"\n"),
+    "deep jsonl": ("jsonl", lambda: b'{"text":' * 100_000),
+    "deep json": ("run/run.json", lambda: b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+    "a long number": ("run/run.json", lambda: b'{"fingerprint": "", "a": ' + b"9" * 100_000 + b"}"),
+    "many rows": ("parquet", lambda: parquet(3_000_000)),
+    "a long entry": ("tar", lambda: entry(size=1 << 40)),
+    "a long name": ("tar.gz", lambda: entry(type=tarfile.GNUTYPE_LONGNAME, size=1 << 30)),
+    "a negative size": ("tar", lambda: entry(size=-512) * 2),
+    "long tensors": (WEIGHTS, lambda: header("F32", 1 << 40, 64)),
+    "tensors past the end": (WEIGHTS, lambda: header("U8", 1 << 40, 1 << 40)),
+    "a long header": (WEIGHTS, lambda: struct.pack("<Q", 1 << 60) + b"{}"),
+    "long labels": ("corpus/train.labels.npy", lambda: npy((1 << 40,), "|u1")),
+    "a flat table": ("corpus/train.labels.npy", lambda: npy((2, 4), "|u1")),
+}
 
 
 @pytest.fixture
@@ -214,34 +364,24 @@ def no_more_memory() -> Iterator[None]:
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_file_that_claims_more_than_it_holds_takes_no_memory(bomb: str, scene: Path, no_more_memory: None) -> None:
-    name, make, expected = BOMBS[bomb]
+    name, make = BOMBS[bomb]
     data, began = make(), time.monotonic()
-    said = refused(TARGETS[name], scene, data)
-    assert said and expected in said
-    assert time.monotonic() - began < LONG
+    assert said_of(name, scene, data) and time.monotonic() - began < LONG
 
 
 @pytest.mark.parametrize("shape", [{"hidden": 10**6}, {"embedding": 10**9}, {"hidden": 10**30}])
 def test_a_run_that_claims_a_vast_network_takes_no_memory(shape: dict, scene: Path, no_more_memory: None) -> None:
     about = json.loads(genuine("run/run.json", scene))
     about["network"] |= shape
-    said = refused(TARGETS["run/run.json"], scene, json.dumps(about).encode())
+    said = said_of("run/run.json", scene, json.dumps(about).encode())
     assert said and "does not fit its run.json" in said
-
-
-def test_a_baseline_that_claims_vast_weights_takes_no_memory(scene: Path, no_more_memory: None) -> None:
-    about = json.loads(genuine("baseline/baseline.json", scene))
-    about["options"] |= {"own_weights": True, "components": 10**9}
-    said = refused(TARGETS["baseline/baseline.json"], scene, json.dumps(about).encode())
-    assert said and "more than it has" in said
 
 
 def test_a_review_as_long_as_a_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rnnlens.corpora.tables.LONGEST", 1000)
     for name, write in (("a.csv", pl.DataFrame.write_csv), ("a.parquet", pl.DataFrame.write_parquet)):
         write(pl.DataFrame({"text": ["good", "bad " * 300], "label": [1, 0]}), tmp_path / name)
-        with pytest.raises(RnnlensError, match="holds a text of 1,200 bytes: expected reviews of at most 1,000"):
-            prepare(tmp_path / name, tmp_path / "corpus")
+        refused(lambda name=name: prepare(tmp_path / name, tmp_path / "corpus"), "holds a text of 1,200 bytes")  # type: ignore[misc]
 
 
 # --- and files that would rather be programs --------------------------------------------------------------------------
@@ -257,16 +397,14 @@ class Program:
         return Path.touch, (self.mark,)
 
 
-def test_nothing_in_a_folder_is_run(scene: Path, tmp_path: Path) -> None:
-    import torch
-
+def test_no_pickle_is_read(scene: Path, tmp_path: Path) -> None:
     mark = tmp_path / "was here"
     pickled, array, zipped = pickle.dumps(Program(mark)), io.BytesIO(), io.BytesIO()
     np.save(array, np.array([Program(mark)], dtype=object), allow_pickle=True)
     torch.save(Program(mark), zipped)
     for name in TARGETS:
         for data in (pickled, array.getvalue(), zipped.getvalue()):
-            refused(TARGETS[name], scene, data)
+            said_of(name, scene, data)
     assert not mark.exists()
     pickle.loads(pickled)
     assert mark.exists(), "it would have"
@@ -274,13 +412,9 @@ def test_nothing_in_a_folder_is_run(scene: Path, tmp_path: Path) -> None:
 
 def test_what_a_tar_holds_is_never_unpacked(tmp_path: Path) -> None:
     """Entries that point out of it are read as any other, links not at all, and no file appears."""
+    names = ("train/pos/1_9.txt", "train/neg/1_1.txt", "../../train/pos/2_9.txt", f"{tmp_path}/train/neg/2.txt")
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
-        for name in (
-            "train/pos/1_9.txt",
-            "train/neg/1_1.txt",
-            "../../train/pos/2_9.txt",
-            f"{tmp_path}/train/neg/2.txt",
-        ):
+        for name in names:
             made = tarfile.TarInfo(name)
             made.size = 4
             tar.addfile(made, io.BytesIO(b"good" if "pos" in name else b"dull"))

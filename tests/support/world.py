@@ -16,25 +16,13 @@ from typing import Any
 
 from tests.support.forks import FULL, READ_ONLY, Done, Forks
 
-from rnnlens.baselines import BASELINES
-from rnnlens.common.files import write_json
-from rnnlens.experiments.space import SPACES
-
 TRAIN = ("--hidden 6 --embedding 3 --epochs 2 --batch 64 --learning-rate 0.02 --checkpoint-every 2 "
          "--test --device cpu --resume")  # fmt: skip
 COMMANDS = {
     "prepare": "prepare reviews.csv --out corpus --min-count 1",
     "train": f"train corpus --out run {TRAIN}",
     "analyze": "analyze run --top 20",
-    "report": "report run",
-    "sweep": "sweep corpus --model bow --trials 2 --out sweep --jobs 0 --resume",
 }
-POOLS = {  # commands with worker processes
-    "reproduce": "reproduce corpus --out table --model bow,comw,gru --seeds 1 --most 2 --jobs 2 "
-                 "--settings settings.json",
-    "validate": "validate --preset tiny --documents 3000 --seeds 2 --jobs 2 --hidden 6 --embedding 3 --epochs 1 "
-                "--device cpu --out validation",
-}  # fmt: skip
 UUID = rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # the name that Plotly gives a figure, at random
 TIMES = {"seconds"}  # what no two runs have in common
 
@@ -44,7 +32,6 @@ class World:
     """A folder for each command as it is before it, and what is in it when nothing strikes: `before`, `after`. They
     run in the folder `now`, always the same one: a corpus remembers where it comes from."""
 
-    commands: dict[str, str]
     folder: Path
     disk: bool
     before: dict[str, dict[str, str]]
@@ -63,13 +50,13 @@ class World:
         return self.folder / "now"
 
     @contextmanager
-    def full(self, free: int = 0) -> Iterator[dict[str, Any] | None]:
-        """No room but `free` bytes; without a disk of our own, the fault that says so."""
+    def full(self) -> Iterator[dict[str, Any] | None]:
+        """No room; without a disk of our own, the fault that says so."""
         if not self.disk:
-            yield {"errno": FULL, "event": 1, "lasting": True}
+            yield {"errno": FULL, "event": 1}
             return
         filler = self.now / "filler"
-        filler.write_bytes(bytes(max(0, shutil.disk_usage(self.now).free - free)))
+        filler.write_bytes(bytes(shutil.disk_usage(self.now).free))
         try:
             yield None
         finally:
@@ -79,7 +66,7 @@ class World:
     def read_only(self) -> Iterator[dict[str, Any] | None]:
         """Nothing can be written; without a disk of our own, the fault that says so."""
         if not self.disk:
-            yield {"errno": READ_ONLY, "event": 1, "lasting": True}
+            yield {"errno": READ_ONLY, "event": 1}
             return
         subprocess.run(["mount", "-o", "remount,ro", self.now], check=True)
         try:
@@ -89,16 +76,11 @@ class World:
 
 
 @contextmanager
-def small_disk(folder: Path, wanted: bool = True) -> Iterator[bool]:
-    """A disk of 16 MB at `folder`, if wanted and where we may mount one; whether there is one."""
+def small_disk(folder: Path) -> Iterator[bool]:
+    """A disk of 16 MB at `folder`, where we may mount one; whether there is one."""
     folder.mkdir(parents=True)
-    mounted = (
-        wanted
-        and shutil.which("mount") is not None
-        and not subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], capture_output=True
-        ).returncode
-    )
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder]
+    mounted = shutil.which("mount") is not None and not subprocess.run(mount, capture_output=True).returncode
     try:
         yield mounted
     finally:
@@ -106,21 +88,19 @@ def small_disk(folder: Path, wanted: bool = True) -> Iterator[bool]:
             subprocess.run(["umount", folder], check=True)
 
 
-def make_world(forks: Forks, folder: Path, disk: bool = False, commands: dict[str, str] = COMMANDS) -> World:
+def make_world(forks: Forks, folder: Path, disk: bool) -> World:
     """Run the commands one after the other, and keep a copy of what each of them found."""
     before, after, undisturbed = {}, {}, {}
     now = folder / "now"
     now.mkdir(parents=True, exist_ok=True)
     write_reviews(now / "reviews.csv")
-    write_choice(now / "settings.json")
-    (now / "words.txt").write_text("not\nwas\n")
-    for name, command in commands.items():
+    for name, command in COMMANDS.items():
         shutil.copytree(now, folder / name)
         before[name] = contents(now)
         undisturbed[name] = forks.run(command.split(), now)
         assert undisturbed[name].code == 0, undisturbed[name].err
         after[name] = contents(now)
-    return World(commands, folder, disk, before, after, undisturbed)
+    return World(folder, disk, before, after, undisturbed)
 
 
 def write_reviews(path: Path, n: int = 240) -> None:
@@ -135,21 +115,13 @@ def write_reviews(path: Path, n: int = 240) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
-def write_choice(path: Path) -> None:
-    """Settings for Table 1's models that are quick to train."""
-    bag = {"learning_rate": 0.05, "epochs": 2, "word_dropout": 0.0, "batch": 32}
-    network = {"hidden": 6, "embedding": 3, "epochs": 2, "learning_rate": 0.02, "word_dropout": 0.1, "batch": 32}
-    models = {model: {"parameters": bag if model in BASELINES else network} for model in SPACES}
-    write_json(path, {"kind": "settings", "corpus": None, "models": models})
-
-
 def contents(folder: Path) -> dict[str, str]:
-    """Every file that matters, with a name for its content: times aside, and without locks, checkpoints and ledgers,
-    which are means and not ends."""
+    """Every file that matters, with a name for its content: times aside, and without locks and checkpoints, which are
+    means and not ends."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_dir() or path.suffix == ".db" or path.name.endswith(".lock") or "checkpoint" in name:
+        if path.is_dir() or path.name.endswith(".lock") or "checkpoint" in name:
             continue
         found[name] = hashlib.sha256(_content(path)).hexdigest()[:16]
     return found
@@ -199,7 +171,7 @@ def damage(world: World, name: str, folder: Path) -> list[str]:
 
 def completes(world: World, name: str, folder: Path, forks: Forks) -> list[str]:
     """Run the command again: it must end well, with the same files as if nothing had happened, and nothing else."""
-    again = forks.run(world.commands[name].split(), folder)
+    again = forks.run(COMMANDS[name].split(), folder)
     if again.code:
         return [f"the same command ends with {again.code}: {again.err.strip()[-400:]}"]
     now, expected = contents(folder), world.after[name]
