@@ -1,0 +1,109 @@
+"""What the page and the verdict say of a network is true of weak networks too."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from tests.handmade import handmade
+
+from rnnlens.analysis.locate import warnings_of
+from rnnlens.analysis.paper_claims import analysis_claims, known_by_norm, shuffling_costs
+from rnnlens.analysis.verdict import verdict
+from rnnlens.context.blank import BlankInput
+from rnnlens.context.edges import ending
+from rnnlens.context.probes import Probes
+from rnnlens.dynamics import fit_line_attractor
+from rnnlens.page.findings import finding
+
+
+def row(word: str, strength: float, kind: str) -> dict[str, Any]:
+    return {"word": word, "strength": strength, "error": 0.05, "kind": kind, "valence": 0.0, "tau": 1.0}
+
+
+def results_of(*rows: dict[str, Any], spread: float = 3.0, **more: Any) -> dict[str, Any]:
+    modifiers = {"words": list(rows), "n": len(rows), "of": 500, "unclear": 0}
+    return {"modifiers": modifiers, "blank_input": {"spread": [spread]}, **more}
+
+
+def measured_on(n: int, before: float, shuffled: float = -0.01, half: float = 0.02) -> dict[str, Any]:
+    difference = {"difference": shuffled, "interval": [shuffled - half, shuffled + half], "n": n, "before": before}
+    return {"test_shuffled": difference, "test_subspace_removed": {}, "test_random_removed": {}}
+
+
+PEOPLE = {"r": 0.1, "low": -0.1, "high": 0.3, "words": 90, "ceiling": None}
+
+
+@pytest.mark.parametrize(
+    ("results", "said", "unsaid"),
+    [
+        (results_of(row("a", -0.3, "diminisher"), spread=0.1), "learned little", "no word"),
+        (results_of(accuracy=measured_on(400, 0.52)), "52.0 % of 400 reviews correctly, which is not", "bag of"),
+        (results_of(accuracy=measured_on(400, 0.12)), "clearly worse than guessing", "better"),
+        (results_of(accuracy=measured_on(400, 0.9)), "bag of words", "guessing"),
+        (
+            results_of(people={"r": 0.1, "low": -0.1, "high": 0.3, "words": 90, "ceiling": None}),
+            "do not clearly",
+            "judgments at",
+        ),
+        (results_of(row("not", -6.7, "negator")), "flips", "%"),
+    ],
+    ids=["alike", "guessing", "reversed", "bag of words", "people", "strong"],
+)
+def test_the_verdict_claims_only_what_the_numbers_show(results: dict[str, Any], said: str, unsaid: str) -> None:
+    text = " ".join(sentence.text for sentence in verdict(results))
+    assert said in text and unsaid not in text
+
+
+def test_no_claim_is_shown_by_an_interval_that_includes_zero_or_a_list_that_holds_every_word() -> None:
+    assert shuffling_costs({"accuracy": measured_on(12, 0.8, shuffled=-0.08, half=0.2)})[0] is False
+    words = [{**row("not", -1, "negator"), "norm": 1.0}]
+    assert known_by_norm({"modifiers": {"words": words, "of": 40, "threshold": 0.1}}) is None
+
+
+@pytest.mark.parametrize(
+    ("section", "part", "said"),
+    [
+        ("ending", {"ratio_median": 1.16}, "116 %"),
+        ("bilinear", {"held_out": [-3.0, 0.1, 0.4]}, "One term explains nothing"),
+        ("negation", {"shift_explained": -1.0, "factor_explained": -0.5}, "Neither a factor nor a shift"),
+    ],
+)
+def test_a_finding_is_true_of_weak_networks_too(section: str, part: dict[str, Any], said: str) -> None:
+    results = {"modifiers": {"negation_form": part}} if section == "negation" else {section: part}
+    assert said in finding(section, results, ())
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "at", "spread", "biased"),
+    [
+        (0.0035, 0.0038, 0.0037, 0.12, False),  # untrained: the slow points are one
+        (0.24, 0.25, 0.24, 0.12, True),
+        (0.24, 0.25, 0.24, 3.0, False),  # readings forget, but reach far beyond
+        (-3.0, 3.0, 0.5, 3.0, False),
+        (0.7, 5.0, 0.7, 3.0, True),
+    ],
+)
+def test_h_star_is_called_biased_by_the_size_of_readings(
+    low: float, high: float, at: float, spread: float, biased: bool
+) -> None:
+    line: Any = SimpleNamespace(range=(low, high), is_line=True, explained=1.0, h_star=torch.tensor(at))
+    network: Any = SimpleNamespace(logit=lambda h: h)
+    told = warnings_of(BlankInput(1.0, 0.0, (spread, 0.0, 0.0)), line, network)
+    assert any("biased state" in warning for warning in told) == biased
+
+
+def test_growth_is_not_taken_out_of_what_a_network_forgot() -> None:
+    """|λ|^50 of a mode that forgets is 0 or rounding errors: a quotient by it is an error, or noise."""
+    network, Q = handmade()
+    line = fit_line_attractor(network, torch.linspace(-4, 4, 50).double().unsqueeze(1) * Q[:, 0])
+    held = ending(network, line, Probes(("good", "great"), ("bad", "awful")))
+    assert held.growth > 0.9 and held.ratio_over_growth == float(held.ratio.median()) / held.growth
+    for growth in (0.0, 1e-20):
+        lost = dataclasses.replace(held, growth=growth)
+        assert lost.to_dict()["ratio_over_growth"] is None and repr(lost)
+        (claim,) = (c for c in analysis_claims({"ending": lost.to_dict()}) if c.claim.startswith("words count more"))
+        assert claim.shown is None
