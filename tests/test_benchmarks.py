@@ -1,17 +1,10 @@
-"""The table of benchmarks: what is recorded is read back, what has become slower is marked, and a GPU is not missed."""
-
-import json
-import subprocess
-import sys
-from pathlib import Path
+"""The table of benchmarks: what is recorded is read back, and contenders are timed in turns."""
 
 from benchmarks import training
-from benchmarks.page import RECORDS, page
 from benchmarks.size import SMALL
 from benchmarks.table import Row, Skipped, line, markdown, record, rows_of
 from benchmarks.timing import side_by_side
 
-ROOT = Path(__file__).parents[1]
 ABOUT = {
     "cpu": "2 cores", "gpu": None, "threads": 1, "load": 0.0, "clock": "the wall's", "torch": "2", "date": "2026-01-01",
 }  # fmt: skip
@@ -29,33 +22,12 @@ def test_what_is_recorded_is_read_back_and_what_is_slower_is_marked():
     assert "| `git clone x` |" in markdown(rows)
 
 
-def test_the_page_is_that_of_the_recorded_tables():
-    assert (RECORDS / "README.md").read_text(encoding="utf-8") == page()
-    for name in ("cpu", "gpu"):  # all of them
-        rows = rows_of(json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8")))
-        assert all(markdown([row]).splitlines()[-1] in page() for row in rows if isinstance(row, Row))
-
-
 def test_contenders_take_turns_equally_often():
     calls = []
     best = side_by_side({name: lambda name=name: calls.append(name) for name in "ab"}, rounds=3)
     assert calls == list("ab" * 4) and set(best) == set("ab")
     assert len(calls) == 8 and side_by_side({"a": lambda: calls.append("c")}, 5, budget=0, warm=True)
     assert calls[8:] == ["c"]
-
-
-def test_the_part_for_a_gpu_needs_nothing_of_the_command_line():
-    code = (
-        "import sys\n"
-        "for name in ('polars', 'plotly', 'cyclopts', 'rich', 'optuna', 'ray', 'jinja2'): sys.modules[name] = None\n"
-        "import torch\n"
-        "torch.cuda.is_available = lambda: False\n"
-        "from benchmarks.__main__ import main\n"
-        "sys.argv = ['benchmarks', '--only', 'gpu']\n"
-        "main()\n"
-    )
-    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=True).stdout
-    assert "everything on a GPU" in told and "torch sees no CUDA device here" in told
 
 
 def test_an_evaluation_is_measured():

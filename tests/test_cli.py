@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -41,26 +43,8 @@ def call(capsys, *arguments):
 def test_a_users_own_reviews_from_csv_to_probe(capsys, reviews, tmp_path):
     corpus, out = tmp_path / "corpus", tmp_path / "run"
     assert call(capsys, "prepare", reviews, "--out", corpus, "--min-count", 1)[0] == 0
-    code, told, _ = call(
-        capsys,
-        "train",
-        corpus,
-        "--out",
-        out,
-        "--hidden",
-        8,
-        "--embedding",
-        4,
-        "--epochs",
-        5,
-        "--learning-rate",
-        0.05,
-        "--batch",
-        8,
-        "--test",
-        "--device",
-        "cpu",
-    )
+    line = "--hidden 8 --embedding 4 --epochs 5 --learning-rate 0.05 --batch 8 --test --device cpu"
+    code, told, _ = call(capsys, "train", corpus, "--out", out, *line.split())
     assert code == 0 and re.search(r"test \d+\.\d\d %", told)
     code, told, _ = call(capsys, "info", out)
     assert code == 0 and "test accuracy" in told and "gru" in told
@@ -82,13 +66,9 @@ def test_probe_draws_a_figure(capsys, run, tmp_path):
         (["train"], 2, "CORPUS"),
         (["train", "x", "--out", "y", "--epochs", "many"], 2, "many"),
         (["train", "x", "--out", "y", "--arch", "transformer"], 2, "transformer"),
-        (["train", "x", "--out", "y", "--colour", "red"], 2, "colour"),
         (["nonsense"], 2, "nonsense"),
         (["train", "no-such-corpus.csv", "--out", "y"], 1, "no-such-corpus.csv"),
-        (["train", "x", "--out", "y", "--epochs", "0"], 1, "epochs is 0"),
-        (["info", "no-such-folder"], 1, "'no-such-folder' is no folder"),
-        (["probe", "no-such-run", "good"], 1, "no run folder 'no-such-run'"),
-        (["probe", "no-such-run"], 2, "no sentence"),
+        (["probe", "no-such-run", "good"], 1, "no-such-run"),
     ],
 )
 def test_mistakes_are_one_line_with_the_right_code(capsys, monkeypatch, tmp_path, arguments, code, told):
@@ -127,33 +107,50 @@ def test_training_needs_no_command_line_parts(tmp_path):
     subprocess.run([sys.executable, "-c", code, tmp_path / "run"], check=True)
 
 
-def test_module_command_fails_in_one_line_too(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "rnnlens.training", "missing.csv", "--out", "run"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "RNNLENS_CACHE": str(tmp_path)},
-    )
-    assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+# A child of a job in the background inherits that SIGINT is ignored.
+HANDLED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 
 
-def test_ctrl_c_is_one_line(tmp_path):
-    """SIGINT in the middle of training: one line, exit code 1, and the same command goes on."""
-    import signal
-    import time
-
-    command = [sys.executable, "-m", "rnnlens.cli", "train", "toy", "--out", "run", "--hidden", "16", "--device", "cpu"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def interrupted(process, ready):
+    """Its errors, when it is interrupted once it is ready."""
     deadline = time.monotonic() + 60
-    while not (tmp_path / "run" / "run.json").exists() and time.monotonic() < deadline:
+    while not ready() and time.monotonic() < deadline:
         time.sleep(0.05)
-    time.sleep(1)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    return process.communicate(timeout=60)[1]
+
+
+def test_ctrl_c_in_the_middle_of_training_is_one_line(tmp_path):
+    given = ["train", "toy", "--out", "run", "--hidden", "16", "--device", "cpu"]
+    command = [sys.executable, "-c", f"{HANDLED}from rnnlens.cli import main\nmain({given!r})"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    errors = interrupted(process, (tmp_path / "run" / "run.json").exists)
     # (If the signal falls into an `exec`, as imports do them, CPython itself ends by the signal after our exit.)
     assert process.returncode in (1, -signal.SIGINT), errors
     assert errors.startswith("error: interrupted") and errors.count("\n") == 1
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_one_line(tmp_path):
+    """A module on the path that waits, in place of one that the command line imports."""
+    (tmp_path / "cyclopts.py").write_text("import time\nopen('importing', 'w').close()\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{HANDLED}from rnnlens.cli import main\nmain(['info', 'x'])"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    errors = interrupted(process, (tmp_path / "importing").exists)
+    assert errors.startswith("error: interrupted") and errors.count("\n") == 1
+
+
+def test_a_command_goes_on_when_nobody_reads_its_output_any_more(tmp_path):
+    """As in `rnnlens analyze run | head -1`: the lines and tables go nowhere, and the report is written."""
+    code = "from rnnlens.common.terminal import say, show, table_of\n"
+    code += "for _ in range(3): say('x', flush=True); show(table_of('x'))\nopen('report', 'w').close()"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE)
+    process.stdout.close()
+    assert process.wait() == 0 and (tmp_path / "report").exists()
 
 
 def test_debugging_raises_the_error_itself(monkeypatch, capsys):
