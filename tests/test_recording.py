@@ -18,11 +18,6 @@ def test_a_wider_batch_is_at_most_a_sixteenth_and_seven_words_wider(T):
     assert (ids[:, T:] == -1).all() and not mask[:, T:].any()
 
 
-def test_batches_of_many_lengths_have_few_widths():
-    widths = {widen(torch.zeros(1, T, dtype=torch.long), None)[0].shape[1] for T in range(1, 801)}
-    assert len(widths) < 60 and sum(widths) < recording.MOST
-
-
 def test_a_wider_batch_has_the_same_loss_and_gradients():
     network = Network(["<unk>", "not", "good"], arch="gru", hidden=6, embedding=4, seed=0).double()
     ids, lengths = torch.tensor([[1, 2, 0, 1, 2], [2, 1, 2, -1, -1]]), torch.tensor([5, 3])
@@ -66,21 +61,6 @@ def test_a_pass_is_recorded_when_its_shape_comes_again_while_there_is_room(monke
     assert (read(8, 9) == 9).all() and recorded == [(2, 8)] and len(launched) == 2  # the words of the new batch
     read(16)
     assert read(16) is None and read(16) is None and recorded == [(2, 8)]  # 8 + 16 words would be too many
-
-
-def test_recordings_share_the_memory_of_their_batches():
-    recorder = Recorder(lambda batch, weight: torch.zeros(3), [])
-
-    def held(T):
-        ids = torch.zeros(2, T, dtype=torch.long)
-        return recorder._held((ids, torch.ones(2), torch.zeros(2), torch.ones(2, T, 3), None))
-
-    batches = [held(16), held(8), held(12), held(24)]
-    assert [tuple(batch[3].shape) for batch in batches] == [(2, 16, 3), (2, 8, 3), (2, 12, 3), (2, 24, 3)]
-    for part in (0, 3):
-        first, second, third, fourth = (batch[part].data_ptr() for batch in batches)
-        assert first == second == third != fourth
-    assert len({batch[1].data_ptr() for batch in batches}) == 1
 
 
 def test_nothing_is_recorded_once_memory_has_run_out(monkeypatch):

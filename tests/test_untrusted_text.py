@@ -2,7 +2,6 @@
 none of it is misread."""
 
 import io
-import re
 import sys
 from pathlib import Path
 
@@ -29,7 +28,7 @@ from rnnlens.figures.pictures import picture, shared_browser
 from rnnlens.figures.style import shown, write_figure
 from rnnlens.page.drawing import drawing
 from rnnlens.page.live import live, no_network
-from rnnlens.page.render import joined, render
+from rnnlens.page.render import render
 from rnnlens.page.sections import Example, Section, Story
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
@@ -125,21 +124,6 @@ def test_a_terminal_without_unicode_gets_substitutes_and_keeps_signs(analysis, m
     assert stream.buffer.getvalue().decode(encoding).endswith(expected + "\n")
 
 
-@pytest.mark.parametrize("columns", [0, 20, 80])
-def test_no_table_cuts_a_number_or_a_word_however_narrow_the_terminal(monkeypatch, capsys, columns):
-    """rich cuts what has no room, so that +0.12 becomes +0.…, and two classes may look the same."""
-    monkeypatch.setenv("COLUMNS", str(columns))
-    table = table_of("word", "logit", "without modifiers", "class of a long name, A", "class of a long name, B", "")
-    for word in ("not", "日本語", "y" * 50):
-        table.add_row(word, "+0.12", "−0.34 ± 0.05", "19 %", "81 %", "█" * 20)
-    show(table)
-    told = capsys.readouterr().out
-    assert told.count("+0.12") == told.count("−0.34") == told.count("81") == told.count("█" * 20) == 3
-    assert "…" not in told and told.count("y") == 50 and "日本語" in told
-    head = re.sub(r"[\s─]", "", told.split("+0.12")[0])
-    assert head.count("A") == head.count("B") == 1  # the names of both classes, to their ends
-
-
 # --- tables and pictures ----------------------------------------------------------------------------------------------
 
 
@@ -233,40 +217,6 @@ def test_the_figures_of_a_page_show_words_as_they_are_in_the_dark(browser, tmp_p
             assert page.locator(part).all_text_contents() == ODD, part
         assert page.evaluate("getComputedStyle(document.querySelector('#in-short em')).unicodeBidi") == "isolate"
         assert page.evaluate("window.pwned") is None and page.wrong == []
-
-
-def test_no_word_or_name_widens_the_page_or_turns_its_text(browser, tmp_path):
-    """A run may be named by 200 letters, or hold a mark that turns all text after it: 57 % became % 75."""
-    long, turned = "y" * 400, "run\u202e"
-    network = Network(["<unk>", "good", "bad", long], hidden=8, embedding=4, seed=1)
-    probes = {"positive": ["good"], "negative": ["bad"]}
-    section = Section("a", long, "", long, finding=long, table=[["word", "a"], [long, "1"]], folded=True)
-    story = Story("A test", [turned, long, "57 %"], "", "logit", [], probes, [("a", turned, "57 %")], [section])
-    text = render(story, live(network, {}, {}, probes), [long])
-    assert "\u202e" not in text
-    (tmp_path / "page.html").write_bytes(text.encode())
-    with opened(browser, tmp_path / "page.html", f"#read=good+{long}+bad", width=390) as page:
-        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-        assert "run\\u202e · " in page.locator(".byline").inner_text()
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate("rnnlens.read('good')")[0]["word"] == "good" and page.wrong == []
-
-
-def test_a_text_of_any_length_is_drawn(browser):
-    """The functions of JavaScript take about a hundred thousand arguments at most: Math.max(...logits) failed."""
-    page = browser.new_page()
-    page.add_script_tag(content=joined(("elements", "charts", "bothchart", "classchart")))
-    draw = """n => {
-        const words = Array(n).fill('good'), logits = Array.from({ length: n + 1 }, (_, t) => t % 7 - 3)
-        const reading = { start: 0, length: n, adds: t => ({ forwards: logits[t], backwards: 1 }), gains: logits }
-        const series = [{ name: 'a', look: 'a', words, logits, reading }]
-        const places = placesOf(600, series)
-        readingChart(places, series, 'logit', { above: 'up', below: 'down' }, () => {})
-        gainChart(places, series, () => {})
-        return [...reachOf([reading]), ...drawnClasses(logits.map(logit => Array(9).fill(logit)), 9)]
-    }"""
-    assert page.evaluate(draw, 200_000) == [-3 * 1.05, 4 * 1.05, 0, 1, 2, 3, 4, 5, 6]
-    page.close()
 
 
 # --- words as they are written ----------------------------------------------------------------------------------------

@@ -4,13 +4,11 @@ command costs what it does.
 A fault is one of
   {"signal": 9, "event": n}     a signal at the n-th time the command touches a file of its folder
   {"errno": 28, "event": n}     an error of the operating system at the n-th touch that writes, and at all after it
-Touches are Python's own (audit events of opening, renaming, removing, making folders); what C and Rust libraries write
-by themselves is struck by real full disks.
+Touches are Python's own: audit events of opening, renaming, removing, making folders.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
@@ -31,7 +29,6 @@ HEAVY = (
     "rnnlens.page", "rnnlens.training.command",
 )  # fmt: skip
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
-FULL, READ_ONLY = errno.ENOSPC, errno.EROFS
 
 
 @dataclass(frozen=True)
