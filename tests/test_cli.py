@@ -9,17 +9,7 @@ import time
 
 import pytest
 
-from rnnlens import Network, TrainConfig, toy_corpus, train
 from rnnlens.cli import main
-from rnnlens.common.errors import RnnlensError, exit_code_of
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    corpus = toy_corpus(train=64, validation=16)
-    path = tmp_path_factory.mktemp("runs") / "run"
-    train(Network(corpus.vocab, hidden=4, embedding=2), corpus, TrainConfig(epochs=1), path)
-    return path
 
 
 @pytest.fixture
@@ -52,31 +42,6 @@ def test_a_users_own_reviews_from_csv_to_probe(capsys, reviews, tmp_path):
     assert code == 0 and re.search(r"\d+ % positive", told)
     code, told, _ = call(capsys, "probe", out, "great film", "awful [bold]zebra[/bold]")
     assert code == 0 and "great" in told and "zebra (unknown)" in told and "[bold]" not in told
-
-
-def test_probe_draws_a_figure(capsys, run, tmp_path):
-    code, told, _ = call(capsys, "probe", run, "not good", "<script>", "--figure", tmp_path / "figure.html")
-    assert code == 0 and "figure.html" in told
-    assert "plotly" in (tmp_path / "figure.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
-        (["train"], 2, "CORPUS"),
-        (["train", "x", "--out", "y", "--epochs", "many"], 2, "many"),
-        (["train", "x", "--out", "y", "--arch", "transformer"], 2, "transformer"),
-        (["nonsense"], 2, "nonsense"),
-        (["train", "no-such-corpus.csv", "--out", "y"], 1, "no-such-corpus.csv"),
-        (["probe", "no-such-run", "good"], 1, "no-such-run"),
-    ],
-)
-def test_mistakes_are_one_line_with_the_right_code(capsys, monkeypatch, tmp_path, arguments, code, told):
-    monkeypatch.chdir(tmp_path)
-    got, out, errors = call(capsys, *arguments)
-    assert got == code and told in errors and out == ""
-    assert errors.startswith("error: ") and errors.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_and_bad_usage_import_nothing_heavy():
@@ -151,13 +116,3 @@ def test_a_command_goes_on_when_nobody_reads_its_output_any_more(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE)
     process.stdout.close()
     assert process.wait() == 0 and (tmp_path / "report").exists()
-
-
-def test_debugging_raises_the_error_itself(monkeypatch, capsys):
-    def command():
-        raise RnnlensError("words is 0: expected at least 1")
-
-    assert exit_code_of(command) == 1 and capsys.readouterr().err == "error: words is 0: expected at least 1\n"
-    monkeypatch.setenv("RNNLENS_DEBUG", "1")
-    with pytest.raises(RnnlensError, match="words is 0"):
-        exit_code_of(command)

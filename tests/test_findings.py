@@ -12,7 +12,6 @@ from tests.handmade import handmade
 
 from rnnlens.analysis.locate import warnings_of
 from rnnlens.analysis.paper_claims import analysis_claims, known_by_norm, shuffling_costs
-from rnnlens.analysis.verdict import verdict
 from rnnlens.context.blank import BlankInput
 from rnnlens.context.edges import ending
 from rnnlens.context.probes import Probes
@@ -24,38 +23,9 @@ def row(word: str, strength: float, kind: str) -> dict[str, Any]:
     return {"word": word, "strength": strength, "error": 0.05, "kind": kind, "valence": 0.0, "tau": 1.0}
 
 
-def results_of(*rows: dict[str, Any], spread: float = 3.0, **more: Any) -> dict[str, Any]:
-    modifiers = {"words": list(rows), "n": len(rows), "of": 500, "unclear": 0}
-    return {"modifiers": modifiers, "blank_input": {"spread": [spread]}, **more}
-
-
 def measured_on(n: int, before: float, shuffled: float = -0.01, half: float = 0.02) -> dict[str, Any]:
     difference = {"difference": shuffled, "interval": [shuffled - half, shuffled + half], "n": n, "before": before}
     return {"test_shuffled": difference, "test_subspace_removed": {}, "test_random_removed": {}}
-
-
-PEOPLE = {"r": 0.1, "low": -0.1, "high": 0.3, "words": 90, "ceiling": None}
-
-
-@pytest.mark.parametrize(
-    ("results", "said", "unsaid"),
-    [
-        (results_of(row("a", -0.3, "diminisher"), spread=0.1), "learned little", "no word"),
-        (results_of(accuracy=measured_on(400, 0.52)), "52.0 % of 400 reviews correctly, which is not", "bag of"),
-        (results_of(accuracy=measured_on(400, 0.12)), "clearly worse than guessing", "better"),
-        (results_of(accuracy=measured_on(400, 0.9)), "bag of words", "guessing"),
-        (
-            results_of(people={"r": 0.1, "low": -0.1, "high": 0.3, "words": 90, "ceiling": None}),
-            "do not clearly",
-            "judgments at",
-        ),
-        (results_of(row("not", -6.7, "negator")), "flips", "%"),
-    ],
-    ids=["alike", "guessing", "reversed", "bag of words", "people", "strong"],
-)
-def test_the_verdict_claims_only_what_the_numbers_show(results: dict[str, Any], said: str, unsaid: str) -> None:
-    text = " ".join(sentence.text for sentence in verdict(results))
-    assert said in text and unsaid not in text
 
 
 def test_no_claim_is_shown_by_an_interval_that_includes_zero_or_a_list_that_holds_every_word() -> None:

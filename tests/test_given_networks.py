@@ -69,12 +69,6 @@ def test_an_adapted_module_is_in_eval_mode_and_the_users_own_is_left_alone(layer
     torch.testing.assert_close(network.step(torch.zeros(2, H), e), module(torch.zeros(2, H), e))
 
 
-def test_an_adapted_module_with_dropout_is_analyzed_alike_twice() -> None:
-    network = adapted(Step(nn.Dropout(0.5)), MANY)
-    first, second = (rnnlens.analyze(network, starts=40).modifiers for _ in range(2))
-    assert first.norm.tolist() == second.norm.tolist() and first.strength.tolist() == second.strength.tolist()
-
-
 def test_a_step_by_chance_with_memory_or_across_the_batch_is_refused() -> None:
     calls = []
 
@@ -143,16 +137,6 @@ def test_modules_with_hooks_are_refused_until_the_hooks_are_removed() -> None:
             refused(lambda given=given: from_torch(*given, WORDS), "has forward hooks")
             handle.remove()
             assert from_torch(*given, WORDS)(IDS).shape == (2,)
-
-
-def test_a_parametrized_module_is_read_as_it_computes_and_left_alone() -> None:
-    gru, embedding, head = parts(batch_first=True)
-    nn.utils.parametrizations.spectral_norm(gru, "weight_hh_l0")
-    before = {name: value.clone() for name, value in gru.state_dict().items()}
-    network = from_torch(gru, embedding, head, WORDS)
-    assert gru.training and all(torch.equal(before[name], value) for name, value in gru.state_dict().items())
-    gru.eval()
-    torch.testing.assert_close(network(IDS), head(gru(embedding(IDS))[0][:, -1])[:, 0])
 
 
 def test_two_outputs_are_read_as_classes_with_a_word_about_it_or_as_said() -> None:

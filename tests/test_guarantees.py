@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -14,14 +13,14 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.calls import refused
-from tests.support.forks import Forks
+from tests.support.forks import run
 from tests.support.world import COMMANDS, World, completes, damage, make_world, write_reviews
 
 import rnnlens
@@ -32,7 +31,6 @@ from rnnlens.common.files import HOST, append_line, exclusive, sweep_temporaries
 from rnnlens.common.replacing import FolderKind, atomic_folder, check_output
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.experiments.bags import fit_baselines
-from rnnlens.figures.pictures import marked
 from rnnlens.runs import unpack
 
 CONFIG = TrainConfig(epochs=1, batch=64)
@@ -41,23 +39,17 @@ CONFIG = TrainConfig(epochs=1, batch=64)
 
 
 @pytest.fixture(scope="module")
-def forks() -> Iterator[Forks]:
-    with Forks() as forks:
-        yield forks
-
-
-@pytest.fixture(scope="module")
-def world(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(forks, tmp_path_factory.mktemp("world"))
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("world"))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_struck_command_keeps_what_was_there_and_completes(name: str, world: World, forks: Forks) -> None:
+def test_a_struck_command_keeps_what_was_there_and_completes(name: str, world: World) -> None:
     """Without room, on a read-only disk, interrupted, killed twice: one after the other, at random moments."""
     folder, chance = world.begin(name), random.Random(name)
 
     def struck(fault: dict[str, Any] | None) -> str | None:
-        done = forks.run(COMMANDS[name].split(), folder, fault)
+        done = run(COMMANDS[name], folder, fault)
         assert damage(world, name, folder) == []
         assert done.code in (0, 1, -signal.SIGKILL, -signal.SIGINT)
         assert done.code != 1 or done.told, done.err
@@ -69,7 +61,7 @@ def test_a_struck_command_keeps_what_was_there_and_completes(name: str, world: W
     for kind in (signal.SIGINT, signal.SIGKILL, signal.SIGKILL):
         told = struck({"signal": kind, "event": chance.randint(1, world.events[name])})
         assert told is None or (kind == signal.SIGINT and "interrupted" in told)
-    assert completes(world, name, folder, forks) == []
+    assert completes(world, name, folder) == []
 
 
 PARENT = """
@@ -196,18 +188,6 @@ def test_nothing_that_rnnlens_did_not_write_is_replaced(name: str, at: Path) -> 
     before = contents(at)
     refused(lambda: call(at))
     assert contents(at) == before
-
-
-def test_what_rnnlens_wrote_is_replaced(at: Path) -> None:
-    BagOfWords.load(at / "bag").save(at / "bag")
-    prepare(at / "reviews.csv", at / "corpus", seed=1, overwrite=True)
-    for _ in range(2):
-        rnnlens.report(at / "run")
-        rnnlens.export(at / "run", at / "model", overwrite=True)
-        rnnlens.figures.write_figure(figure(at), at / "figure.html")
-        rnnlens.Analysis.load(at / "run").modifiers.write(at / "table.csv")
-    (at / "figure.svg").write_bytes(marked(SVG.encode(), "svg"))
-    assert check_output(at / "figure.svg", "a figure", "svg")
 
 
 def test_a_folder_behind_a_link_is_replaced_and_the_current_folder_stays(at: Path, monkeypatch: Any) -> None:
@@ -370,20 +350,6 @@ def test_a_folder_is_held_by_one_thread_and_waiting_for_it_ends(tmp_path: Path, 
                 order.append("first")
         later.result()
     assert order == ["first", "second"]
-
-
-def test_a_forked_child_holds_no_lock_of_its_parent(tmp_path: Path) -> None:
-    """Else a child that outlives its parent would keep the folder."""
-    lives = multiprocessing.get_context("fork").Event()
-    with exclusive(tmp_path):
-        child = multiprocessing.get_context("fork").Process(target=lives.wait, daemon=True)
-        child.start()
-    try:
-        with exclusive(tmp_path):
-            pass
-    finally:
-        lives.set()
-        child.join()
 
 
 # --- damage -----------------------------------------------------------------------------------------------------------

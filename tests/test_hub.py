@@ -12,19 +12,18 @@ import torch
 import yaml
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
+from rnnlens import Network, TrainConfig, toy_corpus, train
 from rnnlens.runs.exporting import card
 
 HOSTILE = "<script>alert(1)</script> | `x` [a](http://evil) \n---\nlicense: stolen # *b* \u2028 \x07 'q' \"d\" {y: 1}"
 
 
-@pytest.fixture(scope="module", params=["gru", "lstm"])
-def run(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
     corpus = toy_corpus(train=64, validation=16)
     path = tmp_path_factory.mktemp("runs") / "run"
-    return train(
-        Network(corpus.vocab, arch=request.param, hidden=4, embedding=2, scale=0.5), corpus, TrainConfig(epochs=1), path
-    )
+    network = Network(corpus.vocab, arch="lstm", hidden=4, embedding=2, scale=0.5)
+    return train(network, corpus, TrainConfig(epochs=1), path)
 
 
 def front_matter(text):
@@ -81,7 +80,7 @@ def test_the_cards_numbers_are_the_runs(tmp_path):
     assert seen.eval_results[0].metric_value == run.results["accuracy"]["validation"]
 
 
-@pytest.mark.parametrize("name", ["1e5", "1e-3", "0o7", "1_0", "5\n- x: 1", "null", "2026-01-01"])
+@pytest.mark.parametrize("name", ["1e5", "1_0", "5\n- x: 1", "null", "2026-01-01"])
 def test_a_name_that_looks_like_a_number_is_text_in_the_metadata(run, name):
     """Readers of YAML 1.2 take 1e5 for a number, those of 1.1 do not."""
     text = card(run, name, dataset=name)
@@ -106,17 +105,3 @@ def test_hostile_names_stay_text(run, tmp_path):
     assert "<script" not in html and "evil" in html and "<h1>&lt;script&gt;" in html
     assert re.findall(r'href="([^"]*)"', html) == ["https://arxiv.org/abs/2004.08013"]
     assert html.count("<code>") == 1 and "<em>" not in html  # `rnnlens`, which is the card's own
-
-
-def test_an_export_that_fails_leaves_the_earlier_one(run, tmp_path, monkeypatch):
-    folder = rnnlens.export(run, tmp_path / "model", name="first")
-
-    def fails(*args, **more):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("rnnlens.runs.exporting.card", fails)
-    with pytest.raises(RnnlensError, match="No space left"):
-        rnnlens.export(run, folder, name="second", overwrite=True)
-    assert "# first" in (folder / "README.md").read_text()
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    rnnlens.load(folder)

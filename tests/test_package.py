@@ -1,13 +1,10 @@
 """What is installed is what is needed: the wheel has the network, the page and the settings, and nothing of our own."""
 
-import ast
 import subprocess
 import sys
 
 import package
 import pytest
-
-import rnnlens
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +21,6 @@ def test_the_wheel_is_whole_and_has_nothing_else(files):
     wanted = {name for name in wanted if "__pycache__" not in name and ".egg-info" not in name}
     assert {name for name in wheel if ".dist-info/" not in name} == wanted
     assert {f"src/{name}" for name in wanted} <= sdist and not any(name.startswith("docs") for name in sdist)
-
-
-def test_every_public_name_is_known_to_type_checkers():
-    """Names are imported when first used; a type checker reads them under TYPE_CHECKING, or takes them for Any."""
-    tree = ast.parse((package.ROOT / "src/rnnlens/__init__.py").read_text())
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    told = {alias.name: node.module for node in block.body for alias in node.names}
-    assert told == {name: f"rnnlens.{home}".rstrip(".") for name, home in rnnlens._HOMES.items()}
 
 
 def test_figures_and_baselines_are_attributes_and_cost_nothing_until_used():

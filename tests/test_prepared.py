@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -165,13 +164,6 @@ def test_more_words_than_16_bits_can_name_take_32(tmp_path: Path) -> None:
     assert corpus.vocab.words[1] == "w1"
 
 
-def test_a_literal_unk_in_a_text_is_the_unknown_word() -> None:
-    corpus = Corpus.from_texts(["<unk> good <UNK>", "bad"], [1, 0], validation=0)
-    assert corpus.vocab.words == (UNK, "bad", "good")
-    assert corpus.vocab.counts is not None
-    assert corpus.vocab.counts.tolist() == [2, 1, 1]
-
-
 def test_a_literal_pad_in_a_text_is_unknown_and_never_a_word() -> None:
     corpus = Corpus.from_texts(["<pad> good <PAD>", "bad"], [1, 0], validation=0)
     assert corpus.vocab.words == (UNK, "bad", "good")
@@ -256,34 +248,6 @@ def test_a_damaged_folder_of_the_same_corpus_is_prepared_anew(
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"text,label\n",
-        b"text,other\nx,q\ny,w\n",
-        b"text,label\nx,1\ny,1\n",
-        b"text,label\nx,1\ny,7\nz,-3\n",
-        b"text,label\nx,1\ny\xff,0\n",
-        b"text,label\nx,1\ny,z,0\n",
-        b'text,label\nx,1\n"y,0\n',
-        b"text,label\n,1\ny,0\n",
-    ],
-    ids=["empty", "no rows", "no label", "one class", "out of range", "not utf-8", "ragged", "open quote", "no texts"],
-)
-def test_bad_input_is_one_line_and_leaves_the_earlier_corpus_alone(
-    folder: Path, tmp_path: Path, content: bytes
-) -> None:
-    earlier = prepare(folder, tmp_path / "runs" / "out")
-    (tmp_path / "bad.csv").write_bytes(content)
-    for out, overwrite in (("out", True), ("new", False)):
-        with pytest.raises(RnnlensError) as told:
-            prepare(tmp_path / "bad.csv", tmp_path / "runs" / out, overwrite=overwrite)
-        assert "\n" not in str(told.value)
-    assert os.listdir(tmp_path / "runs") == ["out"]
-    assert read_corpus(tmp_path / "runs" / "out").fingerprint == earlier.fingerprint
 
 
 @pytest.mark.parametrize(

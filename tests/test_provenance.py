@@ -16,8 +16,7 @@ from tests.support.world import write_reviews
 
 import rnnlens
 from rnnlens import Network, Run, TrainConfig, train
-from rnnlens.baselines import BagOfWords
-from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
+from rnnlens.common.files import read_json, write_json
 from rnnlens.corpora import Corpus, load_corpus, prepare
 from rnnlens.training.loop import Trainer
 
@@ -101,29 +100,12 @@ def test_a_missing_name_is_no_way_around_the_check(file: str, name: str, at: Pat
         refused(lambda: rnnlens.load(at / "run0"), file)
 
 
-def test_arrays_that_name_no_weights_are_refused(at: Path) -> None:
-    for file in ("analysis.safetensors", "states.safetensors"):
-        tensors, about = read_tensors(at / "run0" / file)
-        for unnamed in ({"what": about["what"]}, [], "x"):
-            write_tensors(at / "run0" / file, tensors, unnamed)  # type: ignore[arg-type]
-            refused(lambda file=file: OPENED[file](rnnlens.load(at / "run0")), file, "it names no weights")  # type: ignore[misc]
-
-
 def test_an_export_is_checked_like_a_run(at: Path) -> None:
     for seed in (0, 1):
         rnnlens.export(at / f"run{seed}", at / f"model{seed}")
     rnnlens.load(at / "model0").analysis_arrays()
     shutil.copy(at / "model1" / "model.safetensors", at / "model0" / "model.safetensors")
     assert "config.json' does not fit 'model.safetensors'" in refused_command("probe", at / "model0", "not bad")
-
-
-def test_a_baseline_refuses_another_ones_arrays(tmp_path: Path) -> None:
-    texts, labels = ["good film", "bad film", "fine film", "dull film"] * 4, [1, 0, 1, 0] * 4
-    for seed in (0, 1):
-        bag = BagOfWords(min_count=1, epochs=1, random_state=seed, word_dropout=0.5)
-        bag.fit(texts, labels).save(tmp_path / f"bow{seed}")
-    shutil.copy(tmp_path / "bow1" / "weights.safetensors", tmp_path / "bow0" / "weights.safetensors")
-    refused(lambda: BagOfWords.load(tmp_path / "bow0"), "baseline.json' does not fit 'weights.safetensors'")
 
 
 # --- checkpoints ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,6 @@ from rnnlens.corpora.saving import save_corpus  # noqa: E402
 from rnnlens.corpora.spool import Spool  # noqa: E402
 from rnnlens.training.evaluation import losses  # noqa: E402
 from rnnlens.training.weighting import document_weights  # noqa: E402
-
-OVERLAP, HELD_OVERLAP = "overlap with validation or test", "overlap of validation with test"
 
 
 def table(path: Path, texts: list[str], labels: list[Any], columns: tuple[str, str] = ("text", "label")) -> Path:
@@ -201,40 +198,19 @@ def test_the_training_loss_is_weighed_and_accuracy_by_source_sums_to_the_whole(t
 
 # --- overlap ----------------------------------------------------------------------------------------------------------
 
-LONG = " ".join(f"word{i}" for i in range(60))
-SENTENCE = "we waited for an hour and nobody came to our table"  # 11 words
 
-
-def dropped(tmp_path: Path, in_train: str, in_test: str) -> tuple[int, int]:
-    """How many training texts of films and hotels go when a film's is `in_train` and a hotel's test text `in_test`."""
-    films, hotels = source(tmp_path / "films", "films"), source(tmp_path / "hotels", "hotels")
-    with open(films / "train.csv", "a", encoding="utf-8") as file:
-        file.write(f"{in_train},1\n")
-    with open(hotels / "test.csv", "a", encoding="utf-8") as file:
-        file.write(f"{in_test},1\n")
-    corpus = prepare([films, hotels], tmp_path / "out", validation=0)
-    counts = [part["dropped"][OVERLAP] for part in corpus.about["sources"]]
-    assert len(corpus.train) == 61 - sum(counts) and len(corpus.test) == 19
-    return counts[0], counts[1]
-
-
-@pytest.mark.parametrize(
-    ("in_train", "in_test", "goes"),
-    [
-        (LONG, LONG, True),
-        (LONG, LONG.replace("word30", "another"), True),
-        (f"{LONG} {LONG[::-1]}", f"{LONG[::-1]} {LONG}", True),  # nearly all of it, in another order
-        (SENTENCE, f"at first {SENTENCE} and then we left", True),
-        (f"at first {SENTENCE} and then we left", SENTENCE, True),
-        ("very good", "Very  GOOD", True),  # the same words
-        ("very good", f"very good {LONG}", False),
-        (f"it was very good {LONG}", "very good", False),
-        (f"nobody came to our table {LONG}", "nobody came to our table", False),  # fewer than eight words
-        (f"{SENTENCE} {LONG}", f"{SENTENCE} {LONG[::-1]}", False),  # a sentence in common
-    ],
-)  # fmt: skip
-def test_texts_that_overlap_with_held_out_ones_are_dropped(in_train, in_test, goes, tmp_path):
-    assert dropped(tmp_path, in_train, in_test) == (int(goes), 0)
+def test_a_training_text_that_overlaps_with_a_held_out_one_is_dropped(two, tmp_path):
+    """Also from another source, and with other spaces and capitals."""
+    long = " ".join(f"word{i}" for i in range(60))
+    for file, rows in (
+        ("films/train.csv", f"{long},1\nvery good,1\n"),
+        ("hotels/test.csv", f"{long}x,1\nVery  GOOD,1\n"),
+    ):
+        with open(tmp_path / file, "a", encoding="utf-8") as opened:
+            opened.write(rows)
+    corpus = prepare(two, tmp_path / "out", validation=0)
+    assert len(corpus.train) == 90 and len(corpus.test) == 23
+    assert corpus.about["sources"][0]["dropped"]["overlap with validation or test"] == 2
 
 
 def naive(texts: list[list[int]], held_out: list[list[int]]) -> list[bool]:
@@ -280,33 +256,3 @@ def test_overlap_is_what_a_plain_comparison_says(texts, held_out, most, block):
 
 
 # --- names and errors -------------------------------------------------------------------------------------------------
-
-
-def test_the_same_file_twice_is_refused(two, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    os.symlink(two[0], tmp_path / "link")
-    source(tmp_path / "copy", "films")
-    acl = tmp_path / "set" / "aclImdb"
-    for side in ("neg", "pos"):
-        (acl / "train" / side).mkdir(parents=True)
-        (acl / "train" / side / "0.txt").write_text(side)
-    before = sorted(tmp_path.iterdir())
-    for first, again in (
-        ("films", "films"),
-        (two[0], "films"),
-        ("films", "./hotels/../films"),
-        ("films", "link"),
-        ("films", "films/train.csv"),
-        ("films", "copy"),
-        (acl, acl.parent),
-        ("imdb", "hf:stanfordnlp/imdb"),
-        ("imdb", "IMDB"),
-    ):
-        with pytest.raises(
-            RnnlensError, match=r"(is given twice|holds the same file as .*): expected each source once$"
-        ):
-            prepare([first, two[1], again], tmp_path / "out")
-    assert sorted(tmp_path.iterdir()) == before
-
-
-# --- the command line -------------------------------------------------------------------------------------------------

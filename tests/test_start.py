@@ -124,12 +124,6 @@ def test_vocabularies_are_joined_word_by_word(known, new, words, ids):
     assert joined.ids_of(Vocab(new)).tolist() == ids
 
 
-def test_counts_are_of_both_trainings():
-    known, new = Vocab(["a", "b"], [5, 3]), Vocab(["b", "B", "c"], [10, 1, 2])
-    assert known.extended(new).counts.tolist() == [5, 14, 2]
-    assert known.extended(Vocab(["c"])).counts is None
-
-
 # --- the corpus
 
 
@@ -198,26 +192,6 @@ def test_reviews_are_analyzed_in_the_runs_words(folder, tmp_path):
         rnnlens.analyze(tmp_path / "run0", other)
     with pytest.raises(RnnlensError, match="names another corpus"):
         rnnlens.analyze(tmp_path / "run0", other.with_vocab(rnnlens.load(tmp_path / "run0").vocab))
-
-
-def test_several_sources_keep_theirs(folder, tmp_path):
-    corpus = rnnlens.load_corpus([folder / "mine.csv", folder / "other.csv"])
-    first = rnnlens.load(folder / "first")
-    network = extend(first.network, corpus.vocab)
-    recoded = corpus.with_vocab(network.vocab)
-    assert recoded.sources == ("mine", "other") and np.array_equal(recoded.test.sources, corpus.test.sources)
-    run = rnnlens.train(network, recoded, start_config(first, epochs=1), tmp_path / "run", start=first, test=True)
-    assert set(run.accuracy["validation_sources"]) == set(run.accuracy["test_sources"]) == {"mine", "other"}
-    one = recoded.only(["other"])
-    assert "cozy" in {network.vocab.words[i] for i in np.asarray(one.train.ids)}
-    run.check_corpus(run.in_own_words(corpus))
-
-
-def test_ids_of_other_words_are_never_read(first, mine):
-    with pytest.raises(RnnlensError, match="different words"):
-        rnnlens.visited_states(first.network, mine)
-    network = extend(first.network, mine.vocab)
-    assert rnnlens.visited_states(network, mine.with_vocab(network.vocab), n=50).shape == (50, 8)
 
 
 # --- refusals

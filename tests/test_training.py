@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, Vocab, toy_corpus, train
+from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
 from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD, Corpus
 from rnnlens.corpora.batches import token_batches
@@ -57,15 +57,11 @@ def test_every_architecture_learns_reviews(corpus, arch, tmp_path):
 
 
 def test_toy_targets_are_learnt_at_every_word(tmp_path):
-    corpus = toy_corpus(train=8_000, validation=100)
-    run = train(
-        Network(corpus.vocab, hidden=24, embedding=8),
-        corpus,
-        TrainConfig(epochs=4, learning_rate=0.01, word_dropout=0, embedding_dropout=0),
-        tmp_path / "run",
-    )
+    corpus = toy_corpus(train=3_000, validation=100)
+    config = TrainConfig(epochs=4, learning_rate=0.03, word_dropout=0, embedding_dropout=0)
+    run = train(Network(corpus.vocab, hidden=16, embedding=8), corpus, config, tmp_path / "run")
     losses = [record["validation_loss"] for record in run.history]
-    assert losses[-1] < 0.3 * losses[0] and losses[-1] < 5
+    assert losses[-1] < 0.3 * losses[0]
 
 
 def test_test_reviews_are_not_touched_unless_asked(corpus, tmp_path):
@@ -84,46 +80,6 @@ def test_the_network_that_is_passed_is_trained_in_place(corpus, tmp_path):
     for trained in (network, again):
         assert not trained.training and trained is not run.network
         assert all(torch.equal(value, run.network.state_dict()[name]) for name, value in trained.state_dict().items())
-
-
-@dataclasses.dataclass(frozen=True)
-class OwnSplit:
-    """The least that a split has: see `rnnlens.corpora.SplitLike`."""
-
-    ids: np.ndarray
-    labels: np.ndarray
-
-    def __len__(self):
-        return len(self.ids)
-
-    @property
-    def lengths(self):
-        return np.full(len(self), self.ids.shape[1])
-
-    def batch(self, rows, limit=None):
-        return self.ids[rows], self.lengths[rows]
-
-
-@dataclasses.dataclass(frozen=True)
-class OwnCorpus:
-    """The least that a corpus has: see `rnnlens.corpora.CorpusLike`."""
-
-    vocab: Vocab
-    train: OwnSplit
-    validation: OwnSplit | None = None
-    test: OwnSplit | None = None
-    fingerprint: str = "own"
-    about: dict = dataclasses.field(default_factory=lambda: {"source": "own"})
-
-
-def test_a_corpus_of_ones_own_is_trained_on_sampled_and_probed(tmp_path):
-    ids = np.random.default_rng(0).integers(0, 4, (64, 5))
-    split = OwnSplit(ids, (ids == 3).any(1).astype(np.uint8))
-    own = OwnCorpus(Vocab(["the", "film", "awful", "great"]), split, split, split)
-    run = train(small(own), own, dataclasses.replace(QUICK, epochs=1), tmp_path / "run", test=True)
-    assert set(run.accuracy) == {"validation", "test"} and rnnlens.evaluate(run.network, split).logits.shape == (64,)
-    assert rnnlens.visited_states(run.network, own, n=10).shape == (10, 8)
-    assert rnnlens.Probes.from_corpus(own, n=1).positive == ("great",)
 
 
 def test_killed_runs_resume_bit_for_bit(corpus, tmp_path, monkeypatch):
@@ -286,13 +242,6 @@ def test_early_stopping_waits_as_long_as_its_patience(corpus, tmp_path):
     losses = [(record["validation_accuracy"], -record["validation_loss"]) for record in run.history]
     best = max(range(len(losses)), key=lambda i: losses[i])
     assert len(losses) == best + 1 + 3
-
-
-def test_a_finished_run_can_still_be_tested(corpus, tmp_path):
-    train(small(corpus), corpus, QUICK, tmp_path / "run")
-    before = weights(tmp_path / "run")
-    run = train(small(corpus), corpus, QUICK, tmp_path / "run", resume=True, test=True)
-    assert "test" in run.results["accuracy"] and same(before, weights(tmp_path / "run"))
 
 
 def test_what_a_network_cannot_learn_is_refused_before_a_run_is_written(corpus, tmp_path):

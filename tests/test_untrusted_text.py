@@ -9,13 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from browser import draw_all, opened
+from browser import opened
 from tests import handmade
 from tests.support.calls import command, refused
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig
-from rnnlens.analysis.verdict import Sentence
 from rnnlens.baselines.explanation import Contribution, Explanation
 from rnnlens.cli import main
 from rnnlens.common.errors import RnnlensWarning
@@ -26,10 +25,9 @@ from rnnlens.context import Probes
 from rnnlens.corpora import Corpus, Vocab
 from rnnlens.figures.pictures import picture, shared_browser
 from rnnlens.figures.style import shown, write_figure
-from rnnlens.page.drawing import drawing
-from rnnlens.page.live import live, no_network
+from rnnlens.page.live import live
 from rnnlens.page.render import render
-from rnnlens.page.sections import Example, Section, Story
+from rnnlens.page.sections import Example, Story
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", "＝1"]
@@ -203,22 +201,6 @@ def test_the_page_knows_every_word_counts_beyond_32_bits_and_saves_no_formulas(b
         assert "3000000000" in text and ',"-' in text and page.wrong == []  # numbers keep their sign
 
 
-def test_the_figures_of_a_page_show_words_as_they_are_in_the_dark(browser, tmp_path):
-    """In the dark theme, colors are replaced; `white` is a color, and also a word."""
-    figure = rnnlens.figures.reading({word: [(word, 0.5 * k)] for k, word in enumerate(ODD)})
-    figure.update_layout(height=900, showlegend=True)
-    section = Section("a", "A", "", "", drawings=[drawing("reading", figure)])
-    said = [Sentence("*a\u202eb* flips the next word.", "a")]  # a mark that would turn the rest of the line
-    story = Story("A test", [], "", "logit", [], {"positive": [], "negative": []}, [], [section], verdict=said)
-    (tmp_path / "page.html").write_bytes(render(story, no_network()).encode())
-    with opened(browser, tmp_path / "page.html", color_scheme="dark") as page:
-        draw_all(page)
-        for part in (".textpoint text", ".legendtext"):
-            assert page.locator(part).all_text_contents() == ODD, part
-        assert page.evaluate("getComputedStyle(document.querySelector('#in-short em')).unicodeBidi") == "isolate"
-        assert page.evaluate("window.pwned") is None and page.wrong == []
-
-
 # --- words as they are written ----------------------------------------------------------------------------------------
 
 
@@ -264,8 +246,3 @@ def test_words_that_no_file_can_hold_are_refused_at_once(tmp_path):
         refused(lambda name=name: Network(["a", "b"], classes=["anger", "fear", name]), "cannot be shown")
     write_json(tmp_path / "a.json", {"name of a file": "\udcff"})  # such as one that is not UTF-8
     assert read_json(tmp_path / "a.json") == {"name of a file": "\udcff"}
-
-
-def test_a_text_of_mostly_unknown_words_is_told_of(analysis):
-    with pytest.warns(RnnlensWarning, match="2 of the 3 words of 'qwertz .* good' are unknown"):
-        analysis.run.network.read("qwertz uiop good")

@@ -9,26 +9,26 @@ Touches are Python's own: audit events of opening, renaming, removing, making fo
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import traceback
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-HEAVY = (
+import torch
+
+HEAVY = [
     "torch._dynamo", "accelerate", "plotly.subplots", "plotly.io", "polars", "PIL.Image", "scipy.optimize",
     "sklearn.linear_model", "rnnlens.cli.commands", "rnnlens.corpora.writing", "rnnlens.analysis.analyze",
-    "rnnlens.page", "rnnlens.training.command",
-)  # fmt: skip
+    "rnnlens.page", "rnnlens.training.command", "tests.support.forks",
+]  # fmt: skip
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(HEAVY)  # what is not here is not used
 
 
 @dataclass(frozen=True)
@@ -46,66 +46,32 @@ class Done:
         return lines[0] if self.code == 1 and len(lines) == 1 and lines[0].startswith("error: ") else None
 
 
-class Forks:
-    """A process that has imported everything and forks for each command."""
-
-    def __init__(self) -> None:
-        single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
-        self.server = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.forks"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **single, "PYTHONPATH": path},
+def run(command: str, folder: Path, fault: dict[str, int] | None = None) -> Done:
+    """`rnnlens COMMAND` with `folder` as the current one."""
+    with tempfile.NamedTemporaryFile() as err, tempfile.NamedTemporaryFile() as count:
+        process = SERVER.Process(
+            target=_command, args=(command.split(), str(folder), fault or {}, err.name, count.name)
         )
-
-    def run(self, arguments: list[Any], folder: Path, fault: dict[str, Any] | None = None) -> Done:
-        """`rnnlens ARGUMENTS` with `folder` as the current one."""
-        assert self.server.stdin is not None and self.server.stdout is not None
-        asked = {"arguments": [str(word) for word in arguments], "folder": str(folder), "fault": fault or {}}
-        print(json.dumps(asked), file=self.server.stdin, flush=True)
-        return Done(**json.loads(self.server.stdout.readline()))
-
-    def __enter__(self) -> Forks:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self.server.stdin is not None
-        self.server.stdin.close()
-        self.server.wait()
+        process.start()
+        process.join()
+        assert process.exitcode is not None
+        return Done(process.exitcode, Path(err.name).read_text(errors="replace"), os.path.getsize(count.name))
 
 
-def serve() -> None:
-    """Fork for each line of stdin, answer with a line."""
-    for name in HEAVY:
-        with suppress(ImportError):  # what is not here is not used
-            import_module(name)
-    for line in sys.stdin:
-        with tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as count:
-            child = os.fork()
-            if not child:
-                _command(json.loads(line), err.fileno(), count.fileno())
-            _, status = os.waitpid(child, 0)
-            err.seek(0)
-            code, told = os.waitstatus_to_exitcode(status), err.read().decode(errors="replace")
-            print(json.dumps({"code": code, "err": told, "events": os.fstat(count.fileno()).st_size}), flush=True)
-
-
-def _command(asked: dict[str, Any], err: int, count: int) -> None:
+def _command(arguments: list[str], folder: str, fault: dict[str, int], err: str, count: str) -> None:
     """The child: never returns."""
     code = 1
     try:
         null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
-        os.dup2(err, 2)
-        os.chdir(asked["folder"])
+        for number, file in enumerate((null, null, os.open(err, os.O_WRONLY))):
+            os.dup2(file, number)
+        os.chdir(folder)
+        torch.set_num_threads(1)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may have inherited none
-        _watch(asked["folder"], asked["fault"], count)
+        _watch(folder, fault, os.open(count, os.O_WRONLY | os.O_APPEND))
         from rnnlens.cli import main
 
-        main(asked["arguments"])
+        main(arguments)
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except BaseException:
@@ -116,7 +82,7 @@ def _command(asked: dict[str, Any], err: int, count: int) -> None:
         os._exit(code)
 
 
-def _watch(folder: str, fault: dict[str, Any], count: int) -> None:
+def _watch(folder: str, fault: dict[str, int], count: int) -> None:
     """Count the touches of the folder, a byte each, and strike at the one that was asked for."""
     at, seen = fault.get("event"), 0
 
@@ -140,7 +106,3 @@ def _watch(folder: str, fault: dict[str, Any], count: int) -> None:
             raise OSError(fault["errno"], os.strerror(fault["errno"]), path)
 
     sys.addaudithook(hook)
-
-
-if __name__ == "__main__":
-    serve()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.numpy import load
-from tests.support.forks import Forks
+from tests.support.forks import run
 
 COMMANDS = {
     "prepare": "prepare reviews.csv --out corpus --min-count 1",
@@ -37,7 +37,7 @@ class World:
         return Path(shutil.copytree(self.folder / name, self.folder / "now"))
 
 
-def make_world(forks: Forks, folder: Path) -> World:
+def make_world(folder: Path) -> World:
     """Run the commands one after the other, and keep a copy of what each of them found."""
     world, now = World(folder, {}, {}, {}), folder / "now"
     now.mkdir()
@@ -45,7 +45,7 @@ def make_world(forks: Forks, folder: Path) -> World:
     for name, command in COMMANDS.items():
         shutil.copytree(now, folder / name)
         world.before[name] = contents(now)
-        done = forks.run(command.split(), now)
+        done = run(command, now)
         assert done.code == 0, done.err
         world.after[name], world.events[name] = contents(now), done.events
     return world
@@ -98,9 +98,9 @@ def damage(world: World, name: str, folder: Path) -> list[str]:
     return [file for file in before if now.get(file) not in (before[file], after.get(file))]
 
 
-def completes(world: World, name: str, folder: Path, forks: Forks) -> list[str]:
+def completes(world: World, name: str, folder: Path) -> list[str]:
     """Run the command again: it must end well, with the same files as if nothing had happened, and nothing else."""
-    again = forks.run(COMMANDS[name].split(), folder)
+    again = run(COMMANDS[name], folder)
     if again.code:
         return [f"the same command ends with {again.code}: {again.err.strip()[-400:]}"]
     now, expected = contents(folder), world.after[name]
