@@ -106,13 +106,9 @@ ANOTHER: dict[str, tuple[Callable[[Any], object], str]] = {
     "directions that are not orthonormal": (
         lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, without=torch.ones(2, 8, dtype=torch.float64)),
         "not orthonormal"),
-    "complex directions": (
-        lambda m: rnnlens.fit_subspace(m.known, m.line, m.modifiers, attractor=m.modes.left[:1]), "expected real"),
     "ranks twice": (lambda m: rnnlens.context.perturb(m.known, m.subspace, m.reviews, ranks=(1, 1)), "each once"),
     "gains without 1": (
         lambda m: rnnlens.context.dose_response(m.known, m.subspace, m.modifiers, m.reviews, gains=[0.5]), "with 1"),
-    "a generator of modifiers": (
-        lambda m: ModifierConvolution(modifiers=(word for word in ["not"])).fit(TEXTS, LABELS), "a list of words"),
     "modifiers twice": (lambda m: ModifierConvolution(["not", "not"]).fit(TEXTS, LABELS), "holds 'not' twice"),
     "weights of classes": (
         lambda m: BagOfWords(class_weight={0: -1.0, 1: 1.0}).fit(TEXTS, LABELS), "class_weight is"),

@@ -28,7 +28,7 @@ def folder(request, tmp_path, monkeypatch):
     write_reviews(tmp_path / "reviews.csv", REVIEWS.get(request.node.callspec.id, 120))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RNNLENS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(inspect.unwrap(analyze).__kwdefaults__, "top", 500)
+    monkeypatch.setitem(inspect.unwrap(analyze).__kwdefaults__, "top", 100)
     return tmp_path
 
 

@@ -262,19 +262,6 @@ def test_no_link_is_followed_and_nobody_waits_for_a_pipe(name: str, kind: str, a
     assert victim.read_text() == "precious" and os.path.lexists(path) and not (at / "new").exists()
 
 
-@pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_what_is_no_ordinary_file_is_not_read(kind: str, tmp_path: Path) -> None:
-    for path in (tmp_path / "x.safetensors", tmp_path / "acl/train/pos/1_7.txt", tmp_path / "folder/train.csv"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
-    (tmp_path / "acl/train/neg").mkdir()
-    (tmp_path / "acl/train/neg/0_1.txt").write_text("dull")
-    for read in (files.file_fingerprint, files.read_tensors, files.read_json, files.read_lines):
-        refused(lambda read=read: read(tmp_path / "x.safetensors"), f"is a {kind}")  # type: ignore[misc]
-    refused(lambda: prepare(tmp_path / "acl", tmp_path / "out", min_count=1), "1_7.txt", f"is a {kind}")
-    refused(lambda: prepare(tmp_path / "folder", tmp_path / "out", min_count=1), "is not an ordinary file")
-
-
 # --- two writers ------------------------------------------------------------------------------------------------------
 
 

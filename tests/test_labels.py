@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from tests.support.calls import refused
 
-from rnnlens.common.errors import RnnlensError, RnnlensWarning
+from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora import Corpus, prepare
 from rnnlens.corpora.labels import DROPPED, decide_scheme
 from rnnlens.corpora.sources import open_source
@@ -70,13 +70,6 @@ def test_classes_are_numbered_by_size_if_they_are_plain_numbers(tmp_path: Path) 
     pl.DataFrame({"text": ["a", "b", "c"], "label": numbers}).write_parquet(tmp_path / "a.parquet")
     source = open_source(tmp_path / "a.parquet", classes=True)
     assert source.names == tuple(map(str, numbers)) and source.labels["train"].tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("pair", [("Joy", "joy"), ("caf\u00e9", "cafe\u0301"), ("joy", "joy\u200b"), ("Ａ", "A")])
-def test_classes_that_look_alike_are_told_of(tmp_path: Path, pair: tuple[str, str]) -> None:
-    rows = f"text,label\na,{pair[0]}\nb,{pair[1]}\nc,fear\nd,anger\n"
-    with pytest.warns(RnnlensWarning, match="which differ only in case or in how their characters are encoded"):
-        assert len(prepared(tmp_path, rows).classes or ()) == 4
 
 
 @pytest.mark.parametrize(

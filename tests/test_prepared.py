@@ -15,7 +15,6 @@ pl = pytest.importorskip("polars")
 from rnnlens.common.errors import RnnlensError  # noqa: E402
 from rnnlens.corpora.corpus import Corpus  # noqa: E402
 from rnnlens.corpora.counting import statistics  # noqa: E402
-from rnnlens.corpora.indexing import stratified  # noqa: E402
 from rnnlens.corpora.prepared import load_corpus, prepare  # noqa: E402
 from rnnlens.corpora.reading import read_corpus  # noqa: E402
 from rnnlens.corpora.splits import Split  # noqa: E402
@@ -106,19 +105,6 @@ def test_the_validation_split_is_stratified_seeded_and_left_out_of_the_counts(fo
     # every text ends with a word of its own: those of validation are unknown, those of train are not
     assert all(words[-1] == UNK for words in words_of(first, first.validation))
     assert all(words[-1] != UNK for words in words_of(first, first.train))
-
-
-def test_neighbours_are_held_out_together(folder: Path, tmp_path: Path) -> None:
-    corpus = prepare(folder, tmp_path / "out", validation=0.25, neighbours=10, min_count=1)
-    assert corpus.validation is not None
-    labels = np.array(reviews(400)[1])
-    for label in (0, 1):
-        n = round(0.25 * int(np.sum(labels == label)))
-        assert np.sum(corpus.validation.labels == label) == n
-        mask = stratified(labels, 0.25, np.random.default_rng(0), 10)[labels == label]
-        assert mask.sum() == n
-        whole = mask[: len(mask) // 10 * 10].reshape(-1, 10)
-        assert (whole.all(1) | ~whole.any(1)).sum() >= len(whole) - 1  # only the last run may be cut short
 
 
 def test_a_single_file_gives_up_a_stratified_test_split(tmp_path: Path) -> None:

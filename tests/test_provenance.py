@@ -124,15 +124,6 @@ def test_a_checkpoint_of_another_run_is_not_resumed(other: dict[str, int], store
     assert resumed.provenance["weights"] == rnnlens.load(stored / "run0").provenance["weights"]
 
 
-def test_a_run_is_resumed_with_whatever_initial_weights(stored: Path, tmp_path: Path) -> None:
-    """The checkpoint replaces them; a second interruption changes nothing."""
-    corpus = load_corpus(stored / "corpus")
-    killed(corpus, tmp_path / "run")
-    killed(corpus, tmp_path / "run", start=7, resume=True)
-    resumed = trained(corpus, tmp_path / "run", start=8, resume=True)
-    assert resumed.provenance == rnnlens.load(stored / "run0").provenance
-
-
 def test_a_run_is_not_resumed_with_other_weights_of_its_sources(tmp_path: Path) -> None:
     """The weights are not part of the corpus's content, but decide what is trained."""
     for name in ("a", "b"):

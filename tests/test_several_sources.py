@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.calls import refused
 
 pl = pytest.importorskip("polars")
 
@@ -255,4 +256,8 @@ def test_overlap_is_what_a_plain_comparison_says(texts, held_out, most, block):
     assert not overlapping([spool_of(texts)], [])[0].any()
 
 
-# --- names and errors -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("weights", [{"films": 0}, {"films": float("nan")}, {"films": "2"}, {"cars": 2}])
+def test_bad_weights_are_refused_and_nothing_is_written(weights, two, tmp_path):
+    refused(lambda: prepare(two, tmp_path / "new" / "out", weights=weights), "weight of", "expected")
+    refused(lambda: prepare([two[0], two[0]], tmp_path / "new" / "out"), "expected each source once")
+    assert not (tmp_path / "new").exists()

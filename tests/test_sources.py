@@ -14,7 +14,6 @@ pl = pytest.importorskip("polars")
 
 from rnnlens.common.errors import RnnlensError, RnnlensWarning  # noqa: E402
 from rnnlens.corpora.sources import Source, open_source  # noqa: E402
-from rnnlens.corpora.tables import NoSuchFileError, open_hub  # noqa: E402
 
 TEXTS = ["good film", 'a "bad", bad\nfilm', "not bad at all", "dull é"]
 LABELS = [1, 0, 1, 0]
@@ -208,12 +207,6 @@ def test_files_of_one_split_with_other_columns_are_refused(tmp_path: Path, secon
         open_source(tmp_path)
 
 
-def test_a_test_file_may_hold_one_class(tmp_path: Path) -> None:
-    for name, labels in (("train", "-1 1"), ("test", "-1 -1")):
-        (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(f"a film,{label}\n" for label in labels.split()))
-    assert open_source(tmp_path).labels["test"].tolist() == [0, 0]
-
-
 def hub_without(*missing: str, error: str = "expanded paths were empty") -> Callable[..., object]:
     def hub(path: str, **_: object) -> object:
         if any(f"/{split}*" in path for split in missing):
@@ -232,16 +225,6 @@ def test_a_hub_that_stumbles_is_an_error_and_not_a_source_without_that_split(
     monkeypatch.setattr(pl, "scan_parquet", hub_without(split, error="operation timed out"))
     with pytest.raises(RnnlensError, match="operation timed out"):
         open_source(name)
-
-
-def test_what_polars_says_of_a_pattern_without_files_is_understood(tmp_path: Path) -> None:
-    for name in ("test*.parquet", "**/test*.parquet", "test.parquet"):
-        with pytest.raises(NoSuchFileError):
-            open_hub(str(tmp_path / name), "owner/name")
-    (tmp_path / "test.parquet").write_bytes(b"no parquet")
-    with pytest.raises(RnnlensError) as told:
-        open_hub(str(tmp_path / "test*.parquet"), "owner/name")
-    assert not isinstance(told.value, NoSuchFileError)
 
 
 @pytest.mark.parametrize(("name", "separator"), [("a.csv", ","), ("a.tsv", "\t"), ("semicolons.csv", ";")])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.support.calls import command, refused_command
+from tests.support.calls import command
 
 import rnnlens
 from rnnlens import Corpus, RnnlensError, TrainConfig, Vocab, extend
@@ -97,13 +97,6 @@ def test_extending_changes_neither_network_nor_seed_of_others(first, mine):
     assert extend(first.network.double(), mine.vocab).E.dtype == torch.float64
 
 
-def test_a_network_without_words_is_refused():
-    readout = torch.ones(3), torch.tensor(0.0)
-    wordless = rnnlens.adapt(lambda h, e: torch.tanh(h + e), None, readout, None, torch.zeros(3), inputs=3)
-    with pytest.raises(RnnlensError, match="no words"):
-        extend(wordless, Vocab(["a"]))
-
-
 # --- the words
 
 
@@ -192,15 +185,6 @@ def test_reviews_are_analyzed_in_the_runs_words(folder, tmp_path):
         rnnlens.analyze(tmp_path / "run0", other)
     with pytest.raises(RnnlensError, match="names another corpus"):
         rnnlens.analyze(tmp_path / "run0", other.with_vocab(rnnlens.load(tmp_path / "run0").vocab))
-
-
-# --- refusals
-
-
-@pytest.mark.parametrize("flags", [("--arch", "lstm"), ("--hidden", 16), ("--memory", 100), ("--tuned",)])
-def test_another_shape_is_refused_and_nothing_is_written(folder, tmp_path, flags):
-    refused_command("train", folder / "mine.csv", "--start", folder / "first", "--out", tmp_path / "run", *flags)
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_network_of_another_run_is_refused(first, mine, tmp_path):

@@ -268,15 +268,6 @@ def test_frozen_embeddings_stay_as_they_are(corpus, tmp_path):
     assert torch.equal(network.E, before)
 
 
-def test_a_head_that_is_fitted_is_trained_if_its_network_is(corpus):
-    network = small(corpus)
-    for trainable in (True, False):
-        network.requires_grad_(trainable)
-        made = rnnlens.fit_readout(network, corpus, progress=False)
-        assert made.cell is network.cell and made.E is network.E and made.h0 is network.h0
-        assert {parameter.requires_grad for one in (network, made) for parameter in one.parameters()} == {trainable}
-
-
 def test_a_head_that_is_fitted_to_reversed_texts_reads_backward(corpus):
     network = small(corpus)
     made = rnnlens.fit_readout(network, rnnlens.reversed_corpus(corpus), progress=False)

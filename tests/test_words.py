@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlens import Vocab
+from rnnlens import RnnlensError, Vocab
 from rnnlens.corpora import PAD
 from rnnlens.corpora.words import RULES, WORD, split_column, split_words, well_formed
 
@@ -119,3 +119,14 @@ def test_a_vocabulary_is_indexed_by_word_and_by_id():
     assert list(vocab) == list(vocab.words) and len(vocab) == 4 and "not" in vocab and "Not" not in vocab
     assert vocab[PAD] == "<pad>" and vocab["<pad>"] == PAD and "<pad>" not in vocab
     assert [vocab[vocab[word]] for word in vocab] == list(vocab)
+
+
+def test_words_and_ids_that_a_vocabulary_lacks_are_refused():
+    vocab = Vocab(["<unk>", "not", "good", "nothing"])
+    with pytest.raises(KeyError, match="did you mean 'nothing'"):
+        vocab["Nothin"]
+    for beyond in (4, -2):
+        with pytest.raises(IndexError, match=f"no word has the id {beyond}"):
+            vocab[beyond]
+    with pytest.raises(RnnlensError, match="of type float"):
+        vocab[1.0]
