@@ -8,7 +8,7 @@ torch.set_num_threads(1)
 # Files that take longest. They begin, so that no process ends with one of them while the others have nothing to do.
 LONG = (
     "test_page", "test_docs", "test_sweep", "test_comparison", "test_reproduce", "test_fixed_points", "test_demo",
-    "test_faults", "test_live", "test_context",
+    "test_guarantees", "test_live", "test_context",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What the README, the pages and `--help` show is true: Python and commands run, others parse, links resolve."""
+"""What the README, the pages and `--help` show is true: Python and commands run, others parse, the site builds."""
 
 import inspect
 import re
@@ -9,19 +9,17 @@ from contextlib import suppress
 
 import pytest
 from cyclopts import MissingArgumentError
-from pages import FENCE, PAGES, ROOT, blocks, command_lines, commands, name_of, write_reviews
+from pages import PAGES, ROOT, blocks, command_lines, commands, name_of, write_reviews
 
-import rnnlens
 from rnnlens.analysis.analyze import analyze
 from rnnlens.cli import app, main
-from rnnlens.training.__main__ import parser
 
 RUN = [page for page in PAGES if any(block.run for block in blocks(page))]
 HELP = "\n".join(app[name].help for name in app)
 COMMANDS = sorted({line for page in PAGES for line in commands(page.read_text(encoding="utf-8"))} | set(commands(HELP)))
 
 
-REVIEWS = {"docs/own-rnn.md": 1_500, "docs/table.md": 1_500}  # pages whose findings are checked want more
+REVIEWS = {"docs/own-rnn.md": 1_500, "docs/baselines.md": 1_500}  # pages whose findings are checked want more
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ def folder(request, tmp_path, monkeypatch):
     write_reviews(tmp_path / "reviews.csv", REVIEWS.get(request.node.callspec.id, 120))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RNNLENS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(inspect.unwrap(analyze).__kwdefaults__, "top", 500)
+    monkeypatch.setitem(inspect.unwrap(analyze).__kwdefaults__, "top", 100)
     return tmp_path
 
 
@@ -48,62 +46,20 @@ def test_a_page_runs_as_it_stands(page, folder, capsys):
                 main(words[1:])
             assert stop.value.code == 0, f"{shlex.join(words)}: {capsys.readouterr().err}"
     told = capsys.readouterr().out
-    for check in CHECKS.get(name_of(page), ()):
-        check(told, folder)
-
-
-def baselines_explain(told, folder):
-    assert "strength" in told and (folder / "runs/model/baseline.json").exists()
-
-
-def own_network_is_explained(told, folder):
-    """The tutorial's network reads texts in which `not` and `never` flip and `very` doubles: just that is found."""
-    assert "\nnegators: ['not', 'never'" in told and "\nintensifiers: ['very'" in told
-    assert (folder / "report.html").stat().st_size > 1e6
-
-
-def quickstart_reports(told, folder):
-    assert "next: rnnlens analyze runs/reviews --corpus corpora/reviews" in told
-    assert (folder / "runs/reviews/report.html").exists() and (folder / "report.html").exists()
-
-
-CHECKS = {
-    "docs/table.md": [baselines_explain],
-    "docs/own-rnn.md": [own_network_is_explained],
-    "docs/quickstart.md": [quickstart_reports],
-}
-
-
-def test_there_is_something_to_check():
-    assert RUN and COMMANDS and set(CHECKS) <= set(map(name_of, RUN))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_between_files_resolve(page):
-    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", FENCE.sub("", page.read_text(encoding="utf-8")))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    if page.name == "own-rnn.md":  # its network reads texts in which `not` and `never` flip and `very` doubles
+        assert "\nnegators: ['not', 'never'" in told and "\nintensifiers: ['very'" in told
 
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_parse(line):
     words = shlex.split(line, comments=True)
-    if words[0] != "rnnlens":
-        launcher, given = words[: words.index("-m")], words[words.index("-m") + 1 :]
-        assert given[0] == "rnnlens.training" and launcher in (["accelerate", "launch"], ["torchrun", *launcher[1:]])
-        parser().parse_args(given[1:])
-    elif not words[1].isupper():
+    if words[0] == "rnnlens" and not words[1].isupper():
         assert words[1] in app
         known = {name for argument in app[words[1]].assemble_argument_collection() for name in argument.names}
         assert {word for word in words if word.startswith("--")} <= known | {"--help"}
         if not any(re.fullmatch("[A-Z]{2,}", word) for word in words):
             with suppress(MissingArgumentError):  # mentioned, not meant to be typed
                 app.parse_args(words[1:], exit_on_error=False, print_error=False)
-
-
-def test_every_public_name_is_in_the_reference():
-    reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-    missing = [name for name in rnnlens.__all__ if not re.search(rf":: rnnlens\.{name}$", reference, re.MULTILINE)]
-    assert missing == ["__version__"]
 
 
 def test_the_site_builds_without_a_warning(tmp_path, capsys):

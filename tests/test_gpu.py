@@ -10,13 +10,12 @@ from handmade import Documents
 
 from rnnlens import BothWays, Network, TrainConfig, analyze, evaluate, load
 from rnnlens.context import Reviews, final_logits, project_out, steer
-from rnnlens.context.both_ways import parts
 from rnnlens.context.subspace import random_subspace
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import Split
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.dynamics import find_fixed_points, jacobians
-from rnnlens.networks import CELLS, RECURRENCES, scan, step_by_step, within
+from rnnlens.networks import CELLS, RECURRENCES, scan, step_by_step
 from rnnlens.networks.architectures import make_cell
 from rnnlens.training import recording
 from rnnlens.training.batches import epoch_batches
@@ -66,21 +65,6 @@ def test_parallel_scans_and_their_gradients_agree_with_the_cpu():
             close(found["cuda"][1], step_by_step(cell.cpu().step, e, torch.zeros(8, cell.size, dtype=dtype)), tolerance)
 
 
-def test_second_derivatives_of_parallel_scans_agree_with_the_cpu():
-    for arch in RECURRENCES:
-        cell = make_cell(arch, 8, 4, 1, None, torch.Generator().manual_seed(0)).double()
-        e = torch.randn(3, 40, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-        found = []
-        for device in ("cpu", "cuda"):
-            cell, x = cell.to(device), e.to(device).requires_grad_()
-            y = cell.outputs(x, torch.zeros(3, cell.size, dtype=torch.float64, device=device))
-            (slope,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
-            found.append(torch.autograd.grad(slope.square().sum(), [x, *cell.parameters()], allow_unused=True))
-        for here, there in zip(*found, strict=True):
-            if here is not None:
-                close(there, here, 1e-9 * float(here.abs().max() + 1))
-
-
 def test_gradients_of_the_scan_agree_with_the_cpu():
     for arch in CELLS:
         cell = CELLS[arch](16, 8, torch.Generator().manual_seed(0)).double()
@@ -97,31 +81,6 @@ def test_gradients_of_the_scan_agree_with_the_cpu():
             gradients[device] = [h0.grad, *(p.grad.clone() for p in cell.parameters())]
         for there, here in zip(gradients["cuda"], gradients["cpu"], strict=True):
             close(there, here, 1e-10)
-
-
-def test_gradients_flow_in_eval_mode():
-    """cuDNN refuses this for torch.nn modules."""
-    for arch in CELLS:
-        network = Network(["<unk>", "not", "good"], arch=arch, hidden=16, embedding=8).double()
-        ids = torch.tensor([[1, 2, 0], [2, 2, 1]])
-        gradients = {}
-        for device in ("cpu", "cuda"):
-            network = network.to(device).eval()
-            network.zero_grad()
-            network(ids.to(device), torch.tensor([3, 2], device=device)).sum().backward()
-            gradients[device] = {name: p.grad.cpu() for name, p in network.named_parameters()}
-        for name, gradient in gradients["cpu"].items():
-            close(gradients["cuda"][name], gradient, 1e-11)
-
-
-def test_mixed_precision_is_the_one_asked_for():
-    for arch in CELLS:
-        cell = CELLS[arch](16, 8, torch.Generator().manual_seed(0)).cuda()
-        e, h0 = torch.randn(4, 6, 8, device="cuda"), torch.zeros(4, cell.size, device="cuda")
-        with torch.autocast("cuda", dtype=torch.bfloat16):
-            states = cell.outputs(e, h0)
-        assert states.dtype in (torch.bfloat16, torch.float32), f"{arch} ran in {states.dtype}"
-        close(states.float(), cell.outputs(e, h0), 0.05)
 
 
 def test_fixed_points_and_jacobians_agree_with_the_cpu():
@@ -191,24 +150,6 @@ def test_evaluations_and_predictions_agree_with_the_cpu():
         np.testing.assert_allclose(few.logits, found[0][2 : 2 + len(few.logits)], atol=2e-5)
 
 
-def test_networks_that_read_both_ways_agree_with_the_cpu():
-    for arch in CELLS:
-        both = BothWays.untrained([f"w{i}" for i in range(50)], arch=arch, hidden=32, embedding=8).double()
-        gradients, found = {}, {}
-        for device in ("cpu", "cuda"):
-            both = both.to(device)
-            both.zero_grad()
-            reviews = Reviews.of(documents(50), device)
-            for _, ids, lengths in reviews.batches:
-                both.last_logits_of(both.embed(ids), lengths).sum().backward()
-            gradients[device] = {name: p.grad.cpu() for name, p in both.named_parameters() if p.requires_grad}
-            found[device] = {"whole": final_logits(within(both, "forwards"), reviews), **parts(both, reviews)}
-        for name, gradient in gradients["cpu"].items():
-            close(gradients["cuda"][name], gradient, 1e-9)
-        for name, reference in found["cpu"].items():
-            np.testing.assert_allclose(found["cuda"][name], reference, atol=2e-5)
-
-
 def test_recorded_steps_train_as_steps_do():
     """Weights are the same bit for bit, whether passes are launched kernel by kernel or as graphs."""
     words = [f"w{i}" for i in range(50)]
@@ -233,33 +174,6 @@ def test_recorded_steps_train_as_steps_do():
             found.append([sums, *trainer.average.values(), *(p.detach() for p in network.parameters())])
         for recorded, launched in zip(*found, strict=True):
             assert torch.equal(recorded, launched), name
-
-
-def test_training_goes_on_where_recording_takes_too_much_memory():
-    """Memory runs out in the middle of the second recording: the weights are those of training without recordings."""
-    words, found = [f"w{i}" for i in range(50)], []
-    for most in (recording.MOST, 0):
-        network = Network(words, arch="gru", hidden=32, embedding=8, seed=0)
-        corpus, config = corpus_of(words), TrainConfig(batch=8)
-        with TemporaryDirectory() as out, patch.object(recording, "MOST", most):
-            trainer = Trainer(network, corpus, config, Path(out), accelerator_for(config, None), resume=False)
-            compute, recorder = trainer.gradients, trainer.recorder
-
-            def limited(batch, weight, compute=compute, recorder=recorder):
-                found = compute(batch, weight)
-                if torch.cuda.is_current_stream_capturing() and recorder.recordings:
-                    torch.empty(2**50, device="cuda")
-                return found
-
-            recorder.compute = limited
-            for epoch in range(4):
-                for rows in epoch_batches(corpus.train.lengths, 8, 0, epoch):
-                    trainer.step(rows)
-                    trainer.counters.step += 1
-        assert not recorder.recordings and not recorder.most
-        found.append([p.detach() for p in network.parameters()])
-    for recorded, launched in zip(*found, strict=True):
-        assert torch.equal(recorded, launched)
 
 
 def test_gradients_of_training_have_full_precision():

@@ -54,9 +54,8 @@ def write(path: Path, labels: list, **columns: list) -> Path:
 )
 def test_labels_of_a_known_scale_become_targets(tmp_path, labels, column, graded_, grades) -> None:
     rows = [label for label in labels for _ in range(20)] + [None] * 3
-    source = write(tmp_path / "a.csv", rows).rename(tmp_path / "a.csv")
-    frame = pl.read_csv(source).rename({"label": column})
-    frame.write_csv(source)
+    source = write(tmp_path / "a.csv", rows)
+    pl.read_csv(source, infer_schema=False).rename({"label": column}).write_csv(source)
     corpus = prepare(source, tmp_path / "out", label=column, graded=graded_, test=0, validation=0, min_count=1)
     assert {name: corpus.about.get("targets", {}).get(name) for name in grades} == grades
     split = load_corpus(tmp_path / "out").train
@@ -77,7 +76,8 @@ def test_targets_of_stars_are_a_setting(tmp_path) -> None:
 
 def test_a_network_learns_how_positive_a_text_is(tmp_path) -> None:
     corpus = graded()
-    run = train(small(corpus), corpus, TrainConfig(epochs=30, learning_rate=0.02), tmp_path / "run", progress=False)
+    config = TrainConfig(epochs=100, learning_rate=0.02, word_dropout=0.0, embedding_dropout=0.0)
+    run = train(small(corpus), corpus, config, tmp_path / "run", progress=False)
     read = [torch.sigmoid(run.network(text)).item() for text in STEPS]
     assert np.allclose(read, STARS, atol=0.12) and read == sorted(read)
     assert run.accuracy["validation"] == 1.0
@@ -98,7 +98,7 @@ def test_neutral_texts_are_trained_on_and_left_out_of_everything_that_needs_two_
     )
     soft = {word for side in (Probes.from_corpus(corpus, n=2),) for word in (*side.positive, *side.negative)}
     assert soft == {w for side in (Probes.from_corpus(hard, n=2),) for w in (*side.positive, *side.negative)}
-    assert BagOfWords(epochs=3).fit(corpus).score(corpus.validation) == 1.0
+    assert BagOfWords(epochs=30).fit(corpus).score(corpus.validation) == 1.0
     weights = document_weights(corpus, TrainConfig(balance=True))
     assert np.allclose(weights[corpus.train.labels == 2], 1)
     assert weights[corpus.train.labels == 0].sum() == pytest.approx(weights[corpus.train.labels == 1].sum(), rel=1e-5)
@@ -106,17 +106,17 @@ def test_neutral_texts_are_trained_on_and_left_out_of_everything_that_needs_two_
 
 def test_a_group_is_in_one_part_whatever_its_source(tmp_path) -> None:
     """Reviews and their rewritten versions: a pair in two parts would be learned by heart."""
-    films = write(tmp_path / "films.csv", [0, 1] * 100, original=[*range(197), None, None, None])
-    texts = [f"another {i} text of other words{i} entirely{i}" for i in range(120)]
-    again = tmp_path / "again.csv"
-    pl.DataFrame({"text": texts, "label": [1, 0] * 60, "original": range(120)}).write_csv(again)
-    corpus = prepare([films, again], tmp_path / "out", group="original", seed=3, min_count=1)
-    numbers: dict[str, dict[int, set[int]]] = {}
+    names, numbers = ("films", "again"), {}
+    for name, n in zip(names, (200, 120), strict=True):
+        texts = [f"{name} number {' '.join(str(i))}" for i in range(n)]
+        of = [None if i > 196 else i for i in range(n)]
+        pl.DataFrame({"text": texts, "label": [0, 1] * (n // 2), "original": of}).write_csv(tmp_path / f"{name}.csv")
+    paths = [tmp_path / f"{name}.csv" for name in names]
+    corpus = prepare(paths, tmp_path / "out", group="original", seed=3, min_count=1)
     for part, split in corpus.splits.items():
         for i in range(len(split)):
-            words = corpus.vocab.decode(split.document(i))
-            number = int(next(word for word in words if word.isdigit()))
-            numbers.setdefault(part, {}).setdefault(int(split.sources[i]), set()).add(number)
+            digits = corpus.vocab.decode(split.document(i))[2:]
+            numbers.setdefault(part, {}).setdefault(int(split.sources[i]), set()).add(int("".join(digits)))
     for part, by_source in numbers.items():
         for other, others in numbers.items():
             if part != other:
@@ -132,7 +132,7 @@ def test_rows_whose_group_is_in_the_sources_own_test_split_are_left_out_and_coun
     write(folder / "test.csv", [0, 1] * 5, film=[3] * 10)
     corpus = prepare(folder, tmp_path / "out", group="film", validation=0.2)
     assert corpus.about["dropped"]["of a group in validation or test"] == 10
-    assert len(corpus.train) + len(corpus.validation) == 90 and len(corpus.validation) == 20
+    assert len(corpus.train) == 80 and len(corpus.validation) == 10, "whole films, at most the share that was asked for"
 
 
 def test_places_are_followed_by_a_word_of_their_text() -> None:

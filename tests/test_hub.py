@@ -12,20 +12,18 @@ import torch
 import yaml
 
 import rnnlens
-from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
-from rnnlens.cli import main
-from rnnlens.runs.exporting import card, plain
+from rnnlens import Network, TrainConfig, toy_corpus, train
+from rnnlens.runs.exporting import card
 
 HOSTILE = "<script>alert(1)</script> | `x` [a](http://evil) \n---\nlicense: stolen # *b* \u2028 \x07 'q' \"d\" {y: 1}"
 
 
-@pytest.fixture(scope="module", params=["gru", "lstm"])
-def run(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
     corpus = toy_corpus(train=64, validation=16)
     path = tmp_path_factory.mktemp("runs") / "run"
-    return train(
-        Network(corpus.vocab, arch=request.param, hidden=4, embedding=2, scale=0.5), corpus, TrainConfig(epochs=1), path
-    )
+    network = Network(corpus.vocab, arch="lstm", hidden=4, embedding=2, scale=0.5)
+    return train(network, corpus, TrainConfig(epochs=1), path)
 
 
 def front_matter(text):
@@ -44,14 +42,6 @@ def test_an_export_reads_as_the_run_did(run, tmp_path):
     assert back.network.config == run.network.config
     config = json.loads((folder / "config.json").read_text())
     assert config["model_type"] == "rnnlens" and config["network"] == run.about["network"]
-
-
-def test_an_export_can_be_exported_and_described(run, tmp_path, capsys):
-    rnnlens.export(rnnlens.export(run, tmp_path / "one"), tmp_path / "two", name="run")
-    assert rnnlens.load(tmp_path / "two").results == run.results
-    with pytest.raises(SystemExit):
-        main(["info", str(tmp_path / "two")])
-    assert "finished" in capsys.readouterr().out
 
 
 def test_texts_of_the_corpus_stay_at_home(run, tmp_path):
@@ -90,31 +80,13 @@ def test_the_cards_numbers_are_the_runs(tmp_path):
     assert seen.eval_results[0].metric_value == run.results["accuracy"]["validation"]
 
 
-def test_what_an_analysis_found_is_in_the_card():
-    run = rnnlens.load("zoo:reviews-gru")
-    words = [{"word": w, "kind": k} for w, k in (("not|a", "negator"), ("<b>", "intensifier"), ("the", "none"))]
-    found = {"modifiers": {"words": words}, "subspace": {"explained_variance": [0.7, 0.2]}, "warnings": ["it *leaks*"]}
-    run = rnnlens.Run(run.path, run.about)
-    run.__dict__["results"] = found
-    body = front_matter(card(run, "x"))[1]
-    assert "| clearest negators and diminishers | not\\|a |" in body and "| clearest intensifiers | \\<b\\> |" in body
-    assert "70.0 %, 20.0 %" in body and "it \\*leaks\\*" in body
-
-
-@pytest.mark.parametrize("name", ["1e5", "1e-3", "0o7", "1_0", "5\n- x: 1", "null", "2026-01-01"])
+@pytest.mark.parametrize("name", ["1e5", "1_0", "5\n- x: 1", "null", "2026-01-01"])
 def test_a_name_that_looks_like_a_number_is_text_in_the_metadata(run, name):
     """Readers of YAML 1.2 take 1e5 for a number, those of 1.1 do not."""
     text = card(run, name, dataset=name)
     metadata = front_matter(text)[0]
     assert metadata["model-index"][0]["name"] == metadata["datasets"][0] == name
     assert re.search(r"^- name: ['\"]", text, re.MULTILINE)
-
-
-def test_the_reader_of_an_analysis_is_text_in_the_card():
-    run = rnnlens.Run(rnnlens.load("zoo:reviews-gru").path, rnnlens.load("zoo:reviews-gru").about)
-    found = {"modifiers": {"words": []}, "subspace": {"explained_variance": [1.0]}, "warnings": []}
-    run.__dict__["results"] = {**found, "both_ways": {"shown": HOSTILE}}
-    assert f"reader that reads {plain(HOSTILE)} |" in card(run, "x")
 
 
 def test_hostile_names_stay_text(run, tmp_path):
@@ -133,66 +105,3 @@ def test_hostile_names_stay_text(run, tmp_path):
     assert "<script" not in html and "evil" in html and "<h1>&lt;script&gt;" in html
     assert re.findall(r'href="([^"]*)"', html) == ["https://arxiv.org/abs/2004.08013"]
     assert html.count("<code>") == 1 and "<em>" not in html  # `rnnlens`, which is the card's own
-
-
-@pytest.mark.parametrize("text", [HOSTILE, "plain words", "a\\b", "", "don't", "_".join("abc")])
-def test_plain_text_is_shown_as_it_is(text):
-    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
-    shown = re.sub(r"<[^>]*>", "", markdown.render(f"x {plain(text)} x"))
-    import html
-
-    wanted = "".join(char if char.isprintable() else " " for char in f"x {text} x")
-    assert html.unescape(shown).split() == wanted.split()
-
-
-def test_folders_with_something_in_them_are_left_alone(run, tmp_path):
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    assert rnnlens.export(run, mine) == mine  # an empty one is as good as none
-    before = (mine / "config.json").stat().st_ino
-    with pytest.raises(RnnlensError, match="not empty.*--overwrite"):
-        rnnlens.export(run, mine)
-    assert (mine / "config.json").stat().st_ino == before
-    rnnlens.export(run, mine, overwrite=True)
-    assert (mine / "config.json").stat().st_ino != before
-    (mine / ".git").mkdir()
-    with pytest.raises(RnnlensError, match=r"'\.git', which is not part of an earlier export"):
-        rnnlens.export(run, mine, overwrite=True)
-    with pytest.raises(RnnlensError, match="not part of an earlier export"):  # nor a run itself
-        rnnlens.export(run, run.path, overwrite=True)
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(RnnlensError, match="not a folder"):
-        rnnlens.export(run, tmp_path / "file")
-    with pytest.raises(RnnlensError, match="license is 'MY: own'"):
-        rnnlens.export(run, tmp_path / "other", license="MY: own")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "mine"]
-
-
-def test_an_export_that_fails_leaves_the_earlier_one(run, tmp_path, monkeypatch):
-    folder = rnnlens.export(run, tmp_path / "model", name="first")
-
-    def fails(*args, **more):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("rnnlens.runs.exporting.card", fails)
-    with pytest.raises(RnnlensError, match="No space left"):
-        rnnlens.export(run, folder, name="second", overwrite=True)
-    assert "# first" in (folder / "README.md").read_text()
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    rnnlens.load(folder)
-
-
-def test_other_peoples_models_are_told(tmp_path):
-    rnnlens.common.files.write_json(tmp_path / "config.json", {"model_type": "bert"})
-    with pytest.raises(RnnlensError, match="another kind of model"):
-        rnnlens.load(tmp_path)
-    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(RnnlensError, match="no fingerprint"):
-        rnnlens.load(tmp_path)
-
-
-def test_the_command(run, tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["export", str(run.path), "--to", str(tmp_path / "model"), "--license", "mit", "--name", "toy"])
-    assert stop.value.code == 0 and "rnnlens.load(" in capsys.readouterr().out
-    assert front_matter((tmp_path / "model" / "README.md").read_text())[0]["license"] == "mit"

@@ -72,17 +72,3 @@ def test_useless_words_do_not_survive_and_useful_ones_do(tmp_path):
     assert np.median([length for word, length in sizes.items() if word.startswith("x")]) == 0.0
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     assert about["config"]["sparsity"] == 1.0 and run.results["accuracy"]["validation"] == 1.0
-
-
-def test_a_run_from_before_these_choices_is_still_opened(tmp_path):
-    from rnnlens.common.files import read_json, write_json
-
-    corpus = Corpus.from_texts(["good", "bad"] * 20, [1, 0] * 20, validation=0.2)
-    network = Network(corpus.vocab, hidden=4, embedding=2)
-    train(network, corpus, CONFIG, tmp_path / "run", progress=False)
-    about = read_json(tmp_path / "run" / "run.json")
-    for name in ("word_epsilon", "sparsity"):
-        del about["config"][name]
-    write_json(tmp_path / "run" / "run.json", about)
-    again = Network(corpus.vocab, hidden=4, embedding=2)
-    assert train(again, corpus, CONFIG, tmp_path / "run", resume=True, progress=False).about["status"] == "finished"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,21 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.calls import refused
 
 pl = pytest.importorskip("polars")
 
-from rnnlens import Network, TrainConfig, load, train  # noqa: E402
-from rnnlens.cli import main  # noqa: E402
+from rnnlens import Network, TrainConfig, train  # noqa: E402
 from rnnlens.common.errors import RnnlensError  # noqa: E402
 from rnnlens.corpora import Corpus, source_statistics, statistics  # noqa: E402
 from rnnlens.corpora import overlap as overlap_module  # noqa: E402
-from rnnlens.corpora.asked import source_names  # noqa: E402
 from rnnlens.corpora.overlap import RUN, SHARE, overlapping  # noqa: E402
 from rnnlens.corpora.prepared import load_corpus, prepare  # noqa: E402
 from rnnlens.corpora.reading import read_corpus  # noqa: E402
 from rnnlens.corpora.saving import save_corpus  # noqa: E402
-from rnnlens.corpora.splits import Split  # noqa: E402
 from rnnlens.corpora.spool import Spool  # noqa: E402
 from rnnlens.training.evaluation import losses  # noqa: E402
 from rnnlens.training.weighting import document_weights  # noqa: E402
-
-OVERLAP, HELD_OVERLAP = "overlap with validation or test", "overlap of validation with test"
 
 
 def table(path: Path, texts: list[str], labels: list[Any], columns: tuple[str, str] = ("text", "label")) -> Path:
@@ -64,14 +59,6 @@ def assert_sources_kept(corpus: Corpus) -> None:
         assert split.sources is not None and len(split.sources) == len(split)
         named = [corpus.vocab.decode(split.document(i))[0] for i in range(len(split))]
         assert named == [corpus.sources[number] for number in split.sources]
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    told = capsys.readouterr()
-    return int(end.value.code or 0), told.out, told.err
 
 
 # --- one corpus -------------------------------------------------------------------------------------------------------
@@ -167,20 +154,6 @@ def test_a_single_source_is_prepared_as_before(tmp_path):
     assert document_weights(alone, TrainConfig()) is None
 
 
-def test_damaged_source_numbers_are_noticed(two, tmp_path):
-    prepare(two, tmp_path / "out")
-    numbers = np.load(tmp_path / "out" / "test.sources.npy")
-    np.save(tmp_path / "out" / "test.sources.npy", numbers + 1)
-    with pytest.raises(RnnlensError, match=r"test\.sources\.npy' is damaged"):
-        read_corpus(tmp_path / "out")
-    with pytest.raises(RnnlensError, match="not that of one of the 2 sources"):
-        read_corpus(tmp_path / "out", verify=False)
-    with pytest.raises(RnnlensError, match="one split has sources, the other has none"):
-        Split(np.zeros(0, np.uint16), np.zeros(1, np.int64), numbers[:0]).join(
-            Split(np.zeros(0, np.uint16), np.zeros(1, np.int64), numbers[:0], numbers[:0])
-        )
-
-
 # --- weights ----------------------------------------------------------------------------------------------------------
 
 
@@ -226,60 +199,19 @@ def test_the_training_loss_is_weighed_and_accuracy_by_source_sums_to_the_whole(t
 
 # --- overlap ----------------------------------------------------------------------------------------------------------
 
-LONG = " ".join(f"word{i}" for i in range(60))
-SENTENCE = "we waited for an hour and nobody came to our table"  # 11 words
 
-
-def dropped(tmp_path: Path, in_train: str, in_test: str) -> tuple[int, int]:
-    """How many training texts of films and hotels go when a film's is `in_train` and a hotel's test text `in_test`."""
-    films, hotels = source(tmp_path / "films", "films"), source(tmp_path / "hotels", "hotels")
-    with open(films / "train.csv", "a", encoding="utf-8") as file:
-        file.write(f"{in_train},1\n")
-    with open(hotels / "test.csv", "a", encoding="utf-8") as file:
-        file.write(f"{in_test},1\n")
-    corpus = prepare([films, hotels], tmp_path / "out", validation=0)
-    counts = [part["dropped"][OVERLAP] for part in corpus.about["sources"]]
-    assert len(corpus.train) == 61 - sum(counts) and len(corpus.test) == 19
-    return counts[0], counts[1]
-
-
-@pytest.mark.parametrize(
-    ("in_train", "in_test", "goes"),
-    [
-        (LONG, LONG, True),
-        (LONG, LONG.replace("word30", "another"), True),
-        (f"{LONG} {LONG[::-1]}", f"{LONG[::-1]} {LONG}", True),  # nearly all of it, in another order
-        (SENTENCE, f"at first {SENTENCE} and then we left", True),
-        (f"at first {SENTENCE} and then we left", SENTENCE, True),
-        ("very good", "Very  GOOD", True),  # the same words
-        ("very good", f"very good {LONG}", False),
-        (f"it was very good {LONG}", "very good", False),
-        (f"nobody came to our table {LONG}", "nobody came to our table", False),  # fewer than eight words
-        (f"{SENTENCE} {LONG}", f"{SENTENCE} {LONG[::-1]}", False),  # a sentence in common
-    ],
-)  # fmt: skip
-def test_texts_that_overlap_with_held_out_ones_are_dropped(in_train, in_test, goes, tmp_path):
-    assert dropped(tmp_path, in_train, in_test) == (int(goes), 0)
-
-
-def test_validation_texts_that_overlap_with_test_texts_are_dropped(tmp_path):
-    """They would be trained on by `refit`."""
-    films, hotels = source(tmp_path / "films", "films"), source(tmp_path / "hotels", "hotels")
-    table(films / "validation.csv", [LONG, "films are bad"], [1, 0])
-    with open(hotels / "test.csv", "a", encoding="utf-8") as file:
-        file.write(f"{LONG},1\n")
-    corpus = prepare([films, hotels], tmp_path / "out", validation=0)
-    assert len(corpus.validation) == 1 and corpus.about["sources"][0]["dropped"][HELD_OVERLAP] == 1
-    table(films / "validation.csv", [LONG, LONG], [1, 0])
-    assert prepare([films, hotels], tmp_path / "none", validation=0).validation is None
-
-
-def test_a_source_of_which_nothing_is_left_is_refused(tmp_path):
-    films, hotels = source(tmp_path / "films", "films"), source(tmp_path / "hotels", "hotels")
-    (films / "test.csv").write_bytes((hotels / "train.csv").read_bytes() + b"one more,1\n")
-    with pytest.raises(RnnlensError, match=r"no negative review of 'hotels' is left to train on: 27 overlap with"):
-        prepare([films, hotels], tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+def test_a_training_text_that_overlaps_with_a_held_out_one_is_dropped(two, tmp_path):
+    """Also from another source, and with other spaces and capitals."""
+    long = " ".join(f"word{i}" for i in range(60))
+    for file, rows in (
+        ("films/train.csv", f"{long},1\nvery good,1\n"),
+        ("hotels/test.csv", f"{long}x,1\nVery  GOOD,1\n"),
+    ):
+        with open(tmp_path / file, "a", encoding="utf-8") as opened:
+            opened.write(rows)
+    corpus = prepare(two, tmp_path / "out", validation=0)
+    assert len(corpus.train) == 90 and len(corpus.test) == 23
+    assert corpus.about["sources"][0]["dropped"]["overlap with validation or test"] == 2
 
 
 def naive(texts: list[list[int]], held_out: list[list[int]]) -> list[bool]:
@@ -324,142 +256,8 @@ def test_overlap_is_what_a_plain_comparison_says(texts, held_out, most, block):
     assert not overlapping([spool_of(texts)], [])[0].any()
 
 
-# --- names and errors -------------------------------------------------------------------------------------------------
-
-
-def test_names_are_short_and_differ(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for names, expected in {
-        ("a/films.csv", "hf:owner/hotels"): ["films", "hotels"],
-        ("a/films.csv", "a/films.tsv", "cars"): ["films.csv", "films.tsv", "cars"],
-        ("a/films.csv", "b/films.csv"): ["a/films", "b/films"],
-        ("films.csv", "sub/films.csv"): [f"{tmp_path.name}/films", "sub/films"],
-        ("hf:a/films", "hf:b/films"): ["hf:a/films", "hf:b/films"],
-        ("a, b=c.csv", "."): ["a-b-c", tmp_path.name],
-    }.items():
-        assert source_names(names) == expected
-    with pytest.raises(RnnlensError, match="rename one of them"):
-        source_names(["a b.csv", "a,b.csv"])
-
-
-def test_the_cache_knows_sources_by_their_names(two, tmp_path, monkeypatch):
-    monkeypatch.setenv("RNNLENS_CACHE", str(tmp_path / "cache"))
-    assert load_corpus(two).sources == ("films", "hotels")
-    os.symlink(two[0], tmp_path / "movies")
-    assert load_corpus([tmp_path / "movies", two[1]]).sources == ("movies", "hotels")
-
-
-BAD_SOURCES = {
-    "empty.csv": ("", "'{}' is empty"),
-    "header.csv": ("text,label\n", "'{}' is empty"),
-    "unlabelled.csv": ("text,when\nfine,noon\nbad,night\n", "no label column found in '{}'"),
-    "nothing.csv": ("text,label\nfine,\nbad,\n", "column 'label' of '{}' holds no label: expected 0/1"),
-    "one-class.csv": ("text,label\nfine,1\ngood,1\n", "'{}' has no negative review to train on"),
-    "named.csv": ("text,label\nfine,joy\nbad,anger\n", "column 'label' of '{}' holds the label 'anger'"),
-    "wide.csv": ("text,label\nfine,1\nbad,40\n", "column 'label' of '{}' holds labels out of range"),
-    "wordless.csv": ("text,label\n<br />,1\n<br />,0\n", "no review of the train split of 'wordless' has words"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_SOURCES)
-def test_a_bad_source_is_refused_by_name_and_nothing_is_written(name, two, tmp_path, capsys):
-    content, expected = BAD_SOURCES[name]
-    (tmp_path / name).write_text(content)
-    before = sorted(tmp_path.iterdir())
-    code, _, told = call(capsys, "prepare", *two, tmp_path / name, "--out", tmp_path / "out", "--test", 0)
-    assert code == 1 and told.count("\n") == 1 and expected.format(tmp_path / name) in told
-    assert sorted(tmp_path.iterdir()) == before
-
-
-def test_the_same_file_twice_is_refused(two, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    os.symlink(two[0], tmp_path / "link")
-    source(tmp_path / "copy", "films")
-    acl = tmp_path / "set" / "aclImdb"
-    for side in ("neg", "pos"):
-        (acl / "train" / side).mkdir(parents=True)
-        (acl / "train" / side / "0.txt").write_text(side)
-    before = sorted(tmp_path.iterdir())
-    for first, again in (
-        ("films", "films"),
-        (two[0], "films"),
-        ("films", "./hotels/../films"),
-        ("films", "link"),
-        ("films", "films/train.csv"),
-        ("films", "copy"),
-        (acl, acl.parent),
-        ("imdb", "hf:stanfordnlp/imdb"),
-        ("imdb", "IMDB"),
-    ):
-        with pytest.raises(
-            RnnlensError, match=r"(is given twice|holds the same file as .*): expected each source once$"
-        ):
-            prepare([first, two[1], again], tmp_path / "out")
-    assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_prepared_corpus_is_no_source(two, tmp_path):
-    prepare(two[0], tmp_path / "out")
-    with pytest.raises(RnnlensError, match="is a prepared corpus: expected the sources that it was prepared from"):
-        prepare([tmp_path / "out", two[1]], tmp_path / "both")
-
-
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ({"films": 0}, r"weight of 'films' is 0: expected a number above 0"),
-        ({"films": -1}, r"weight of 'films' is -1: expected a number above 0"),
-        ({"films": float("nan")}, r"weight of 'films' is nan: expected a number above 0"),
-        ({"films": float("inf")}, r"weight of 'films' is inf: expected a number above 0"),
-        ({"films": 1e30}, r"weight of 'films' is 1e\+30: expected a number above 0, from 1e-6 to 1e6"),
-        ({"films": True}, r"weight of 'films' is 'True': expected a number above 0"),
-        ({"films": "2"}, r"weight of 'films' is '2': expected a number above 0"),
-        ({"cars": 2}, r"weight of 'cars': there is no such source, expected one of 'films', 'hotels'"),
-        ([2, 1], r"weights is '\[2, 1\]': expected numbers by the names of sources"),
-    ],
-)
-def test_bad_weights_are_refused_and_nothing_is_written(weights, expected, two, tmp_path):
-    with pytest.raises(RnnlensError, match=expected):
-        prepare(two, tmp_path / "new" / "out", weights=weights)
+@pytest.mark.parametrize("weights", [{"films": 0}, {"films": float("nan")}, {"films": "2"}, {"cars": 2}])
+def test_bad_weights_are_refused_and_nothing_is_written(weights, two, tmp_path):
+    refused(lambda: prepare(two, tmp_path / "new" / "out", weights=weights), "weight of", "expected")
+    refused(lambda: prepare([two[0], two[0]], tmp_path / "new" / "out"), "expected each source once")
     assert not (tmp_path / "new").exists()
-    with pytest.raises(RnnlensError, match="expected|need several sources"):
-        prepare(two[0], tmp_path / "new" / "out", weights=weights)
-
-
-@pytest.mark.parametrize("weight", ["films", "=2", "films=", "films=two", "films=2 --weight films=3"])
-def test_weights_that_cannot_be_read_are_bad_usage(weight, two, tmp_path, capsys):
-    given = f"--weight {weight}".split()
-    code, _, told = call(capsys, "prepare", *two, "--out", tmp_path / "out", *given)
-    assert code == 2 and told.count("\n") == 1 and "--weight" in told and not (tmp_path / "out").exists()
-
-
-# --- the command line -------------------------------------------------------------------------------------------------
-
-
-def test_the_commands_tell_everything_by_source(two, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    stars = table(tmp_path / "cars.csv", texts_of("cars", 40), [1, 2, 3, 4, 5, 5, 1, 1] * 5, ("body", "stars"))
-    out, run = tmp_path / "out", tmp_path / "run"
-    code, told, _ = call(capsys, "prepare", *two, stars, "--out", out, "--weight", "cars=2", "--min-count", 1)
-    assert code == 0 and "Corpus(films + hotels + cars:" in told and "cars (weight 2)" in told
-    for expected in (
-        "text from 'body', label from 'stars'",
-        "stars, graded: 1, 2 → negative; 4, 5 → positive; 3 neutral",
-        "1 → 0.03, 2 → 0.2, 3 → 0.5, 4 → 0.8, 5 → 0.97",
-        "train 60, test 12",
-    ):
-        assert expected in told
-    code, told, _ = call(capsys, "info", out)
-    assert code == 0 and "cars (weight 2)" in told and "3 neutral" in told and "12 reviews, 66.7 % positive" in told
-    small = ["--hidden", 4, "--embedding", 3, "--epochs", 1, "--device", "cpu"]
-    code, told, _ = call(capsys, "train", out, "--sources", "cars, hotels", "--test", "--out", run, *small)
-    assert code == 0 and "validation accuracy by source: films " in told and "test accuracy by source: films " in told
-    assert load(run).about["corpus"]["only"] == ["hotels", "cars"] and "films" not in repr(load(run))
-    load(run).check_corpus(load_corpus(out))
-    code, told, _ = call(capsys, "info", run)
-    assert code == 0 and "test accuracy, hotels" in told and "% of 12 reviews" in told
-    code, _, told = call(capsys, "train", out, "--sources", "planes", "--out", tmp_path / "other", *small)
-    assert code == 1 and "no source 'planes': expected some of 'films', 'hotels', 'cars'" in told
-    code, _, told = call(capsys, "train", "toy", "--sources", "films", "--out", tmp_path / "other", *small)
-    assert code == 1 and "the toy language has no sources" in told and not (tmp_path / "other").exists()
-    assert call(capsys, "prepare", "--out", tmp_path / "other")[0] == 2

@@ -1,23 +1,18 @@
 """Training goes on from a trained network: known words stay as they were, new words begin small."""
 
 import csv
-import json
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tests.support.calls import command
 
 import rnnlens
 from rnnlens import Corpus, RnnlensError, TrainConfig, Vocab, extend
 from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD
-from rnnlens.corpora.splits import Split
-from rnnlens.runs import zoo
-from rnnlens.training.__main__ import main as train_main
 from rnnlens.training.fine_tuning import KEPT, start_config
-from rnnlens.training.loop import Trainer
 
 QUICK = TrainConfig(epochs=2, batch=16, learning_rate=0.02, embedding_dropout=0, checkpoint_every=3)
 
@@ -62,10 +57,6 @@ def mine(folder):
     return Corpus.from_texts(*texts("yummy", "stale", fill=("the", "soup", "was", "great")))
 
 
-def command(*words):
-    return train_main([str(word) for word in words])
-
-
 def weights(path):
     return {name: tensor.copy() for name, tensor in read_tensors(path / "weights.safetensors")[0].items()}
 
@@ -106,21 +97,6 @@ def test_extending_changes_neither_network_nor_seed_of_others(first, mine):
     assert extend(first.network.double(), mine.vocab).E.dtype == torch.float64
 
 
-def test_a_packaged_network_can_be_extended(mine):
-    run = rnnlens.load(f"zoo:{zoo.names()[0]}")
-    network = extend(run.network, Vocab(["<unk>", "the", "qwertyish"]))
-    assert network.vocab.words[len(run.vocab) :] == ("qwertyish",)
-    assert network.read("not the best") == run.network.read("not the best")
-    assert run.name == f"zoo:{zoo.names()[0]}"
-
-
-def test_a_network_without_words_is_refused():
-    readout = torch.ones(3), torch.tensor(0.0)
-    wordless = rnnlens.adapt(lambda h, e: torch.tanh(h + e), None, readout, None, torch.zeros(3), inputs=3)
-    with pytest.raises(RnnlensError, match="no words"):
-        extend(wordless, Vocab(["a"]))
-
-
 # --- the words
 
 
@@ -139,12 +115,6 @@ def test_vocabularies_are_joined_word_by_word(known, new, words, ids):
     joined = Vocab(known).extended(Vocab(new))
     assert joined.words == tuple(words) and joined.cased == Vocab(known).cased
     assert joined.ids_of(Vocab(new)).tolist() == ids
-
-
-def test_counts_are_of_both_trainings():
-    known, new = Vocab(["a", "b"], [5, 3]), Vocab(["b", "B", "c"], [10, 1, 2])
-    assert known.extended(new).counts.tolist() == [5, 14, 2]
-    assert known.extended(Vocab(["c"])).counts is None
 
 
 # --- the corpus
@@ -177,23 +147,12 @@ def test_words_that_a_vocabulary_lacks_become_unknown_or_blank(mine):
     assert set(np.asarray(twice.train.ids).tolist()) == {0, PAD}
 
 
-def test_a_mapped_corpus_is_not_copied(tmp_path):
-    ids = np.lib.format.open_memmap(tmp_path / "ids.npy", "w+", np.uint16, (20_000_000,))
-    split = Split(ids, np.arange(0, 20_000_001, 200), np.zeros(100_000, np.uint8))
-    corpus = Corpus(Vocab(["a", "b"]), split)
-    tracemalloc.start()
-    recoded = corpus.with_vocab(Vocab(["b", "a"]))
-    assert recoded.train.document(99_999).tolist() == [1] * 200
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 0.7 * ids.nbytes
-
-
 # --- training
 
 
-def test_a_run_says_what_it_started_from(folder, first, tmp_path, capsys):
-    command(folder / "mine.csv", "--start", folder / "first", "--out", tmp_path / "run", "--epochs", 2, "--seed", 3)
+def test_a_run_says_what_it_started_from(folder, first, tmp_path):
+    given = ("--start", folder / "first", "--out", tmp_path / "run", "--epochs", 2, "--seed", 3)
+    assert command("train", folder / "mine.csv", *given)[0] == 0
     run, corpus = rnnlens.load(tmp_path / "run"), rnnlens.load_corpus(folder / "mine.csv")
     assert run.about["start"] == {"name": "first", "weights": first.provenance["weights"], "words": len(first.vocab)}
     assert run.about["network"] == first.about["network"] and run.about["corpus"]["recoded"] == corpus.fingerprint
@@ -206,13 +165,7 @@ def test_a_run_says_what_it_started_from(folder, first, tmp_path, capsys):
     )
     assert same(weights(tmp_path / "run"), weights(tmp_path / "again"))
     assert again.about["start"] == run.about["start"]
-    from rnnlens.cli import main
-
-    with pytest.raises(SystemExit):
-        main(["info", str(tmp_path / "run")])
-    assert f"first ({len(first.vocab)} words" in capsys.readouterr().out
     rnnlens.export(run, tmp_path / "hub")
-    assert "| started from | first |" in (tmp_path / "hub" / "README.md").read_text()
     assert rnnlens.load(tmp_path / "hub").network.read("yummy soup") == run.network.read("yummy soup")
 
 
@@ -221,7 +174,7 @@ def test_reviews_are_analyzed_in_the_runs_words(folder, tmp_path):
     many = write_csv(tmp_path / "many.csv", "yummy", "stale", fill=[f"{a}{b}" for a in "abcdef" for b in "uvwxyz"])
     for flags in ([], ["--refit"]):
         out = tmp_path / f"run{len(flags)}"
-        command(many, "--start", folder / "first", "--out", out, "--steps", 2, *flags)
+        command("train", many, "--start", folder / "first", "--out", out, "--steps", 2, *flags)
         corpus = rnnlens.load_corpus(many)
         found = rnnlens.analyze(out, corpus, accuracy=False)
         assert "yummy" in found.modifiers.words
@@ -232,104 +185,6 @@ def test_reviews_are_analyzed_in_the_runs_words(folder, tmp_path):
         rnnlens.analyze(tmp_path / "run0", other)
     with pytest.raises(RnnlensError, match="names another corpus"):
         rnnlens.analyze(tmp_path / "run0", other.with_vocab(rnnlens.load(tmp_path / "run0").vocab))
-
-
-def test_a_killed_run_resumes_bit_for_bit(folder, tmp_path, monkeypatch):
-    given = (folder / "mine.csv", "--start", folder / "first", "--checkpoint-every", 3, "--epochs", 3, "--batch", 16)
-    command(*given, "--out", tmp_path / "whole")
-    step, kills = Trainer.step, iter([2, 5, 4])
-    countdown = [next(kills)]
-
-    def dies(*arguments):
-        countdown[0] -= 1
-        if countdown[0] == 0:
-            raise KeyboardInterrupt
-        return step(*arguments)
-
-    monkeypatch.setattr(Trainer, "step", dies)
-    codes = []
-    for _ in range(4):
-        try:
-            codes.append(command(*given, "--out", tmp_path / "killed", "--resume"))
-        except KeyboardInterrupt:
-            codes.append(None)
-        countdown[0] = next(kills, 10**9)
-    assert (tmp_path / "killed" / "weights.safetensors").exists() and codes[-1] == 0 and codes.count(0) == 1
-    assert same(weights(tmp_path / "whole"), weights(tmp_path / "killed"))
-
-
-def test_resuming_from_another_start_is_refused(folder, first, tmp_path, capsys):
-    second = rnnlens.train(first.network, Corpus.from_texts(*texts("great", "awful")), QUICK, tmp_path / "second")
-    out = tmp_path / "run"
-    command(folder / "mine.csv", "--start", folder / "first", "--out", out, "--steps", 2)
-    about = json.loads((out / "run.json").read_text())
-    for start in (["--start", second.path], ["--hidden", 8, "--embedding", 4]):
-        assert command(folder / "mine.csv", *start, "--out", out, "--steps", 2, "--resume")
-        error = capsys.readouterr().err
-        assert f"it started from '{about['start']['name']}'; start from it again (--start)" in error
-    second.path.rename(tmp_path / "first")
-    assert command(folder / "mine.csv", "--start", tmp_path / "first", "--out", out, "--steps", 2, "--resume")
-    assert "it started from other weights of 'first', which was trained again since" in capsys.readouterr().err
-    assert json.loads((out / "run.json").read_text()) == about
-
-
-def test_several_sources_keep_theirs(folder, tmp_path):
-    corpus = rnnlens.load_corpus([folder / "mine.csv", folder / "other.csv"])
-    first = rnnlens.load(folder / "first")
-    network = extend(first.network, corpus.vocab)
-    recoded = corpus.with_vocab(network.vocab)
-    assert recoded.sources == ("mine", "other") and np.array_equal(recoded.test.sources, corpus.test.sources)
-    run = rnnlens.train(network, recoded, start_config(first, epochs=1), tmp_path / "run", start=first, test=True)
-    assert set(run.accuracy["validation_sources"]) == set(run.accuracy["test_sources"]) == {"mine", "other"}
-    one = recoded.only(["other"])
-    assert "cozy" in {network.vocab.words[i] for i in np.asarray(one.train.ids)}
-    run.check_corpus(run.in_own_words(corpus))
-
-
-def test_ids_of_other_words_are_never_read(first, mine):
-    with pytest.raises(RnnlensError, match="different words"):
-        rnnlens.visited_states(first.network, mine)
-    network = extend(first.network, mine.vocab)
-    assert rnnlens.visited_states(network, mine.with_vocab(network.vocab), n=50).shape == (50, 8)
-
-
-# --- refusals
-
-
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--arch", "lstm"], "arch is 'lstm', but"),
-        (["--hidden", 16], "hidden is 16, but"),
-        (["--embedding", 8], "embedding is 8, but"),
-        (["--memory", 100], "memory is 100.0, but"),
-        (["--tuned"], "new networks"),
-    ],
-)
-def test_another_shape_is_refused_in_one_line_and_nothing_is_written(folder, tmp_path, capsys, flags, said):
-    out = tmp_path / "run"
-    assert command(folder / "mine.csv", "--start", folder / "first", "--out", out, *flags)
-    told = capsys.readouterr().err.strip()
-    assert said in told and "\n" not in told and not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("corpus", "start", "said"),
-    [
-        ("toy", "first", "toy language"),
-        ("mine.csv", "zoo:nothing", "no packaged network"),
-        ("mine.csv", "mine.csv", "not a run folder but a file"),
-    ],
-)
-def test_what_cannot_be_started_from_is_refused(folder, tmp_path, capsys, monkeypatch, corpus, start, said):
-    monkeypatch.chdir(folder)
-    assert command(corpus, "--start", start, "--out", tmp_path / "run")
-    assert said in capsys.readouterr().err and not (tmp_path / "run").exists()
-
-
-def test_its_own_shape_may_be_given(folder, tmp_path):
-    flags = ("--arch", "gru", "--hidden", 8, "--embedding", 4, "--steps", 1)
-    assert not command(folder / "mine.csv", "--start", folder / "first", "--out", tmp_path / "run", *flags)
 
 
 def test_a_network_of_another_run_is_refused(first, mine, tmp_path):

@@ -108,7 +108,7 @@ def _with_grades(scheme: Scheme, grades: Mapping[object, float]) -> Scheme:
 
 
 def _are_names(values: Collection[object]) -> bool:
-    texts = {_shown(value) for value in values} - {""}
+    texts = {as_text(value) for value in values} - {""}
     return len(texts) > 2 and not any(_NUMBER.fullmatch(text) or text.lower() in _WORDS for text in texts)
 
 
@@ -116,13 +116,13 @@ def _is_one_name(values: Collection[object]) -> bool:
     """Whether the only value is a name, which is refused as one class."""
     if not all(value is None or isinstance(value, str) for value in values):
         return False
-    texts = {_shown(value).lower() for value in values} - {""}
+    texts = {as_text(value).lower() for value in values} - {""}
     return len(texts) == 1 and not any(_NUMBER.fullmatch(text) or text in (*_WORDS, *_NEITHER) for text in texts)
 
 
 def _class_scheme(values: Collection[object], column: str, where: str) -> Scheme:
     """Every value as a class, whole numbers by size, then names alphabetically. Two classes are 0 and 1."""
-    shown = {value: _shown(value) for value in values}
+    shown = {value: as_text(value) for value in values}
     for text in shown.values():
         if _NUMBER.fullmatch(text) and not text.lstrip("+-").isdigit():
             raise RnnlensError(
@@ -142,7 +142,7 @@ def _class_scheme(values: Collection[object], column: str, where: str) -> Scheme
     return Scheme(f"{len(names)} classes", codes, names if len(names) > 2 else ())
 
 
-def _shown(value: object) -> str:
+def as_text(value: object) -> str:
     """A raw value as text: empty for none, whole numbers without a decimal point."""
     text = "" if value is None else str(value).strip()
     number = float(text) if _NUMBER.fullmatch(text) else 0.5

@@ -21,7 +21,16 @@ from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_acli
 from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
 from rnnlens.corpora.jsonl import check_values
 from rnnlens.corpora.label_names import UNLABELED, named_labels
-from rnnlens.corpora.labels import DROPPED, NO_CLASS, Scheme, class_names, decide_scheme, looks_like_label, read_as
+from rnnlens.corpora.labels import (
+    DROPPED,
+    NO_CLASS,
+    Scheme,
+    as_text,
+    class_names,
+    decide_scheme,
+    looks_like_label,
+    read_as,
+)
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
@@ -271,7 +280,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], config: Prepar
     sides = {} if scheme.classes else class_names(scheme.codes)
     columns = {"text": text, "label": label, **({"group": config.group} if config.group else {})}
     order = sorted(scheme.grades, key=lambda value: (scheme.grades[value], str(value)))
-    targets = {str(value): scheme.grades[value] for value in order}
+    targets = {as_text(value): scheme.grades[value] for value in order}
     return Source(name, labels, texts, scheme.name, columns, sides, scheme.classes, targets, grades, groups)
 
 
