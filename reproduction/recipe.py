@@ -64,7 +64,21 @@ def plan(name: str) -> dict[str, dict[str, Any]]:
     """The trainings of a plan: name → architecture, seed, weights of sources, and settings that differ."""
     if name == "zoo":
         return {f"{arch}-{seed}": {"arch": arch, "seed": seed} for arch in OWN for seed in range(3)}
-    base: dict[str, Any] = {"arch": "gru", "seed": 0, "next_word": 0.2}
+    base: dict[str, Any] = {"arch": "gru", "seed": 0}
+    if name == "refine":  # from the chosen settings on, toward accuracy on reviews
+        reviews = {"imdb": 2, "amazon": 2}
+        refined = {
+            "imdb-2": {"weights": {"imdb": 2}},
+            "reviews-2": {"weights": reviews},
+            "reviews-3": {"weights": {"imdb": 3, "amazon": 3}},
+            "epochs-11": {"epochs": 11},
+            "epochs-11-reviews-2": {"epochs": 11, "weights": reviews},
+            "embedding-dropout-0.4": {"embedding_dropout": 0.4},
+            "weight-decay-0.05": {"weight_decay": 0.05},
+            "negated-6-reviews-2": {"weights": {**reviews, "negated": 6}},
+        }
+        return {key: {**base, **job} for key, job in refined.items()}
+    base["next_word"] = 0.2
     jobs = {
         "bold": {"weights": {"treebank": 5, "revised": 10, "negated": 1}},
         "negated-5": {"weights": {"treebank": 5, "revised": 10, "negated": 5}},
@@ -253,7 +267,7 @@ def main() -> None:
     parser.add_argument("what", choices=["prepare", "train", "one", "pack"])
     parser.add_argument("source", type=Path, help="folder of corpora; prepared corpus; of pack: runs")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--plan", choices=["zoo", "search"], default="zoo")
+    parser.add_argument("--plan", choices=["zoo", "search", "refine"], default="zoo")
     parser.add_argument("--only", default="", help="names of trainings of the plan, separated by commas")
     parser.add_argument("--at-once", type=int, default=1, help="trainings side by side; of pack: archives")
     parser.add_argument("--places", type=int, help="places at which the next word is predicted; 1536 on a CPU")
