@@ -12,7 +12,7 @@ import rnnlens
 from rnnlens.analysis.claims import CHECKS
 from rnnlens.analysis.locate import stored_line
 from rnnlens.analysis.paper_claims import analysis_claims
-from rnnlens.common.errors import RnnlensError
+from rnnlens.common.errors import RnnlensError, RnnlensWarning
 from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
 from rnnlens.context import Probes
 from rnnlens.context.edges import beginning, ending
@@ -221,6 +221,17 @@ def test_a_new_analysis_forgets_what_it_does_not_measure(tmp_path, run):
     stored.add_results(people={"words": 173, "r": 0.7, "low": 0.6, "high": 0.8, "ceiling": 0.9})
     rnnlens.analyze(stored, starts=100).save()
     assert rnnlens.load(tmp_path / "run").results["people"] is None
+
+
+def test_starts_are_taken_of_the_states_that_a_run_stores(tmp_path, run, analysis):
+    shutil.copytree(run.path, tmp_path / "run")
+    stored = rnnlens.load(tmp_path / "run")
+    states = stored.states()
+    assert states is not None and len(states) == 200
+    some = rnnlens.analyze(stored, starts=30, top=8, rank=1).states
+    assert len(some) == 30 and set(map(tuple, some.tolist())) <= set(map(tuple, states.tolist()))
+    with pytest.warns(RnnlensWarning, match="starts is 250, and the run stores 200 visited states, which are used"):
+        assert len(rnnlens.analyze(stored, starts=250, top=8, rank=1).states) == 200
 
 
 def test_plain_data_are_a_copy(analysis):
