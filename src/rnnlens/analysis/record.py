@@ -356,5 +356,5 @@ class Analysis(Shown):
     def _facts(self) -> Facts:
         return facts_of(self)
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         return claims_table(self.claims)

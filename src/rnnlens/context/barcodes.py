@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, sticks_svg
+from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import linear_effects, word_inputs
@@ -67,9 +67,6 @@ class Barcode(Shown):
             ("mean on positive words", means[0]),
             ("mean on negative words", means[1]),
         ]
-
-    def _drawing(self) -> str:
-        return sticks_svg([("positive words", self.positive.tolist()), ("negative words", self.negative.tolist())])
 
     def __repr__(self) -> str:
         means = f"{float(self.positive.mean()):+.2f} on positive, {float(self.negative.mean()):+.2f} on negative words"

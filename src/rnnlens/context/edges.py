@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, lines_svg
+from rnnlens.common.display import Facts, Shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.context.barcodes import Barcode, state_barcode
@@ -62,9 +62,6 @@ class Beginning(Shown):
             ("its distance from the line", float(self.distance[0])),
             (f"after {len(self.distance) - 1} blank inputs", float(self.distance[-1])),
         ]
-
-    def _drawing(self) -> str:
-        return self.barcode._drawing()
 
 
 @torch.no_grad()
@@ -138,10 +135,6 @@ class Ending(Shown):
             ),
         ]
 
-    def _drawing(self) -> str:
-        rows = zip(self.words, self.transients.tolist(), strict=True)
-        return lines_svg(list(rows)[:4]) if self.modes is None else self.modes._drawing()
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EndingModes(Shown):
@@ -192,9 +185,6 @@ class EndingModes(Shown):
             ("timescales of the two strongest", stored["strongest_timescales"]),
             ("what they change at once", [stored["change"][i] for i in self.strongest]),
         ]
-
-    def _drawing(self) -> str:
-        return lines_svg(list(zip(self.words, self.transients.tolist(), strict=True))[:4])
 
 
 @torch.no_grad()

@@ -53,7 +53,7 @@ class EffectiveAttention(Shown):
     def _facts(self) -> Facts:
         return [("words", len(self.words)), ("layer", self.layer)]
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         last = self.weights[-1].tolist()
         added = [None] * len(last) if self.logits is None else self.logits[-1].tolist()
         names = ["(start)", *self.words]

@@ -101,7 +101,7 @@ class Layers(Shown):
         named = [(name, values.tolist()) for name, values in (("keeps", self.keeps), ("subspace", self.subspace))]
         return [("parts", self.parts), *named]
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         rows = [[word, *(signed(share) for share in self[word].values())] for word in self.modifies.words]
         return table_html(rows, ["word", *self.parts])
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Facts, Shown, lines_svg, percents
+from rnnlens.common.display import Facts, Shown, percents
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.common.rows import chosen_rows
@@ -66,12 +66,6 @@ class ModeRemoval(Shown):
     def _facts(self) -> Facts:
         facts: list[tuple[str, object]] = [("removal", f"{self.kind}, {self.order} order, from the {self.what}")]
         return facts + [(f"destroyed with {most} units", percents([self.destroyed(most)])) for most in (1, 3, 10)]
-
-    def _drawing(self) -> str:
-        courses = [("left of the effect", self.remaining.tolist())]
-        for name, draws in (("random units", self.random), ("rotated modes", self.rotated)):
-            courses += [(name, draws.median(0).values.tolist())] if len(draws) else []
-        return lines_svg(courses)
 
     def to_dict(self) -> dict[str, Any]:
         chosen = [self.modes.units[i] for i in self.units]

@@ -96,7 +96,7 @@ class Subspace(Shown):
             ("fitted to", f"{len(self.words):,} modifiers"),
         ]
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         rows = zip(self.words, self.kinds, self.coordinates.tolist(), strict=True)
         head = ["word", "kind", *(f"component {p + 1}" for p in range(self.rank))]
         return table_html([[word, kind, *at] for word, kind, at in rows][:10], head)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rnnlens.common.display import Facts, Shown, lines_svg, percent
+from rnnlens.common.display import Facts, Shown, percent
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing, read_lines, rewrite_lines
 from rnnlens.common.provenance import KEY, check_named
@@ -69,9 +69,6 @@ class Snapshots(Shown):
             ("documents", f"{self.documents:,} of the {self.split} split"),
             ("learning", sentence(self)),
         ]
-
-    def _drawing(self) -> str:
-        return lines_svg([(name, [getattr(s, name) for s in self]) for name in ("accuracy", "shuffled")])
 
     def __repr__(self) -> str:
         return f"Snapshots({len(self)} of {self.steps[-1]:,} steps. {sentence(self)})"
