@@ -81,16 +81,6 @@ def test_three_threads_add_ninety_results_and_all_are_kept(run: Path, shared: bo
     assert expected <= found.keys() and expected <= found["accuracy"].keys() and "validation" in found["accuracy"]
 
 
-def test_a_folder_without_file_locks_still_excludes_threads(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import fcntl
-
-    def unsupported(*_: object) -> None:
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr(fcntl, "flock", unsupported)
-    test_three_threads_add_ninety_results_and_all_are_kept(run, True)
-
-
 def in_thread(function: Callable[[], object]) -> object:
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(function).result()

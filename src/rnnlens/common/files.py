@@ -84,8 +84,7 @@ def write_errors(path: Path | str) -> Iterator[None]:
 @contextmanager
 def exclusive(folder: Path | str, wait: bool = False, limit: float = LIMIT) -> Iterator[None]:
     """Lock `folder` against other rnnlens processes and other threads of this one. With `wait`, wait for the lock, at
-    most `limit` seconds; otherwise a folder in use is an error. The lock ends with the process; with `wait` it is
-    re-entrant."""
+    most `limit` seconds; otherwise a folder in use is an error. The lock ends with the process."""
     folder = Path(os.path.realpath(folder))
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -107,7 +106,9 @@ def sweep_temporaries(folder: Path | str, name: str | None = None) -> None:
 
 
 def alive(process: int) -> bool:
-    """Whether a process with this id runs on this machine."""
+    """Whether a process with this id runs on this machine. On Windows this is not known: any may."""
+    if os.name == "nt":
+        return True
     try:
         os.kill(process, 0)  # signal 0 is not delivered
     except (ProcessLookupError, OverflowError):
@@ -138,7 +139,9 @@ def discard_temporary(temporary: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Write a file or folder from the system's cache to the disk."""
+    """Write a file or folder from the system's cache to the disk; nothing on Windows, which needs another handle."""
+    if os.name == "nt":
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
