@@ -13,11 +13,9 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import polars as pl
 import pytest
-import torch
 from studies import trials
 
 import rnnlens
-from rnnlens.analysis import __main__ as analysis
 from rnnlens.cli import app, main
 from rnnlens.cli.flags import RecipeFlags
 from rnnlens.common.errors import RnnlensError, RnnlensWarning
@@ -89,7 +87,6 @@ WRONG = [
     ("validate --out o --hidden 1", "hidden is 1: expected a whole number, from 2 to"),
     ("toy --out o --hidden 1", "hidden is 1: expected a whole number, from 2 to"),
     ("toy --out o --seed -1", "seed is -1"),
-    ("analyze run --reviews 200", "reviews is 200, and there is no corpus to read them in"),
     ("sweep c --model bow,bow --out o", "the model 'bow' is given twice: expected each model once"),
     ("reproduce c --model gru,bow,gru --out o", "the model 'gru' is given twice"),
     ("sweep c --model bow --earlier nowhere --out o", "there is no file 'nowhere': expected trials"),
@@ -154,8 +151,6 @@ def test_a_broken_number_is_not_rounded_to_a_whole_one(
         (lambda: validation.validate("tiny", "o", language_seed=-1), "language_seed is -1"),
         (lambda: validation.validate("tiny", "o", Settings(hidden=1)), "hidden is 1"),
         (lambda: validation.validate("tiny", "o", {"hidden": 8}), "settings is \"{'hidden': 8}\": expected"),  # type: ignore[arg-type]
-        (lambda: rnnlens.analyze("nowhere", reviews=5), "reviews is 5, and there is no corpus"),
-        (lambda: rnnlens.analyze("nowhere", states=torch.zeros(9, 4), starts=5), "starts is 5, and states are given"),
         (
             lambda: rnnlens.visited_states(rnnlens.Network(["a", "b"], hidden=2, embedding=2), length=2**31 - 1),
             "length",
@@ -176,7 +171,6 @@ def test_python_refuses_the_same_values(call: Any, told: str, tmp_path: Path, mo
     [
         (module_command.main, "c --out o --hidden 0", "hidden is 0"),
         (module_command.main, "c --out o --threads 1000000", "threads is 1000000"),
-        (analysis.main, "nowhere --top -5", "top is -5"),
         (trials.main, "c --out o --model bow --jobs -1", "jobs is -1"),
     ],
 )
@@ -199,8 +193,6 @@ def test_so_do_the_modules_that_run_without_the_command_line(
         (module_command.main, ["toy", "--out", "o", "--max-words", "x"], "expected a whole number or None, not 'x'"),
         (module_command.main, ["toy"], "the following arguments are required: --out"),
         (module_command.main, ["toy", "--out", "o", "--arch", "cnn"], "argument --arch: invalid choice: 'cnn'"),
-        (analysis.main, ["run", "--top", "x"], "argument --top: invalid int value: 'x'"),
-        (analysis.main, [""], "argument run: '' is no path"),
     ],
 )
 def test_their_usage_errors_are_one_line_too(

@@ -10,7 +10,6 @@ import torch
 
 import rnnlens
 from rnnlens.analysis.claims import CHECKS
-from rnnlens.analysis.locate import stored_line
 from rnnlens.analysis.paper_claims import analysis_claims
 from rnnlens.common.errors import RnnlensError, RnnlensWarning
 from rnnlens.common.files import read_json, read_tensors, write_json, write_tensors
@@ -197,22 +196,6 @@ def test_stored_arrays_and_options_that_do_not_fit_are_one_line(tmp_path, run, a
     for k, (changed, results, line) in enumerate(cases):
         with pytest.raises(RnnlensError, match=line):
             rnnlens.Analysis.load(damaged(run, tmp_path / str(k), results, **changed))
-
-
-def test_runs_analyzed_by_an_earlier_version_still_serve(tmp_path, run, analysis):
-    """They stored converged points only, and eight measures of a word."""
-    shutil.copytree(run.path, tmp_path / "run")
-    tensors, about = read_tensors(tmp_path / "run" / "analysis.safetensors")
-    kept = tensors["slow_points_converged"].astype(bool)
-    old = {**tensors, "slow_points": tensors["slow_points"][kept], "measures": tensors["measures"][:8]}
-    old = {name: array for name, array in old.items() if name not in ("slow_points_converged", "deflections")}
-    content = read_json(tmp_path / "run" / "results.json")
-    content["provenance"]["analysis"] = write_tensors(tmp_path / "run" / "analysis.safetensors", old, about)
-    write_json(tmp_path / "run" / "results.json", content)
-    with pytest.raises(RnnlensError, match="of an earlier version: run `rnnlens analyze"):
-        rnnlens.Analysis.load(tmp_path / "run")
-    torch.testing.assert_close(stored_line(rnnlens.load(tmp_path / "run")).h_star, analysis.line.h_star)
-    assert rnnlens.report(tmp_path / "run").stat().st_size > 1e5
 
 
 def test_a_new_analysis_forgets_what_it_does_not_measure(tmp_path, run):

@@ -57,7 +57,7 @@ def strengths_of(vocab: Vocab, arrays: Mapping[str, Tensor], results: Mapping[st
     if "measures" not in arrays:
         rows = results.get("modifiers", {}).get("words", [])
         return {row["word"]: StrengthRow(row["strength"], row["error"], row["kind"]) for row in rows if "error" in row}
-    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=False))  # earlier versions stored fewer
+    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
     clear = clear_at(columns["strength"], columns["error"])
     of_each = zip(
         arrays["words"].tolist(), *(columns[name].tolist() for name in ("strength", "error", "own")), strict=True

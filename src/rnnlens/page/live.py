@@ -201,7 +201,7 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
     """The table of all measured words and their coordinates in the subspace; None if they are not stored."""
     if "measures" not in arrays:
         return None
-    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=False))  # earlier versions stored fewer
+    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
     clear = clear_at(columns["strength"], columns["error"])
     of_each = zip(*(columns[name].tolist() for name in ("strength", "error", "own")), strict=True)
     kinds = [kind_of(strength, error, own, clear) for strength, error, own in of_each]

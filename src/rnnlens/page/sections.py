@@ -179,9 +179,7 @@ def badge(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
 
 
 def blank_input_fact(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """How far blank inputs move the reading, as a fact; empty for results of earlier versions."""
-    if "blank_input" not in results:
-        return []
+    """How far blank inputs move the reading, as a fact."""
     return [("blank inputs", BlankInput.from_dict(results["blank_input"]).summary(), "")]
 
 

@@ -90,8 +90,6 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
             f"cannot resume {quoted(str(out))}: it was trained on the corpus {names[0]}, {other}; use the same corpus, "
             "or choose another --out"
         )
-    # Settings that an older version did not have had today's defaults.
-    before["config"] = {**dataclasses.asdict(TrainConfig()), **before["config"]}
     for part in ("network", "config", "corpus"):
         old, new = before.get(part, {}), now.get(part, {})
         for key in sorted(set(old) | set(new)):
