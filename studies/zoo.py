@@ -17,8 +17,6 @@ from rnnlens.analysis.verdict import verdict
 from rnnlens.common.files import write_json, write_tensors
 from rnnlens.common.provenance import KEY, RUN_SCHEMA
 from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder
-from rnnlens.runs.snapshots import FILE as SNAPSHOTS
-from rnnlens.runs.snapshots import read_snapshots
 from rnnlens.runs.zoo import HERE
 from studies.reasons import reason
 
@@ -27,7 +25,7 @@ STATES = 300
 PACKAGED = FolderKind(
     "a packaged run",
     frozenset({"weights.safetensors", "states.safetensors", "vocab.json", "history.jsonl", "run.json", "results.json",
-               "README.md", SNAPSHOTS}),
+               "README.md"}),
     {"run.json": FINGERPRINTED},
 )  # fmt: skip
 SENTENCES = (  # the last two are positive, though their words are not
@@ -52,7 +50,6 @@ def main() -> None:
     parser.add_argument("--command", required=True, help="the command that trained the network")
     parser.add_argument("--chosen", required=True, help="how this network was chosen, in words")
     parser.add_argument("--note", default="", help="what else a user must know, in a sentence")
-    parser.add_argument("--film", type=Path, help="a run of the same command with --snapshots: its film is packaged")
     asked = parser.parse_args()
     run = rnnlens.load(asked.run)
     states = run.states()
@@ -71,8 +68,6 @@ def main() -> None:
         write_tensors(folder / "states.safetensors", {"states": some}, {KEY: provenance})
         for name in ("vocab.json", "history.jsonl"):
             shutil.copy(asked.run / name, folder / name)
-        if asked.film is not None:
-            shutil.copy(asked.film / SNAPSHOTS, folder / SNAPSHOTS)
         about = {**run.about, "schema": RUN_SCHEMA, KEY: {**run.about.get(KEY, {}), **provenance}}
         write_json(folder / "run.json", about)
         write_json(folder / "results.json", {**results, KEY: {**results.get(KEY, {}), **provenance}})
@@ -88,12 +83,9 @@ def card(run: rnnlens.Run, asked: argparse.Namespace) -> str:
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     readings = {text: run.network.read(text)[-1][1] for text in SENTENCES}
-    return environment.from_string(
-        CARD.read_text(encoding="utf-8")
-    ).render(
+    return environment.from_string(CARD.read_text(encoding="utf-8")).render(
         run=run,
         asked=asked,
-        film=None if asked.film is None else read_snapshots(asked.film, run.about[KEY]),  # refused if of another run
         network=run.about["network"],
         accuracy=run.results["accuracy"],
         misread=[text for text in SENTENCES[-2:] if readings[text] < 0],

@@ -170,7 +170,6 @@ def test_what_cannot_be_trained_both_ways_is_refused_in_one_line(corpus, tmp_pat
         (lambda: BothWays.untrained(corpus.vocab, hidden=0), "hidden is 0: expected a whole number"),
         (lambda: BothWays.untrained(corpus.vocab, arch="cnn"), "arch is 'cnn'"),
         (lambda: BothWays.untrained(corpus.vocab, ordered=True), "ordered is given with 0 classes"),
-        (lambda: train(small(corpus), corpus, QUICK, tmp_path / "run", snapshots=4), "leave snapshots out"),
         (lambda: train(small(corpus, classes=["a", "b", "c"]), corpus, QUICK, tmp_path / "run"), "corpus has two"),
     ):
         with pytest.raises(RnnlensError, match=message) as error:

@@ -305,12 +305,6 @@ def test_balance_weighs_all_classes_equally(corpus):
     assert np.allclose(totals, totals[0], rtol=1e-4) and abs(weights.mean() - 1) < 1e-5
 
 
-def test_snapshots_need_two_classes(corpus, tmp_path):
-    with pytest.raises(RnnlensError, match="3 classes, and snapshots need two: leave snapshots out"):
-        rnnlens.train(small(corpus), corpus, CONFIG, tmp_path / "run", progress=False, snapshots=3)
-    assert not (tmp_path / "run").exists()
-
-
 def test_network_and_corpus_must_have_the_same_classes(corpus, tmp_path):
     with pytest.raises(RnnlensError, match=r"the corpus has 3 classes .* classes=corpus.classes"):
         rnnlens.train(Network(corpus.vocab, hidden=4), corpus, out=tmp_path / "run", progress=False)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from pages import ROOT
-from studies import agreement, dose, film, nulls, recipe, scale, start, table, teaching, toy, validation
+from studies import agreement, dose, nulls, recipe, scale, start, table, teaching, toy, validation
 from studies.mixtures import counts_of, drawn
 from studies.pages import write_page
 
@@ -14,7 +14,7 @@ from rnnlens.common.errors import RnnlensError, RnnlensWarning
 from rnnlens.common.files import read_json
 from rnnlens.corpora.splits import Split
 
-FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation, film, dose]
+FROM_ONE_RECORD = [teaching, start, agreement, nulls, validation, dose]
 
 
 def check_page(template, page, values, tmp_path):
@@ -125,13 +125,3 @@ def test_mixtures_of_equal_size_have_equal_size_and_their_share_of_short_documen
     jobs = recipe.mixture_jobs()
     assert counts_of(jobs["gru-equal-short-25-2"]["counts"]) == mixtures["short-25"]
     assert {name.rsplit("-", 1)[0].split("-", 1)[1] for name in jobs} | {"all"} == set(teaching.ORDER)
-
-
-def test_half_way_is_interpolated_and_intervals_are_of_logarithms():
-    assert film.half_step([0, 10, 20, 40], [0.0, 0.6, 0.2, 1.0]) == pytest.approx(27.5)  # 0.6 did not last
-    assert film.half_step([0, 10, 20], [0.0, -0.25, -1.0]) == pytest.approx(10 + 10 / 3)
-    found = film.interval([np.log(10), np.log(100), np.log(1000)])
-    assert found["mean"] == pytest.approx(100)
-    assert np.log10(found["high"] / 100) == pytest.approx(4.303 / 3**0.5, abs=1e-3)
-    late = film.within([{"step": 100, "after": 50}] * 3)
-    assert (late["low"], late["mean"], late["high"]) == pytest.approx((50, 100, 100))

@@ -36,7 +36,6 @@ from rnnlens.corpora.sources import open_source
 from rnnlens.experiments.choosing import write_settings
 from rnnlens.experiments.info import describe
 from rnnlens.experiments.modifier_words import read_modifiers
-from rnnlens.page.film import film_data, film_section
 from rnnlens.training.checkpoint import Counters, read_checkpoint, write_checkpoint
 from rnnlens.training.settings import read_settings
 
@@ -160,9 +159,8 @@ def open_run(scene: Path) -> None:
     run.network.read("not a good film")
 
 
-def open_film(scene: Path) -> None:
-    found = rnnlens.load(scene / "run").snapshots
-    film_data(found), film_section(found), repr(found)
+def open_snapshot(scene: Path) -> None:
+    rnnlens.load(scene / "run").at(0)
 
 
 def go_on(scene: Path) -> None:
@@ -242,7 +240,7 @@ TARGETS: dict[str, Target] = {
     **{name: of_rnnlens(name, open_run, seal_tensors)
        for name in ("run/weights.safetensors", "run/analysis.safetensors")},
     "run/history.jsonl": of_rnnlens("run/history.jsonl", open_run),
-    "run/snapshots.jsonl": of_rnnlens("run/snapshots.jsonl", open_film, seal_lines),
+    "run/snapshots/0.safetensors": of_rnnlens("run/snapshots/0.safetensors", open_snapshot, seal_tensors),
     "run/checkpoint": of_rnnlens("run/checkpoint/last.safetensors", go_on, seal_tensors),
     **{name: of_rnnlens(name, open_corpus, seal_json) for name in ("corpus/corpus.json",)},
     **{f"corpus/{part}": array_of_corpus(part)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
     from rnnlens.networks import AnyNetwork, Network
     from rnnlens.runs import Run
-    from rnnlens.training.watching import Watch
 
 
 SHAPE = ("hidden", "embedding", "scale", "memory", "both_ways", "layers", "convolution")  # of new_network
@@ -63,7 +62,7 @@ def train_command(
     test: bool = False,
     device: str | None = None,
     threads: int | None = None,
-    watch: Watch | None = None,
+    snapshots: int | None = None,
 ) -> Run:
     """Train a network on a corpus (a source, a prepared folder, or `toy`).
 
@@ -74,7 +73,7 @@ def train_command(
     start      a run folder or `zoo:NAME`: fine-tune its network, with the corpus's new words added
     sources    train on these sources of the corpus only, separated by commas
     refit      train on training and validation reviews together
-    watch      looks at the network while it trains
+    snapshots  how many times to keep the weights along the training
     """
     from rnnlens.corpora import load_corpus, toy_corpus
 
@@ -126,7 +125,7 @@ def train_command(
     options: dict[str, Any] = {"resume": resume, "device": device, "test": test, "threads": threads}
     epochs, finished = _Epochs(out), is_finished(out)  # without `resume` it is an error
     report = (lambda: None) if sys.stderr.isatty() else epochs.show  # a terminal has a progress bar
-    run = train(network, data, config, out, **options, start=start_run, watch=watch, report=report)
+    run = train(network, data, config, out, **options, start=start_run, snapshots=snapshots, report=report)
     if int(os.environ.get("RANK", 0)) == 0:
         epochs.show()
         if finished:
