@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import errno
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rnnlens.common.errors import RnnlensError, quoted
@@ -10,6 +11,7 @@ from rnnlens.common.terminal import say
 
 BRIEF, LIMIT = 1.0, 600.0  # seconds to wait: without `wait` (a killed command's workers may be ending), and with it
 ANNOUNCE, POLL = 1.0, 0.02  # seconds until waiting is announced, and between two attempts
+_UNSUPPORTED = (errno.ENOLCK, errno.EOPNOTSUPP)  # on some file systems of clusters: there nothing is locked
 
 
 def take_lock(path: Path, folder: Path, wait: float = 0.0) -> AbstractContextManager[object]:
@@ -34,3 +36,7 @@ def take_lock(path: Path, folder: Path, wait: float = 0.0) -> AbstractContextMan
         raise RnnlensError(
             f"{quoted(str(folder), 200)} is in use by another rnnlens process{after}; wait or choose another"
         ) from None
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        return nullcontext()
