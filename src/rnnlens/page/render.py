@@ -28,7 +28,7 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 SCRIPTS = (
     "words", "arrays", "vectors", "cell", "stack", "recurrences", "residual", "network", "reading", "context",
     "elements", "charts", "classchart", "bothchart", "views", "wordcharts", "facts", "card", "dial", "link", "arcs",
-    "wordlist", "focus", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures", "main",
+    "wordlist", "focus", "reader", "picker", "table", "folds", "sections", "theme", "titles", "figures", "main",
 )  # fmt: skip
 
 
