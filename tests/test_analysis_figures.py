@@ -379,16 +379,11 @@ def test_barcodes_have_positive_words_left_of_negative_ones_and_name_each():
     assert any("negator" in note.text and "−80 %" in note.text for note in figure.layout.annotations)
 
 
-def test_component_barcodes_show_as_many_as_asked_on_one_scale_or_each_on_its_own():
+def test_component_barcodes_show_all_components_on_one_scale():
     figure = drawn(figures.component_barcodes)
     assert sum(note.text.startswith("component ") for note in figure.layout.annotations) == 3
     assert "70.0 %" in figure.layout.annotations[0].text
     assert len({axis.range for axis in figure.select_yaxes()}) == 1
-    assert len(list(figures.component_barcodes(stored(), most=1).select_yaxes())) == 1
-    own = figures.component_barcodes(stored(), one_scale=False)
-    assert all(axis.range is None for axis in own.select_yaxes()) and "its own scale" in own.layout.title.text
-    with pytest.raises(RnnlensError, match="most is 0"):
-        figures.component_barcodes(stored(), most=0)
 
 
 def test_the_subspace_shows_kinds_by_colour_and_mark_and_names_words_without_overlap():
