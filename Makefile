@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint browser docs package bench coverage audit faults clean
+.PHONY: demo test lint browser docs package bench coverage audit mutations clean
 
 demo: .venv/ready  ## analyze the packaged reviews network and write its report (well under a minute)
 	$(BIN)/rnnlens demo --out runs/demo
@@ -38,10 +38,8 @@ audit: .venv/dev  ## what is known of weaknesses in the pinned releases; needs t
 	$(PIP) pip-audit
 	$(BIN)/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
-faults: .venv/dev  ## strike every command at every moment, fuzz every loader, break twenty lines: hours; writes docs
-	$(PIP) atheris
-	$(BIN)/python -m studies.faults
-	$(BIN)/python -m studies.mutations
+mutations: .venv/dev  ## break twenty lines of the method, one at a time: does a test notice? some minutes
+	$(BIN)/python -m reproduction.mutations
 
 .venv/ready: pyproject.toml constraints.txt  ## what rnnlens itself needs
 	$(PYTHON) -m venv .venv || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv .venv; }

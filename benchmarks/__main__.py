@@ -1,7 +1,7 @@
 """`make bench`: one table of ratios, each measured against a named peer or limit in this very run.
 
-A ratio above 1 says that we are quicker; `last` is the one in the table that is committed under docs/benchmarks, and ▼
-marks what has lost a fifth since. `--record` puts this run in its place.
+A ratio above 1 says that we are quicker; `last` is the ratio committed in benchmarks/records, and ▼ marks what
+has lost a fifth since. `--record` puts this run in its place.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--imdb", type=Path, help="folder with IMDB's train and test files, as `rnnlens prepare` takes")
     parser.add_argument("--peer", type=Path, help="a clone of github.com/mattgolub/fixed-point-finder: adds its rows")
     parser.add_argument("--out", type=Path, help="write the table as data")
-    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks, with its page")
+    parser.add_argument("--record", action="store_true", help="write it to benchmarks/records, with its page")
     parser.add_argument("--threads", type=int, help="of torch (default: its own choice; one where the machine is busy)")
     parser.add_argument("--small", action="store_true", help="the GPU's part on a CPU, tiny: to try its lines out")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.page`: docs/benchmarks/README.md from the tables recorded beside it."""
+"""`python -m benchmarks.page`: benchmarks/records/README.md from the tables recorded beside it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.table import Row, in_words, markdown, rows_of
 
-RECORDS = Path(__file__).parent.parent / "docs" / "benchmarks"
+RECORDS = Path(__file__).parent / "records"
 TITLES = {
     "toy": "Generating the toy language",
     "prepare": "Preparing corpora",
@@ -24,8 +24,8 @@ HEAD = """# Benchmarks
 
 `make bench` measures this table anew and prints it beside the ratios recorded here. In every row we and a peer, or a
 limit that nobody can beat, take turns on the same machine, and the best of equally many rounds counts. A ratio above 1
-says that we are quicker; "≥" that the peer was stopped before it had done as much; "last" is the ratio recorded before
-this one, and ▼ marks what has lost a fifth since. This page is written by `python -m benchmarks --record`.
+says that we are quicker; "≥" that the peer was stopped before it had done as much; ▼ marks what has lost a fifth since
+it was recorded last. This page is written by `python -m benchmarks --record`.
 """
 
 

@@ -1,6 +1,6 @@
 """Corpora larger than memory: generate, prepare, train on and analyze millions of reviews, and measure the memory.
 
-python -m benchmarks.scale --reviews 5000000 --folder DIR --out docs/benchmarks/scale.json
+python -m benchmarks.scale --reviews 5000000 --folder DIR --out benchmarks/records/scale.json
 
 Each step is the command a user would give, in a process of its own, whose resident memory (with that of its children)
 is looked at ten times a second. Reviews are as long as Yelp's; words follow Zipf's law, and one review in five holds a

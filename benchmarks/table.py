@@ -131,14 +131,13 @@ def line(row: Row | Skipped) -> str:
 
 def markdown(rows: Iterable[Row | Skipped]) -> str:
     """The rows as a table of a page."""
-    lines = ["| what | ours | peer's | ratio | last | peer | to get it |", "|---|--:|--:|--:|--:|---|---|"]
+    lines = ["| what | ours | peer's | ratio | peer |", "|---|--:|--:|--:|---|"]
     for row in rows:
         if isinstance(row, Skipped):
-            lines.append(f"| {row.what} | | | skipped | | {row.why} | |")
+            lines.append(f"| {row.what} | | | skipped | {row.why} |")
             continue
-        get = row.get if row.get == HERE else f"`{row.get}`"
-        cells = [row.what, seconds(row.ours), seconds(row.theirs), ratio(row), last(row)]
-        lines.append(f"| {' | '.join(cells)} | {row.peer}{f' ({row.note})' if row.note else ''} | {get} |")
+        cells = [row.what, seconds(row.ours), seconds(row.theirs), ratio(row)]
+        lines.append(f"| {' | '.join(cells)} | {row.peer}{f' ({row.note})' if row.note else ''} |")
     return "\n".join(lines)
 
 

@@ -13,7 +13,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_math_renderer = "mathml"  # drawn by browsers themselves: the site loads no external script
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["benchmarks"]
 highlight_language = "text"
 
 html_theme = "furo"

@@ -250,6 +250,3 @@ def test_the_command_compares_a_run_and_draws(capsys, tmp_path, trees):
         code, _, error = call(capsys, "agree", tmp_path / "run", *options)
         assert code == 1 and expected in error and error.count("\n") == 1
     assert call(capsys, "agree")[0] == 2
-
-
-# --- a rival explanation ----------------------------------------------------------------------------------------------

@@ -1,14 +1,12 @@
 """The table of benchmarks: what is recorded is read back, what has become slower is marked, and a GPU is not missed."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 from benchmarks import training
-from benchmarks.page import RECORDS, page
 from benchmarks.size import SMALL
-from benchmarks.table import Row, Skipped, line, markdown, record, rows_of
+from benchmarks.table import Row, Skipped, line, record, rows_of
 from benchmarks.timing import side_by_side
 
 ROOT = Path(__file__).parents[1]
@@ -26,14 +24,6 @@ def test_what_is_recorded_is_read_back_and_what_is_slower_is_marked():
     assert rows_of(record(rows, ABOUT)) == rows
     assert "1.50× ▼" in line(rows[0]) and "2.00×" in line(rows[0]) and "▼" not in line(rows[1])
     assert "≥ 300×" in line(rows[1]) and "skipped" in line(rows[2])
-    assert "| `git clone x` |" in markdown(rows)
-
-
-def test_the_page_is_that_of_the_recorded_tables():
-    assert (RECORDS / "README.md").read_text(encoding="utf-8") == page()
-    for name in ("cpu", "gpu"):  # all of them
-        rows = rows_of(json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8")))
-        assert all(markdown([row]).splitlines()[-1] in page() for row in rows if isinstance(row, Row))
 
 
 def test_contenders_take_turns_equally_often():

@@ -1,6 +1,5 @@
 """A command that is interrupted reports it in one line, keeps earlier files, and completes with the same result when it
-is run again. Commands run in real processes (`tests.support.forks`); `python -m studies.faults` interrupts them at any
-moment."""
+is run again. Commands run in real processes (`tests.support.forks`)."""
 
 from __future__ import annotations
 

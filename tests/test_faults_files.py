@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studies.modifier_words import main as write_words
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
@@ -357,11 +356,8 @@ def test_a_table_replaces_a_table_and_not_the_reviews(kind: str, analysis: Any, 
     assert "is not a table that rnnlens wrote" in capsys.readouterr().err
 
 
-def test_words_and_trials_are_not_written_into_the_files_of_a_run(run: Path, corpus: Path, capsys: Any) -> None:
+def test_trials_are_not_written_into_the_files_of_a_run(run: Path, corpus: Path) -> None:
     before = contents(run)
-    with pytest.raises(SystemExit):
-        write_words([str(run), "--out", str(run / "run.json")])
-    assert "is not a list of words" in capsys.readouterr().err
     refused(lambda: run_trials(str(corpus), ["bow"], range(1), out=run / "history.jsonl"), run, "history.jsonl")
     assert contents(run) == before
 

@@ -13,7 +13,6 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import polars as pl
 import pytest
-from studies import trials
 
 import rnnlens
 from rnnlens.cli import app, main
@@ -171,7 +170,6 @@ def test_python_refuses_the_same_values(call: Any, told: str, tmp_path: Path, mo
     [
         (module_command.main, "c --out o --hidden 0", "hidden is 0"),
         (module_command.main, "c --out o --threads 1000000", "threads is 1000000"),
-        (trials.main, "c --out o --model bow --jobs -1", "jobs is -1"),
     ],
 )
 def test_so_do_the_modules_that_run_without_the_command_line(

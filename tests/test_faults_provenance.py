@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from studies import zoo as packaging
+from reproduction import zoo as packaging
 from tests.support.world import contents, write_reviews
 
 import rnnlens

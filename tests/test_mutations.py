@@ -1,4 +1,4 @@
-"""What `python -m studies.mutations` once broke unnoticed."""
+"""What `python -m reproduction.mutations` once broke unnoticed."""
 
 import re
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from handmade import MODIFIERS, NEUTRAL, VALENCE, Documents, handmade
+from reproduction.mutations import MUTATIONS, ROOT
 from scipy.optimize import minimize
-from studies.mutations import MUTATIONS, ROOT
 
 import rnnlens
 from rnnlens import Network, TrainConfig

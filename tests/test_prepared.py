@@ -152,8 +152,8 @@ def test_limit_and_max_words_keep_both_classes_and_the_last_words(folder: Path, 
 def test_rows_without_text_or_class_are_dropped_and_counted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('text,stars\ngood,5\nbad,1\n,1\nmeh,3\nfine,\n"",4\n')
     corpus = prepare(tmp_path / "a.csv", tmp_path / "out", test=0, validation=0, min_count=1)
-    assert corpus.about["dropped"] == {"no class": 2, "no text": 1, "no words": 1}
-    assert words_of(corpus, corpus.train) == [["good"], ["bad"]]
+    assert corpus.about["dropped"] == {"no class": 1, "no text": 1, "no words": 1}
+    assert words_of(corpus, corpus.train) == [["good"], ["bad"], ["meh"]]
 
 
 def test_huge_and_unknown_reviews_work_and_empty_ones_are_dropped(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_a_wider_batch_has_the_same_loss_and_gradients():
     found = []
     for words, kept in ((ids, mask), widen(ids, mask)):
         network.zero_grad()
-        loss, correct = Objective(network)(words, lengths, torch.tensor([1.0, 0.0]), kept, None)
+        loss, correct, _ = Objective(network)(words, lengths, torch.tensor([1.0, 0.0]), kept, None)
         loss.backward()
         found.append([loss.detach(), correct, *(p.grad.clone() for p in network.parameters())])
     for here, there in zip(*found, strict=True):

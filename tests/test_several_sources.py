@@ -147,11 +147,11 @@ def test_each_source_has_its_own_label_scheme(tmp_path):
     ratings = table(tmp_path / "ratings.csv", texts_of("ratings", 10), list(range(1, 11)), ("review", "rating"))
     corpus = prepare([films, hotels, ratings], tmp_path / "out", test=0, validation=0)
     first, second, third = corpus.about["sources"]
-    assert first["classes"] == {"negative": "1, 2", "positive": "4, 5", "dropped": "3"}
-    assert first["columns"] == {"text": "body", "label": "stars"} and first["dropped"]["no class"] == 2
+    assert first["classes"] == {"negative": "1, 2", "positive": "4, 5", "neutral": "3"}
+    assert first["columns"] == {"text": "body", "label": "stars"} and first["dropped"]["no class"] == 0
     assert second["classes"] == {"negative": "neg", "positive": "pos"} and second["dropped"]["no class"] == 2
-    assert third["classes"] == {"negative": "1, 2, 3, 4", "positive": "7, 8, 9, 10", "dropped": "5, 6"}
-    assert corpus.train.labels.tolist() == [0, 0, 1, 1] * 2 + [0, 1] * 5 + [0] * 4 + [1] * 4
+    assert third["classes"] == {"negative": "1, 2, 3, 4", "positive": "7, 8, 9, 10", "neutral": "5, 6"}
+    assert corpus.train.labels.tolist() == [0, 0, 2, 1, 1] * 2 + [0, 1] * 5 + [0] * 4 + [2, 2] + [1] * 4
 
 
 def test_a_single_source_is_prepared_as_before(tmp_path):
@@ -444,13 +444,13 @@ def test_the_commands_tell_everything_by_source(two, tmp_path, capsys, monkeypat
     assert code == 0 and "Corpus(films + hotels + cars:" in told and "cars (weight 2)" in told
     for expected in (
         "text from 'body', label from 'stars'",
-        "stars: 1, 2 → negative; 4, 5 → positive; 3 dropped",
-        "5 (no class)",
+        "stars, graded: 1, 2 → negative; 4, 5 → positive; 3 neutral",
+        "1 → 0.03, 2 → 0.2, 3 → 0.5, 4 → 0.8, 5 → 0.97",
         "train 60, test 12",
     ):
         assert expected in told
     code, told, _ = call(capsys, "info", out)
-    assert code == 0 and "cars (weight 2)" in told and "3 dropped" in told and "12 reviews, 66.7 % positive" in told
+    assert code == 0 and "cars (weight 2)" in told and "3 neutral" in told and "12 reviews, 66.7 % positive" in told
     small = ["--hidden", 4, "--embedding", 3, "--epochs", 1, "--device", "cpu"]
     code, told, _ = call(capsys, "train", out, "--sources", "cars, hotels", "--test", "--out", run, *small)
     assert code == 0 and "validation accuracy by source: films " in told and "test accuracy by source: films " in told

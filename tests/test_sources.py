@@ -18,7 +18,9 @@ pl = pytest.importorskip("polars")
 
 from rnnlens.common.errors import RnnlensError, RnnlensWarning  # noqa: E402
 from rnnlens.corpora.labels import DROPPED, decide_scheme  # noqa: E402
+from rnnlens.corpora.options import PrepareConfig  # noqa: E402
 from rnnlens.corpora.sources import Source, local_files, open_source  # noqa: E402
+from rnnlens.corpora.splits import NEUTRAL  # noqa: E402
 from rnnlens.corpora.tables import NoSuchFileError, open_hub  # noqa: E402
 
 TEXTS = ["good film", 'a "bad", bad\nfilm', "not bad at all", "dull é"]
@@ -121,10 +123,10 @@ def test_aclimdb_is_read_from_its_folder_or_tar_without_unpacking(tmp_path: Path
         (["negative", "Neutral", "positive"], "sentiment", "neg/pos", [0, DROPPED, 1]),
         ([-1, 1, None], "label", "-1/1", [0, 1, DROPPED]),
         ([-1, 0, 1], "label", "-1/0/1", [0, DROPPED, 1]),
-        ([1, 2, 3, 4, 5], "label", "stars", [0, 0, DROPPED, 1, 1]),
+        ([1, 2, 3, 4, 5], "label", "stars", [0, 0, NEUTRAL, 1, 1]),
         ([1, 5], "stars", "stars", [0, 1]),
         ([1, 2, 5], "stars", "stars", [0, 0, 1]),
-        ([1, 4, 5, 6, 7, 10], "rating", "ratings 1 to 10", [0, 0, DROPPED, DROPPED, 1, 1]),
+        ([1, 4, 5, 6, 7, 10], "rating", "ratings 1 to 10", [0, 0, NEUTRAL, NEUTRAL, 1, 1]),
     ],
 )
 def test_labels_are_read_by_the_scheme_that_fits_all_of_them(
@@ -155,7 +157,7 @@ def test_columns_are_found_by_name_by_content_or_as_told(tmp_path: Path) -> None
     frame = pl.DataFrame({"id": [101, 102], "Review": ["x y", "z"], "stars": [5, 1], "other": ["so", "so"]})
     frame.write_csv(tmp_path / "named.csv")
     assert open_source(tmp_path / "named.csv").columns == {"text": "Review", "label": "stars"}
-    told = open_source(tmp_path / "named.csv", text="other", label="stars")
+    told = open_source(tmp_path / "named.csv", PrepareConfig(text="other", label="stars"))
     assert read_all(told) == (["so", "so"], [1, 0])
     pl.DataFrame({"was": ["pos", "neg"], "q": ["x y", "z"]}).write_csv(tmp_path / "unnamed.csv")
     assert open_source(tmp_path / "unnamed.csv").columns == {"text": "q", "label": "was"}
@@ -225,7 +227,7 @@ def test_bad_files_are_refused_in_one_line_that_names_them(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(RnnlensError) as told:
-        for _ in open_source(path, **options).read():
+        for _ in open_source(path, PrepareConfig(**options)).read():
             pass
     message = str(told.value)
     assert name in message
@@ -249,15 +251,15 @@ def test_classes_that_are_large_whole_numbers_stay_apart(tmp_path: Path) -> None
     """As floating-point numbers 2⁵³ and 2⁵³ + 1 are equal."""
     numbers = [2**53, 2**53 + 1, 2**53 + 2]
     pl.DataFrame({"text": ["a", "b", "c"], "label": numbers}).write_parquet(tmp_path / "a.parquet")
-    source = open_source(tmp_path / "a.parquet", classes=True)
+    source = open_source(tmp_path / "a.parquet", PrepareConfig(classes=True))
     assert source.names == tuple(map(str, numbers)) and source.labels["train"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
     ("names", "labels", "scheme", "codes"),
     [
-        (["positive", "negative"], [0, 1, 1, -1], "neg/pos", [1, 0, 0, 2]),
-        (["neg", "neutral", "pos"], [0, 1, 2, 2], "neg/pos", [0, 2, 1, 1]),
+        (["positive", "negative"], [0, 1, 1, -1], "neg/pos", [1, 0, 0, DROPPED]),
+        (["neg", "neutral", "pos"], [0, 1, 2, 2], "neg/pos", [0, DROPPED, 1, 1]),
         (["1", "2", "3", "4", "5"], [0, 4, 3, 2], "stars", [0, 1, 1, 2]),
         (["spam", "ham"], [0, 1, 1, 0], "0/1", [0, 1, 1, 0]),  # no names that we read: numbers, as without names
         (["positive"], [0, 1, 1, 0], "0/1", [0, 1, 1, 0]),  # not of all numbers
@@ -282,7 +284,7 @@ def test_names_of_columns_are_no_patterns(tmp_path: Path, suffix: str, text: str
     frame = pl.DataFrame({text: ["good film", "bad film"], "text": ["x", "y"], label: [1, 0], "other": [7, 8]})
     path = tmp_path / f"a{suffix}"
     {".csv": frame.write_csv, ".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet}[suffix](path)
-    assert read_all(open_source(path, text=text, label=label)) == (["good film", "bad film"], [1, 0])
+    assert read_all(open_source(path, PrepareConfig(text=text, label=label))) == (["good film", "bad film"], [1, 0])
 
 
 def test_a_folder_without_a_train_file_is_refused(tmp_path: Path) -> None:
@@ -322,7 +324,7 @@ def test_lists_and_records_among_the_rows_of_a_jsonl_file_are_refused(
     rows[row][column] = value
     line = rf"column '{column}' of '.*a.jsonl' holds lists or records, the first in line {row + 2}, '"
     with pytest.raises(RnnlensError, match=line):
-        list(open_source(write(), classes=True).read())
+        list(open_source(write(), PrepareConfig(classes=True)).read())
 
 
 @pytest.mark.parametrize("name", ["a[1]", "a*", "a?", "[!b]", "a]b", "{a,b}", "**"])
@@ -360,7 +362,7 @@ def test_a_test_file_without_labels_is_refused_as_such(tmp_path: Path, train: st
     for name, labels in (("train", train.split()), ("test", [test, test])):
         (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(f"good film,{label}\n" for label in labels))
     with pytest.raises(RnnlensError, match=r"\(test\) has no labels, .*; give the training file alone"):
-        open_source(tmp_path, classes="2" in train)
+        open_source(tmp_path, PrepareConfig(classes="2" in train))
 
 
 def test_a_test_file_may_hold_one_class(tmp_path: Path) -> None:

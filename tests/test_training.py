@@ -198,7 +198,7 @@ def test_a_masked_batch_is_embedded_as_without_a_mask():
     for embed in (network.embed, lambda ids, mask: Network.embed(network, ids) * mask):
         network.embed = embed
         network.zero_grad()
-        loss, _ = Objective(network)(ids, *given, mask, None)
+        loss, *_ = Objective(network)(ids, *given, mask, None)
         loss.backward()
         found.append([loss.detach(), *(p.grad.clone() for p in network.parameters())])
     torch.testing.assert_close(*found, rtol=0, atol=0)

@@ -295,7 +295,7 @@ def test_the_recipe_runs_from_model_to_page(tmp_path, monkeypatch):
     monkeypatch.setattr(tf.AutoModel, "from_pretrained", lambda name: model_of("mamba"))
     monkeypatch.setattr(tf.AutoTokenizer, "from_pretrained", lambda name: Tokenizer())
     names = {}
-    for block in blocks(ROOT / "docs/howto/transformers.md"):
+    for block in blocks(ROOT / "docs/howto/recurrences.md"):
         if block.language == "py":
             exec(block.code, names)
     analysis = names["analysis"]

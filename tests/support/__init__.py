@@ -1,1 +1,1 @@
-"""What several tests and studies of faults share: a world of commands to strike, processes to strike, and inputs."""
+"""What several tests of faults share: a world of commands to strike, processes to strike, and inputs."""

@@ -77,7 +77,7 @@ def counted(claims: Sequence[Claim]) -> tuple[int, int]:
 
 @cache
 def shown_by_nulls() -> dict[str, list[str]]:
-    """Claims that null networks show, each with the names of these networks (`studies.nulls`)."""
+    """Claims that null networks show, each with the names of these networks (`reproduction.nulls`)."""
     return json.loads(NULLS.read_text(encoding="utf-8"))["claims"] if NULLS.exists() else {}
 
 

@@ -212,7 +212,7 @@ def _some(stored: Tensor, n: int, seed: int) -> Tensor:
 
 def usual_starts(network: Network) -> int:
     """How many visited states to start from: 2,000 of up to 256 numbers. A blank input takes N² operations for each, so
-    there are fewer of larger states, but at least 256, with which strengths are the same (`studies.starts`)."""
+    there are fewer of larger states, but at least 256 (docs/method.md says how little strengths depend on it)."""
     return max(256, min(2_000, 2**27 // network.size**2))
 
 

@@ -9,7 +9,7 @@ With centered labels (−2 … 2) and sums over these phrases it is
 nothing have about −0.3, because people judge longer phrases as milder, and intensifiers hardly exceed 0.
 
 `people.json` has the sums for words of the Stanford Sentiment Treebank, so that its text is not needed; `python -m
-studies.people TREES` writes it.
+reproduction.judgments TREES` writes it.
 """
 
 from __future__ import annotations

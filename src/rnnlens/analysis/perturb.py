@@ -31,6 +31,7 @@ from rnnlens.context.perturbation import (
 )
 from rnnlens.context.subspace import Subspace, fit_subspace, random_subspace
 from rnnlens.corpora import CorpusLike
+from rnnlens.corpora.grades import decided
 from rnnlens.dynamics import LineAttractor
 from rnnlens.networks import Network
 from rnnlens.networks.versions import Versions
@@ -162,7 +163,7 @@ def reviews_read(results: dict[str, Any]) -> dict[str, int]:
 
 def reviews_to_read(corpus: CorpusLike, most: int | None) -> dict[str, int]:
     """The number of reviews of each split that `perturb_reviews` will read."""
-    splits = dict([evaluated(corpus), ("train", corpus.train)])
+    splits = dict([evaluated(corpus), ("train", decided(corpus.train))])
     return {name: len(split) if most is None else min(most, len(split)) for name, split in splits.items()}
 
 
@@ -217,7 +218,7 @@ def perturb_reviews(
     step("accuracy against the gain")
     # One draw of other words: these differ far less than random directions.
     steering = dose_response(network, few, modifiers, reviews[name], others=others[:1], seed=seed, before=before)
-    reviews["train"] = Reviews.to_read(sample(corpus.train, most, seed), network, longest)
+    reviews["train"] = Reviews.to_read(sample(decided(corpus.train), most, seed), network, longest)
     generator = torch.Generator().manual_seed(seed)
     two = few.take(min(2, few.rank))
     edges = {}

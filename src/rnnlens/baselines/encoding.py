@@ -24,7 +24,7 @@ def labels_of(X: Corpus | Split, classes: np.ndarray) -> np.ndarray:
             f"the corpus has {quoted(list(X.classes)) if X.classes else 'two'} classes, and the model {quoted(names)}: "
             "expected the same classes; else pass texts and y"
         )
-    labels = np.asarray((X.train if isinstance(X, Corpus) else X).labels).astype(int)
+    labels = np.asarray((X.train.decided if isinstance(X, Corpus) else X).labels).astype(int)
     if len(labels) and not 0 <= labels.min() <= labels.max() < n:
         raise BadInput(
             f"the labels are from {labels.min()} to {labels.max()}, and the model has {n} classes: expected 0 to "
@@ -54,7 +54,7 @@ def encoded(X: Sequence[str] | Corpus | Split, vocab: Vocab) -> Split:
     recoded. A split without a corpus does not say what its words are: only ids that no word has are refused."""
     if isinstance(X, Corpus):
         check_order(X)
-        return X.with_vocab(vocab).train
+        return X.with_vocab(vocab).train.decided
     if isinstance(X, Split):
         check_order(X)
         if X.vocab is not None:

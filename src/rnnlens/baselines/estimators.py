@@ -153,7 +153,7 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
             check_own_labels(y)
             check_order(X)
             X.check_two_classes("this model, without OneVsRest(model),")
-            return X.train, X.vocab, np.array([0, 1])
+            return X.train.decided, X.vocab, np.array([0, 1])
         if y is None:
             raise BadInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: expected fit(texts, labels)"

@@ -84,7 +84,8 @@ def write_errors(path: Path | str) -> Iterator[None]:
 @contextmanager
 def exclusive(folder: Path | str, wait: bool = False, limit: float = LIMIT) -> Iterator[None]:
     """Lock `folder` against other rnnlens processes and other threads of this one. With `wait`, wait for the lock, at
-    most `limit` seconds; otherwise a folder in use is an error. The lock ends with the process."""
+    most `limit` seconds; otherwise a folder in use is an error. The lock ends with the process; with `wait` it is
+    re-entrant."""
     folder = Path(os.path.realpath(folder))
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -15,16 +15,18 @@ _UNSUPPORTED = (errno.ENOLCK, errno.EOPNOTSUPP)  # on some file systems of clust
 
 
 def take_lock(path: Path, folder: Path, wait: float = 0.0) -> AbstractContextManager[object]:
-    """Lock the file `path`, on behalf of `folder`; leaving the returned context releases it. A thread that holds the
-    lock may take it again.
+    """Lock the file `path`, on behalf of `folder`; leaving the returned context releases it.
 
-    wait: seconds to wait before a folder in use is an error; a wait of over a second is announced on stderr.
+    wait: seconds to wait before a folder in use is an error; a wait of over a second is announced on stderr. With it
+    the lock is re-entrant.
     """
     from filelock import FileLock, Timeout
 
     lock = FileLock(path, is_singleton=True)
     try:
         if not wait:
+            if lock.is_locked:
+                raise Timeout(str(path))
             return lock.acquire(timeout=BRIEF, poll_interval=POLL)
         try:
             return lock.acquire(timeout=min(wait, ANNOUNCE), poll_interval=POLL)

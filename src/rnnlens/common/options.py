@@ -114,6 +114,8 @@ TRAINING = {  # the fields of TrainConfig
     "keep": one_of("best", "last"),
     "patience": FROM_ZERO,
     "precision": one_of("fp32", "bf16"),
+    "next_word": AT_LEAST_ZERO,
+    "next_word_places": COUNT,
     "checkpoint_every": FROM_ZERO,
     "seed": SEED,
 }
@@ -141,6 +143,9 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "text": COLUMN,
         "label": COLUMN,
         "limit": whole(2, none=True),
+        "group": COLUMN,
+        "graded": OPTIONAL_FLAG,
+        "targets": Each("two numbers above 0.5, at most 1", Range("a number from 0.5 to 1", 0.5, 1)),
         "classes": FLAG,
         "ordered": FLAG,
         "reverse": FLAG,

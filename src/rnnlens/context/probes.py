@@ -20,6 +20,7 @@ from rnnlens.corpora.classes import find_class
 from rnnlens.corpora.occurrences import occurrences
 from rnnlens.corpora.pieces import PieceVocab
 from rnnlens.corpora.protocol import CorpusLike
+from rnnlens.corpora.splits import NEUTRAL
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.dynamics import LineAttractor, word_effects
 from rnnlens.networks import Network
@@ -215,6 +216,8 @@ def words_that_occur(corpus: CorpusLike, seed: int, most: int) -> tuple[Any, np.
     """Which words occur in each of the training reviews, a sparse matrix (n, W) of ones, and which reviews (n,) these
     are: all, or `most` of them at random."""
     chosen = np.arange(len(corpus.train))
+    if getattr(corpus.train, "grades", None) is not None:
+        chosen = np.flatnonzero(np.asarray(corpus.train.labels) != NEUTRAL)
     if len(chosen) > most:
         chosen = np.sort(np.random.default_rng(seed).choice(len(chosen), most, replace=False))
     occurs = occurrences(corpus, chosen)

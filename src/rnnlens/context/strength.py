@@ -10,7 +10,7 @@ linearized.
 
 The error combines three sources: other probe words, other places on the line than h*, and another training of the same
 network. For a single network the last one follows from a rule that was fitted to networks trained with several seeds
-(`studies.errors`); for several networks it is measured.
+(`reproduction.errors`); for several networks it is measured.
 """
 
 from __future__ import annotations

@@ -46,23 +46,29 @@ class Corpus:
     def from_texts(
         cls,
         texts: Sequence[str],
-        labels: Sequence[int] | Sequence[str] | np.ndarray,
-        test: tuple[Sequence[str], Sequence[int] | Sequence[str] | np.ndarray] | None = None,
+        labels: Sequence[int] | Sequence[str] | np.ndarray | None = None,
+        test: tuple[Sequence[str], Sequence[Any] | np.ndarray] | None = None,
         validation: float = 0.1,
         vocab_size: int = 50_000,
         min_count: int = 1,
         seed: int = 0,
         classes: Sequence[str] | None = None,
         ordered: bool = False,
+        grades: Sequence[float] | np.ndarray | None = None,
     ) -> Corpus:
         """A corpus in memory, from texts and labels (0 negative, 1 positive). Texts without a word are left out;
         `about["dropped"]` is their number.
 
         Labels may be names of three or more classes. classes: the names in their order; labels are then their numbers
-        or the names themselves. ordered: the classes are in this order, such as bad, fair and good."""
+        or the names themselves. ordered: the classes are in this order, such as bad, fair and good.
+
+        grades: how positive each text is, from 0 to 1, in place of labels; the network is trained toward them. Texts of
+        grade 0.5 are neutral: they are trained on, and never held out. The labels of `test` are then grades too."""
         from rnnlens.corpora.in_memory import parts_from_texts
 
-        parts = parts_from_texts(texts, labels, test, validation, vocab_size, min_count, seed, classes)
+        if grades is not None and (classes is not None or ordered):
+            raise RnnlensError("got grades and classes: expected one of the two")
+        parts = parts_from_texts(texts, labels, test, validation, vocab_size, min_count, seed, classes, grades)
         if ordered:
             parts["about"] |= {"ordered": True}
             if classes is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.corpora.splits import Split, blocks_of
+from rnnlens.corpora.splits import NEUTRAL, Split, blocks_of
 
 
 @in_range("statistics")
@@ -17,7 +17,7 @@ def statistics(corpus: Corpus) -> dict[str, dict[str, Any]]:
     """For each split: reviews, share of positive ones or of each class, words, quantiles of words per review, share of
     `<unk>`."""
     return {
-        name: _statistics(split.lengths, split.labels, _unknown(split, corpus.vocab.unk), corpus.classes)
+        name: _statistics(split, np.arange(len(split)), _unknown(split, corpus.vocab.unk), corpus.classes)
         for name, split in corpus.splits.items()
     }
 
@@ -32,17 +32,18 @@ def source_statistics(corpus: Corpus) -> dict[str, dict[str, dict[str, Any]]]:
         for name, of_splits in by_source.items():
             chosen = corpus._of_sources(split, [name])
             if len(chosen):
-                of_splits[part] = _statistics(
-                    split.lengths[chosen], split.labels[chosen], unknown[chosen], corpus.classes
-                )
+                of_splits[part] = _statistics(split, chosen, unknown, corpus.classes)
     return by_source
 
 
-def _statistics(lengths: np.ndarray, labels: np.ndarray, unknown: np.ndarray, classes: Sequence[str]) -> dict[str, Any]:
-    """Statistics of documents from their lengths, labels and numbers of unknown words, (n,) each."""
+def _statistics(split: Split, chosen: np.ndarray, unknown: np.ndarray, classes: Sequence[str]) -> dict[str, Any]:
+    """Statistics of the chosen documents of a split; unknown: the number of unknown words of each document, (n,)."""
+    lengths, labels, unknown = split.lengths[chosen], np.asarray(split.labels)[chosen], unknown[chosen]
     names = ("min", "5%", "25%", "median", "75%", "95%", "max")
     quantiles = np.quantile(lengths, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1], method="nearest") if len(lengths) else []
-    share = {"positive": float(labels.mean()) if len(labels) else 0.0}
+    decided = labels if split.grades is None else labels[labels != NEUTRAL]
+    share = {"positive": float(decided.mean()) if len(decided) else 0.0}
+    share |= {} if split.grades is None else {"neutral": 1 - len(decided) / max(1, len(labels))}
     if classes:
         counts = np.bincount(labels, minlength=len(classes)) / max(1, len(labels))
         share = {"classes": dict(zip(classes, counts.tolist(), strict=True))}  # type: ignore[dict-item]

@@ -11,37 +11,49 @@ import polars as pl
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.classes import named_labels
 from rnnlens.corpora.encoding import byte_chunks, text_series
+from rnnlens.corpora.grades import checked_grades, labels_of
 from rnnlens.corpora.indexing import index_texts
 from rnnlens.corpora.options import PrepareConfig
-from rnnlens.corpora.splits import Split, content_fingerprint
-from rnnlens.corpora.spool import Spool
+from rnnlens.corpora.splits import NEUTRAL, Split, content_fingerprint
+from rnnlens.corpora.spool import Spool, rows_of
 
 
 def parts_from_texts(
     texts: Sequence[str],
-    labels: Sequence[Any] | np.ndarray,
+    labels: Sequence[Any] | np.ndarray | None,
     test: tuple[Sequence[str], Sequence[Any] | np.ndarray] | None,
     validation: float,
     vocab_size: int,
     min_count: int,
     seed: int,
     classes: Sequence[str] | None = None,
+    grades: Any = None,
 ) -> dict[str, Any]:
     """The fields of the corpus that `Corpus.from_texts` makes."""
     options = {"validation": validation, "vocab_size": vocab_size, "min_count": min_count, "seed": seed}
     config = PrepareConfig(**options, test=0)  # type: ignore[arg-type]
     config.check()
-    column, numbers, names = _columns(texts, labels, classes)
-    given = {"train": (column, numbers)}
-    if test is not None:
-        if not isinstance(test, Sequence) or len(test) != 2:
-            raise RnnlensError(f"test is {quoted(test)}: expected a pair (texts, labels)")
-        given["test"] = _columns(*test, names or None)[:2]
+    if test is not None and (not isinstance(test, Sequence) or len(test) != 2):
+        raise RnnlensError(f"test is {quoted(test)}: expected a pair (texts, labels)")
+    names: Sequence[str] = ()
+    if grades is None and labels is None:
+        raise RnnlensError("got texts without labels: expected labels, 0 or 1 or names of classes, or grades")
+    if grades is None:
+        assert labels is not None
+        column, numbers, names = _columns(texts, labels, classes)
+        given = {"train": (column, rows_of(numbers))}
+        if test is not None:
+            column, numbers, _ = _columns(*test, names or None)
+            given["test"] = column, rows_of(numbers)
+    else:
+        given = {"train": _graded(texts, grades, labels)}
+        if test is not None:
+            given["test"] = _graded(*test, None)
     names = names if len(names) > 2 else ()
     spools = {split: Spool() for split in given}
     chunks = (
-        ((0, split, numbers[rows]), column[rows])
-        for split, (column, numbers) in given.items()
+        ((0, split, known[rows]), column[rows])
+        for split, (column, known) in given.items()
         for rows in byte_chunks(column)
     )
     indexed = index_texts([spools], chunks, config, np.random.Generator(np.random.PCG64(seed)), classes=names)
@@ -49,8 +61,9 @@ def parts_from_texts(
     splits = {
         part: documents[id(spool)].take(np.flatnonzero(chosen)) for part, [(_, spool, chosen)] in indexed.parts.items()
     }
-    about = {"source": "texts", "options": options, "dropped": indexed.dropped[0]}
+    about: dict[str, Any] = {"source": "texts", "options": options, "dropped": indexed.dropped[0]}
     about |= {"classes": list(names)} if names else {}
+    about |= {} if grades is None else {"grades": True}
     mark = content_fingerprint(indexed.vocab, splits, names)
     return {**splits, "vocab": indexed.vocab, "about": about, "fingerprint": mark}
 
@@ -66,7 +79,25 @@ def _columns(
     return column, numbers, names
 
 
+def _graded(texts: Sequence[str], grades: Any, labels: Any) -> tuple[pl.Series, np.ndarray]:
+    """Texts, and what is known of them, checked. labels: 0 or 1, which must agree with grades that are not 0.5."""
+    column, known = text_series(texts), checked_grades(grades)
+    if len(column) != len(known):
+        raise RnnlensError(f"got {len(column)} texts and {len(known)} grades: expected one grade per text")
+    sides = labels_of(known)
+    if labels is not None:
+        numbers, _ = named_labels(labels, None)
+        wrong = np.flatnonzero((sides != NEUTRAL) & (sides != numbers)) if len(numbers) == len(sides) else [0]
+        if len(wrong):
+            i = int(wrong[0])
+            raise RnnlensError(
+                f"labels and grades disagree: text {i} has the label {np.asarray(labels).tolist()[i]} and the grade "
+                f"{known[i]:g}; grades above 0.5 are positive, so labels may be left out"
+            )
+    return column, rows_of(sides, known)
+
+
 def _documents(spool: Spool, table: np.ndarray) -> Split:
     """All documents of a spool, as ids."""
     ids = np.concatenate([np.zeros(0, dtype=table.dtype), *(table[codes] for _, codes in spool.blocks())])
-    return Split(ids, np.concatenate([[0], np.cumsum(spool.lengths)]), spool.labels)
+    return Split(ids, np.concatenate([[0], np.cumsum(spool.lengths)]), spool.labels, grades=spool.grades)

@@ -16,16 +16,18 @@ from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
 from rnnlens.corpora.encoding import Codes, Dictionary, spool_texts
 from rnnlens.corpora.options import PrepareConfig
 from rnnlens.corpora.overlap import overlapping
-from rnnlens.corpora.splits import PARTS
+from rnnlens.corpora.splits import NEUTRAL, PARTS
 from rnnlens.corpora.spool import Spool
 from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
 
 OVERLAP = "overlap with validation or test"  # why a training document is left out
 HELD_OVERLAP = "overlap of validation with test"  # why a validation document is left out
+HELD_GROUP = "of a group in validation or test"  # why a training document is left out
+HELD_NEUTRAL = "neutral, in validation or test"  # why a held-out document is left out
 LONGEST = 500  # characters of a word in a vocabulary
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}]{5}|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{12}"  # in hardly any word
 MOST_UNSPACED = 0.1  # share of such words in texts with spaces between words
-Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, the labels (n,)
+Place = tuple[int, str, np.ndarray]  # of a chunk of texts: the number of its source, its split, `rows_of` (n,)
 
 
 @dataclass(frozen=True)
@@ -58,19 +60,23 @@ def index_texts(
     dictionary, dropped = Dictionary(), [{"no words": 0} for _ in sources]
 
     def spool(place: Place, chunk: Codes) -> None:
-        number, split, labels = place
+        number, split, rows = place
         codes, lengths = _last_words(chunk.codes, chunk.lengths, config.max_words)
         kept = lengths > 0
         dropped[number]["no words"] += int(np.count_nonzero(~kept))
-        sources[number][split].append(codes, lengths[kept], labels[kept])
+        sources[number][split].append(codes, lengths[kept], rows[kept])
 
     spool_texts(dictionary, chunks, spool)
     shares = {"test": config.test, "validation": config.validation}
     of_source = [f" of {quoted(name, 200)}" for name in names] or [""]
-    by_source = [
-        final_splits(spools, shares, rng, config.neighbours, of, classes)
-        for spools, of in zip(sources, of_source, strict=True)
-    ]
+    if any(spool_.groups is not None for spools in sources for spool_ in spools.values()):
+        by_source = grouped_splits(sources, shares, rng, dropped)
+    else:
+        by_source = [ungrouped_splits(spools, shares, rng, config.neighbours, classes) for spools in sources]
+    for splits, reasons in zip(by_source, dropped, strict=True):
+        drop_neutral(splits, reasons)
+    for splits, of in zip(by_source, of_source, strict=True):
+        check_splits(splits, of, classes)
     parts = {
         part: [(number, *splits[part]) for number, splits in enumerate(by_source) if part in splits]
         for part in PARTS
@@ -173,18 +179,20 @@ def build_vocab(words: pl.DataFrame, counts: np.ndarray, vocab_size: int, min_co
     return Vocab([UNK, *frequent["word"].to_list()], np.concatenate([[counts.sum() - known.sum()], known])), table
 
 
-def final_splits(
+Splits = dict[str, tuple[Spool, np.ndarray]]  # final split → a spool, and a mask (n,) of its documents
+
+
+def ungrouped_splits(
     spools: Mapping[str, Spool],
     shares: Mapping[str, float],
     rng: np.random.Generator,
     run: int = 1,
-    of: str = "",
     classes: Sequence[str] = (),
-) -> dict[str, tuple[Spool, np.ndarray]]:
-    """The final splits, each as a spool and a mask (n,) of its documents.
+) -> Splits:
+    """The final splits of a source.
 
     shares: for each split that the source lacks, the share of train that becomes it, the same of each class, in runs of
-    `run` neighboring documents. of: the source, for errors. classes: their names, if there are three or more.
+    `run` neighboring documents. classes: their names, if there are three or more.
     """
     parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
     spool, train = parts["train"]
@@ -196,15 +204,74 @@ def final_splits(
             mask[held_out] = True
             train[held_out] = False
             parts[part] = (spool, mask)
-    for split, (documents, _) in parts.items():
-        if not len(documents.labels):
+    return {part: parts[part] for part in PARTS if part in parts}
+
+
+def grouped_splits(
+    sources: Sequence[Mapping[str, Spool]],
+    shares: Mapping[str, float],
+    rng: np.random.Generator,
+    dropped: Sequence[dict[str, int]],
+) -> list[Splits]:
+    """The final splits of all sources, where each group of documents is in one split, whatever its source.
+
+    A group of which a source's own test or validation split has a part belongs there. Of the others, random groups are
+    drawn for each split that a source lacks, until they have its share. Training documents of a source whose own split
+    their group belongs to are left out."""
+    home: dict[int, str] = {}
+    for part in ("test", "validation"):
+        for spools in sources:
+            if part in spools and spools[part].groups is not None:
+                home.update((int(group), part) for group in spools[part].groups if int(group) not in home)  # type: ignore[union-attr]
+    for spools in sources:
+        groups = spools["train"].groups
+        assert groups is not None
+        names, sizes = np.unique(groups[~neutral_in(spools["train"])], return_counts=True)
+        for part in [part for part, share in shares.items() if part not in spools and share > 0]:
+            homes = np.array([home.get(int(group), "") for group in names])
+            wanted = round(shares[part] * sizes[np.isin(homes, ["", part])].sum()) - sizes[homes == part].sum()
+            free = rng.permutation(np.flatnonzero(homes == ""))
+            drawn = free[np.cumsum(sizes[free]) <= wanted]
+            home.update((int(group), part) for group in names[drawn])
+    found = []
+    for spools, reasons in zip(sources, dropped, strict=True):
+        groups = spools["train"].groups
+        assert groups is not None
+        homes = np.array([home.get(int(group), "train") for group in groups])
+        own = {part: (spool, np.ones(len(spool.labels), bool)) for part, spool in spools.items() if part != "train"}
+        moved = {part: (spools["train"], homes == part) for part in PARTS if part not in own and np.any(homes == part)}
+        if "train" not in moved:
+            moved["train"] = (spools["train"], homes == "train")
+        reasons[HELD_GROUP] = sum(int(np.count_nonzero(homes == part)) for part in own)
+        found.append({part: {**own, **moved}[part] for part in PARTS if part in {**own, **moved}})
+    return found
+
+
+def neutral_in(spool: Spool) -> np.ndarray:
+    """A mask (n,) of the neutral documents of a graded source; of another source none is."""
+    return (spool.labels == NEUTRAL) & (spool.grades is not None)
+
+
+def drop_neutral(splits: Splits, reasons: dict[str, int]) -> None:
+    """Leave neutral documents of graded sources out of validation and test, in place, and count them."""
+    for part, (spool, chosen) in splits.items():
+        if part != "train" and spool.grades is not None:
+            neutral = neutral_in(spool)
+            reasons[HELD_NEUTRAL] = reasons.get(HELD_NEUTRAL, 0) + int(np.count_nonzero(chosen & neutral))
+            splits[part] = (spool, chosen & ~neutral)
+
+
+def check_splits(splits: Splits, of: str, classes: Sequence[str]) -> None:
+    """Refuse splits without documents, and training documents of one class. of: the source, for errors."""
+    for split, (spool, _) in splits.items():
+        if not len(spool.labels):
             raise RnnlensError(
                 f"no review of the {split} split{of} has words: expected reviews with words, or no such split"
             )
+    spool, train = splits["train"]
     wanted = "expected some of each class, with words" if classes else "expected reviews of both classes, with words"
     if not (classes and of):  # of several sources, each may lack some of the classes
         _check_all_classes(spool.labels[train], of, wanted, classes)
-    return {part: parts[part] for part in PARTS if part in parts}
 
 
 def _check_all_classes(labels: np.ndarray, of: str, why: str, classes: Sequence[str]) -> None:

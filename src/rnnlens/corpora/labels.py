@@ -1,17 +1,22 @@
-"""Labels as people write them → 0 negative, 1 positive, or dropped; or numbers of classes. The scheme is chosen from
-all distinct values."""
+"""Labels as people write them → 0 negative, 1 positive, or dropped; or numbers of classes; or grades, targets from 0 to
+1. The scheme is chosen from all distinct values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
+from rnnlens.corpora.grades import labels_of, target_at
+from rnnlens.corpora.options import TARGETS
+from rnnlens.corpora.splits import NEUTRAL
 
-DROPPED = 2  # the code of a row without a class: no label, or a neutral rating
+DROPPED = 255  # the code of a row without a class: no label, or a neutral rating in a corpus without grades
 NO_CLASS = 65_535  # the same where there are more than two classes
 
 _WORDS = {"neg": 0, "negative": 0, "false": 0, "pos": 1, "positive": 1, "true": 1}
@@ -22,23 +27,36 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?")  # float() also t
 _EXPECTED = "expected 0/1, 1/2, -1/1, -1/0/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10"
 _OR_CLASSES = "; or take every value as a class, classes=True / --classes"
 _OR_WHOLE = "; or round the numbers"  # to whole ones, which can be classes
+_OR_GRADES = "; or take numbers from 0 to 1, stars and ratings as grades, graded=True / --graded"
+_STARS = ("stars", "ratings 1 to 10")  # graded unless told otherwise
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How raw labels become codes: `name` is for messages, `codes` maps each raw value to 0, 1 or DROPPED. With three
-    or more classes it maps them to numbers of `classes`, their names, or NO_CLASS."""
+    """How raw labels become codes: `name` is for messages, `codes` maps each raw value to 0, 1, NEUTRAL or DROPPED.
+    With three or more classes it maps them to numbers of `classes`, their names, or NO_CLASS. `grades` maps each raw
+    value with a class to its target; empty if labels are not graded."""
 
     name: str
     codes: Mapping[object, int]
     classes: tuple[str, ...] = ()
+    grades: Mapping[object, float] = field(default_factory=dict)
 
 
-def decide_scheme(values: Collection[object], column: str, where: str, classes: bool = False) -> Scheme:
+def decide_scheme(
+    values: Collection[object],
+    column: str,
+    where: str,
+    classes: bool = False,
+    graded: bool | None = None,
+    targets: tuple[float, float] = TARGETS,
+) -> Scheme:
     """The scheme that fits all distinct raw values (None: no label) of the label column of `where`.
 
     classes: every value is a class. Three or more names, none of them a number or a word for positive or negative, are
-    classes in any case."""
+    classes in any case.
+    graded: whether more than two labels become targets from 0 to 1; None grades stars and ratings. targets: those at
+    the middle and the end of the upper half of a scale."""
     if classes or _are_names(values) or _is_one_name(values):
         return _class_scheme(values, column, where)
     numbers: dict[object, float] = {}
@@ -50,7 +68,7 @@ def decide_scheme(values: Collection[object], column: str, where: str, classes: 
         elif text in _NEITHER:
             continue
         elif text:
-            numbers[value] = _number(text, value, column, where)
+            numbers[value] = _number(text, value, column, where, whole=not graded)
     if words and numbers:
         pair = quoted(str(next(iter(words)))), quoted(str(next(iter(numbers))))
         raise RnnlensError(f"column {quoted(column)} of {where} mixes {pair[0]} and {pair[1]}: {_EXPECTED}")
@@ -59,12 +77,34 @@ def decide_scheme(values: Collection[object], column: str, where: str, classes: 
             f"the label column of {where} is named {quoted(column)}: 1 may mean negative there; name a column `label` "
             "and write neg and pos into it"
         )
+    neutral = [value for value in values if value is not None and str(value).strip().lower() in _NEITHER]
     if words:
-        return Scheme("neg/pos", {value: words.get(value, DROPPED) for value in values})
+        scheme = Scheme("neg/pos", {value: words.get(value, DROPPED) for value in values})
+        places = {value: 2.0 * code - 1 for value, code in words.items()} | dict.fromkeys(neutral, 0.0)
+        return _graded(scheme, places, targets) if graded and neutral else scheme
     if not numbers:
-        raise RnnlensError(f"column {quoted(column)} of {where} holds no label: {_EXPECTED}")
-    name, code = _numeric_scheme(set(numbers.values()), column, where)
-    return Scheme(name, {value: code(numbers[value]) if value in numbers else DROPPED for value in values})
+        held = "only neutral rows" if neutral else "no label"
+        raise RnnlensError(f"column {quoted(column)} of {where} holds {held}: {_EXPECTED}")
+    scale = _scale(set(numbers.values()), column, where)
+    scheme = Scheme(
+        scale.name, {value: scale.code(numbers[value]) if value in numbers else DROPPED for value in values}
+    )
+    if scale.name == "0 to 1":
+        return _with_grades(scheme, numbers)
+    few = len(set(numbers.values())) < 3
+    if few or not (scale.name in _STARS if graded is None else graded):
+        return scheme
+    return _graded(scheme, {value: scale.place(number) for value, number in numbers.items()}, targets)
+
+
+def _graded(scheme: Scheme, places: Mapping[object, float], targets: tuple[float, float]) -> Scheme:
+    """The scheme with a target for each raw value from its place on a scale from −1 to 1; 0 is neutral."""
+    return _with_grades(scheme, {value: target_at(place, targets) for value, place in places.items()})
+
+
+def _with_grades(scheme: Scheme, grades: Mapping[object, float]) -> Scheme:
+    codes = labels_of(np.array(list(grades.values()), np.float32)).tolist()
+    return Scheme(scheme.name, {**scheme.codes, **dict(zip(grades, codes, strict=True))}, grades=grades)
 
 
 def _are_names(values: Collection[object]) -> bool:
@@ -110,10 +150,10 @@ def _shown(value: object) -> str:
 
 
 def class_names(codes: Mapping[object, int]) -> dict[str, str]:
-    """Which raw values are negative, positive and dropped, in words: {"negative": "1, 2", "positive": "4, 5"}."""
+    """Which raw values are of which side, neutral or dropped, in words: {"negative": "1, 2", "positive": "4, 5"}."""
     shown = {value: str(value).strip() for value in codes if value is not None}
     shown = {value: text for value, text in shown.items() if text}  # not rows without a label
-    named = zip(("negative", "positive", "dropped"), (0, 1, DROPPED), strict=True)
+    named = zip(("negative", "positive", "neutral", "dropped"), (0, 1, NEUTRAL, DROPPED), strict=True)
     numbers = {value: float(text) if _NUMBER.fullmatch(text) else 0.0 for value, text in shown.items()}
     order = sorted(shown, key=lambda value: (numbers[value], shown[value]))
     values_of = {name: [shown[value] for value in order if codes[value] == code] for name, code in named}
@@ -141,39 +181,45 @@ def kind_of_label(value: object) -> Literal["word", "number"] | None:
     return "number" if text.removesuffix(".0").removeprefix("-") in map(str, range(11)) else None
 
 
-def _number(text: str, value: object, column: str, where: str) -> float:
+def _number(text: str, value: object, column: str, where: str, whole: bool) -> float:
     number = float(text) if _NUMBER.fullmatch(text) else float("nan")
-    if not abs(number) < 1e6 or number != int(number):
-        fix = _OR_WHOLE if abs(number) < 1e6 else _OR_CLASSES
+    if not abs(number) < 1e6 or (whole and number != int(number)):
+        fix = (_OR_GRADES if 0 <= number <= 10 else _OR_WHOLE) if abs(number) < 1e6 else _OR_CLASSES
         raise RnnlensError(f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}{fix}")
     return number
 
 
-def _numeric_scheme(seen: set[float], column: str, where: str) -> tuple[str, Callable[[float], int]]:
+@dataclass(frozen=True)
+class _Scale:
+    """How numbers are read: `code` gives 0, 1 or DROPPED, `place` the place from −1, the most negative, to 1."""
+
+    name: str
+    code: Callable[[float], int]
+    place: Callable[[float], float]
+
+
+def _scale(seen: set[float], column: str, where: str) -> _Scale:
     stars = any(name in column.lower() for name in _STAR_NAMES)
+    five = _Scale("stars", lambda x: DROPPED if x == 3 else int(x > 3), lambda x: (x - 3) / 2)
     if seen <= {0, 1}:
-        if stars and seen == {1}:
-            return "stars", _from_stars
-        return "0/1", int
+        return five if stars and seen == {1} else _Scale("0/1", int, lambda x: 2 * x - 1)
     if seen <= {-1, 1}:
-        return "-1/1", lambda number: int(number > 0)
+        return _Scale("-1/1", lambda x: int(x > 0), float)
     if seen <= {-1, 0, 1}:
-        return "-1/0/1", lambda number: DROPPED if number == 0 else int(number > 0)
+        return _Scale("-1/0/1", lambda x: DROPPED if x == 0 else int(x > 0), float)
+    if min(seen) >= 0 and max(seen) <= 1:
+        return _Scale("0 to 1", lambda x: DROPPED if x == 0.5 else int(x > 0.5), lambda x: 2 * x - 1)
     if seen <= {1, 2} and not stars:
-        return "1/2", lambda number: int(number - 1)
+        return _Scale("1/2", lambda x: int(x - 1), lambda x: 2 * x - 3)
     if min(seen) >= 1 and max(seen) <= 5:
-        return "stars", _from_stars
+        return five
     if min(seen) >= 1 and max(seen) <= 10:
-        return "ratings 1 to 10", _from_ratings
+        return _Scale(
+            "ratings 1 to 10",
+            lambda x: DROPPED if 4 < x < 7 else int(x >= 7),
+            lambda x: 0 if 4 < x < 7 else (x - 5.5) / 4.5,
+        )
     wrong = min(seen) if min(seen) < 0 else max(seen)
     raise RnnlensError(
         f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}{_OR_CLASSES}"
     )
-
-
-def _from_stars(number: float) -> int:
-    return DROPPED if number == 3 else int(number > 3)
-
-
-def _from_ratings(number: float) -> int:
-    return DROPPED if 4 < number < 7 else int(number >= 7)

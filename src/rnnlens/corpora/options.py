@@ -9,7 +9,8 @@ from typing import Any
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_fields
 
-FLAGS = ("classes", "ordered", "reverse")
+FLAGS = ("classes", "ordered", "reverse", "group")
+TARGETS = (0.8, 0.97)  # of 4 and 5 stars
 Progress = Callable[[int, int], None]  # called with the rows read so far and the total
 
 
@@ -37,6 +38,16 @@ class PrepareConfig:
     """Column with the reviews, if it is not recognized."""
     label: str | None = None
     """Column with the labels, if it is not recognized."""
+    group: str | None = None
+    """Column whose equal values belong together, in all sources: such rows stay in one of training, validation and
+    test. Use it if texts are parts or versions of one another. Rows without a value are on their own."""
+    graded: bool | None = None
+    """Train on how positive a text is, not only on its side: stars, ratings, numbers from 0 to 1, or negative /
+    neutral / positive become targets from 0 to 1. Neutral texts teach 0.5 and are left out of accuracy. By default
+    stars and ratings of more than two values are graded."""
+    targets: tuple[float, float] = TARGETS
+    """Targets of 4 and of 5 stars, and of other scales at the middle and the end of their upper half; the lower half
+    mirrors them. Numbers from 0 to 1 are taken as they are."""
     limit: int | None = None
     """Use only about this many reviews of each split, at least 2, with the same share of each class."""
 
@@ -56,6 +67,11 @@ class PrepareConfig:
         check_fields("prepare", self)
         if self.text is not None and self.text == self.label:
             raise RnnlensError(f"text and label are both the column {quoted(self.text)}: expected two columns")
+        if len(self.targets) != 2 or not 0.5 < self.targets[0] <= self.targets[1] <= 1:
+            given = " and ".join(f"{target:g}" for target in self.targets)
+            raise RnnlensError(f"targets are {given}: expected 0.5 < first <= second <= 1, such as 0.8 0.97")
+        if self.graded and (self.classes or self.ordered):
+            raise RnnlensError("got graded with classes of their own (--classes, --ordered): expected one of the two")
 
 
 def recorded(config: PrepareConfig) -> dict[str, Any]:

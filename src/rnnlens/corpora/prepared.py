@@ -2,7 +2,7 @@
 
 The folder: `corpus.json` (origin, sizes, fingerprints), `vocab.json` (words and their training counts) and
 `{train,validation,test}.{ids,offsets,labels}.npy`; with several sources also `….sources.npy`, the source of each
-document. The folder is written completely or not at all.
+document, and with graded labels `….grades.npy`. The folder is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rnnlens.corpora.asked import Request, Sources
 from rnnlens.corpora.classes import check_ordered
 from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config, recorded
-from rnnlens.corpora.reading import ARRAYS, is_prepared, read_corpus
+from rnnlens.corpora.reading import ARRAYS, MORE, is_prepared, read_corpus
 from rnnlens.corpora.splits import PARTS
 from rnnlens.corpora.vocab import PAD_WORD, UNK
 from rnnlens.corpora.words import RULES, WORD
@@ -33,7 +33,7 @@ from rnnlens.corpora.words import RULES, WORD
 CORPUS = FolderKind(
     "a prepared corpus",
     frozenset({"corpus.json", "vocab.json", "truth.json", "truth.safetensors"})
-    | {f"{part}.{name}.npy" for part in PARTS for name in (*ARRAYS, "sources")},
+    | {f"{part}.{name}.npy" for part in PARTS for name in (*ARRAYS, *MORE)},
     {"corpus.json": FINGERPRINTED, "train.ids.npy": rb"\A\x93NUMPY"},
 )
 PATIENCE = 3600.0  # seconds to wait for another process that prepares the same corpus
@@ -123,9 +123,7 @@ def _prepared(
     from rnnlens.corpora.sources import open_source, with_same_classes
     from rnnlens.corpora.writing import write_corpus
 
-    classes = config.classes or config.ordered
-    opened = [open_source(source, config.text, config.label, classes) for source in request.sources]
-    opened = with_same_classes(opened)
+    opened = with_same_classes([open_source(source, config) for source in request.sources])
     if config.ordered:
         check_ordered(opened[0].names)
     about = {"key": key, "about": {**request.about, "options": recorded(config)}}

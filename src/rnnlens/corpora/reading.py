@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.mending import unreadable
 from rnnlens.common.version import __version__
 from rnnlens.corpora.corpus import Corpus, classes_of
+from rnnlens.corpora.grades import labels_of
 from rnnlens.corpora.splits import PARTS, Split, blocks_of
 from rnnlens.corpora.vocab import PAD, Vocab
 
 ARRAYS = ("ids", "offsets", "labels")
+MORE = ("sources", "grades")  # of a corpus of several sources; of graded labels
 
 
 def is_prepared(path: Path | str) -> bool:
@@ -43,13 +45,12 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
                 "upgrade rnnlens, or prepare the corpus again in another folder"
             )
         parts = [part for part in PARTS if part in about["sizes"]]
-        n_sources, classes = len(about["about"].get("sources", ())), classes_of(about["about"])
-        for name in corpus_files(parts, bool(n_sources)) if verify else ():
+        for name in corpus_files(parts, about["about"]) if verify else ():
             if _file_fingerprint(path / name) != about["files"][name]:
                 raise _damaged(path / name, "its bytes do not match their fingerprint")
         words = files.read_json(path / "vocab.json")
         vocab = Vocab(words["words"], words["counts"])
-        splits = {part: read_split(path, part, len(vocab), n_sources, len(classes)) for part in parts}
+        splits = {part: read_split(path, part, len(vocab), about["about"]) for part in parts}
         return Corpus(
             vocab,
             splits["train"],
@@ -61,23 +62,28 @@ def read_corpus(path: Path | str, verify: bool = True) -> Corpus:
         )
 
 
-def corpus_files(parts: Iterable[str], several: bool) -> list[str]:
+def arrays_of(about: Mapping[str, Any]) -> tuple[str, ...]:
+    """The arrays of each split of a corpus, by its `about`."""
+    return (*ARRAYS, *(name for name in MORE if about.get(name)))
+
+
+def corpus_files(parts: Iterable[str], about: Mapping[str, Any]) -> list[str]:
     """The files of a prepared folder whose fingerprints are in corpus.json."""
-    arrays = (*ARRAYS, "sources") if several else ARRAYS
-    return ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in arrays)]
+    return ["vocab.json", *(f"{part}.{name}.npy" for part in parts for name in arrays_of(about))]
 
 
-def read_split(path: Path, part: str, n_words: int, n_sources: int = 0, n_classes: int = 0) -> Split:
-    """Map one split of a folder; its arrays must fit each other, the vocabulary, the number of sources (0 for a corpus
-    of one source) and of classes (0 for negative and positive)."""
+def read_split(path: Path, part: str, n_words: int, about: Mapping[str, Any]) -> Split:
+    """Map one split of a folder; its arrays must fit each other, the vocabulary, and the sources, classes and grades
+    that `about` names."""
+    n_sources, n_classes = len(about.get("sources", ())), len(classes_of(about))
     arrays: dict[str, Any] = {}
-    for name in (*ARRAYS, "sources") if n_sources else ARRAYS:
+    for name in arrays_of(about):
         file = path / f"{part}.{name}.npy"
         try:  # mapped, so that a header with a false size takes no memory
             array = np.load(file, mmap_mode="r", allow_pickle=False)
         except Exception as error:  # NumPy parses headers as Python and raises many kinds of errors
             raise _damaged(file, "it is not a complete .npy file") from error
-        if array.ndim != 1 or array.dtype.kind not in "iu":
+        if array.ndim != 1 or array.dtype.kind not in ("f" if name == "grades" else "iu"):
             raise _damaged(file, f"it holds {array.dtype} of shape {array.shape}, expected a row of whole numbers")
         arrays[name] = array if name == "ids" else np.array(array)
     split = Split(**arrays)
@@ -86,7 +92,11 @@ def read_split(path: Path, part: str, n_words: int, n_sources: int = 0, n_classe
         raise _damaged(path / f"{part}.offsets.npy", "it does not rise from 0, with one step per review")
     if offsets[-1] != len(split.ids):
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
-    if not np.all((split.labels >= 0) & (split.labels < (n_classes or 2))):
+    if split.grades is not None and not (
+        split.grades.shape == split.labels.shape and np.array_equal(labels_of(split.grades), split.labels)
+    ):
+        raise _damaged(path / f"{part}.grades.npy", "the grades do not belong to the labels")
+    if not np.all((split.labels >= 0) & (split.labels < (n_classes or 2 + (split.grades is not None)))):
         wrong = f"a label is not that of one of the {n_classes} classes" if n_classes else "a label is neither 0 nor 1"
         raise _damaged(path / f"{part}.labels.npy", wrong)
     if split.sources is not None and split.sources.shape != split.labels.shape:

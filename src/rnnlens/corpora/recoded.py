@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -60,7 +61,7 @@ def recoded(splits: dict[str, Split], old: Vocab, new: Vocab) -> dict[str, Split
         return {name: _in_pieces(split, pieces, begins) for name, split in splits.items()}
     table = new.ids_of(old)
     return {
-        name: Split(cast(np.ndarray, Recoded(split.ids, table, len(new))), split.offsets, split.labels, split.sources)
+        name: replace(split, ids=cast(np.ndarray, Recoded(split.ids, table, len(new))), vocab=None)
         for name, split in splits.items()
     }
 
@@ -73,4 +74,4 @@ def _in_pieces(split: Split, pieces: np.ndarray, begins: np.ndarray) -> Split:
     n = np.diff(begins)[words]  # pieces of each word
     ends = np.concatenate([[0], np.cumsum(n)])
     ids = pieces[np.repeat(begins[words] - ends[:-1], n) + np.arange(ends[-1])]
-    return Split(ids, ends[split.offsets - split.offsets[0]], split.labels, split.sources)
+    return replace(split, ids=ids, offsets=ends[split.offsets - split.offsets[0]], vocab=None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rnnlens.common import files
 from rnnlens.corpora.corpus import Corpus, classes_of
-from rnnlens.corpora.reading import ARRAYS, corpus_files, read_split
+from rnnlens.corpora.reading import arrays_of, corpus_files, read_split
 from rnnlens.corpora.splits import content_fingerprint
 from rnnlens.corpora.vocab import Vocab
 
@@ -19,7 +19,7 @@ def save_corpus(corpus: Corpus, folder: Path, key: str) -> None:
     """Write a corpus that is in memory into a folder; `key` identifies the settings that it was made from."""
     files.write_json(folder / "vocab.json", {"words": corpus.vocab.words, "counts": corpus.vocab.counts})
     for part, split in corpus.splits.items():
-        for name in ARRAYS if split.sources is None else (*ARRAYS, "sources"):
+        for name in arrays_of(corpus.about):
             array = getattr(split, name)
             write_npy(folder / f"{part}.{name}.npy", array.dtype, len(array), [array])
     write_about(folder, corpus.vocab, list(corpus.splits), {"key": key, "about": dict(corpus.about)})
@@ -36,14 +36,14 @@ def write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarra
 
 def write_about(folder: Path, vocab: Vocab, parts: list[str], about: Mapping[str, Any]) -> None:
     """Write corpus.json, which has the fingerprints of the other files."""
-    n_sources, classes = len(about["about"].get("sources", ())), classes_of(about["about"])
-    splits = {part: read_split(folder, part, len(vocab), n_sources, len(classes)) for part in parts}
+    classes = classes_of(about["about"])
+    splits = {part: read_split(folder, part, len(vocab), about["about"]) for part in parts}
     content = {
         "kind": "corpus",
         "schema": files.SCHEMA,
         **about,
         "corpus": content_fingerprint(vocab, splits, classes),
         "sizes": {part: {"reviews": len(split), "words": len(split.ids)} for part, split in splits.items()},
-        "files": {name: files.file_fingerprint(folder / name) for name in corpus_files(parts, bool(n_sources))},
+        "files": {name: files.file_fingerprint(folder / name) for name in corpus_files(parts, about["about"])},
     }
     files.write_json(folder / "corpus.json", content)

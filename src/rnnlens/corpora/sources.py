@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_
 from rnnlens.corpora.jsonl import check_values
 from rnnlens.corpora.label_names import UNLABELED, named_labels
 from rnnlens.corpora.labels import DROPPED, NO_CLASS, Scheme, class_names, decide_scheme, looks_like_label, read_as
+from rnnlens.corpora.options import PrepareConfig
 from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
     LABEL_NAMES,
@@ -44,15 +45,18 @@ SPLITS = {"train": ("train",), "validation": ("validation", "valid", "val", "dev
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _BATCH_BYTES = 8 << 20
 _SAMPLE = 1000  # rows read to recognize the text and label columns
+_GRADES = 1_000_000  # distinct grades of a column of numbers from 0 to 1
 
 
 @dataclass(frozen=True)
 class Source:
     """Labeled reviews whose texts are not read yet.
 
-    labels  split name → (rows,) uint8: 0 negative, 1 positive, DROPPED; of three or more classes, whose names are
-            `names`, uint16: the number of the class, NO_CLASS
+    labels  split name → (rows,) uint8: 0 negative, 1 positive, NEUTRAL, DROPPED; of three or more classes, whose names
+            are `names`, uint16: the number of the class, NO_CLASS
     read    yields (split name, texts), the rows of each split in order
+    grades  split name → (rows,) float32, targets from 0 to 1; empty if labels are not graded
+    groups  split name → (rows,) uint64, equal for rows that belong together; empty if rows are not grouped
     """
 
     name: str
@@ -63,6 +67,10 @@ class Source:
     classes: Mapping[str, str]
     """Which raw labels are negative, positive or dropped, in words."""
     names: tuple[str, ...] = ()
+    targets: Mapping[str, float] = field(default_factory=dict)
+    """Raw labels and their grades."""
+    grades: Mapping[str, np.ndarray] = field(default_factory=dict)
+    groups: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def dropped(self) -> int:
@@ -70,21 +78,22 @@ class Source:
         return NO_CLASS if self.names else DROPPED
 
 
-def open_source(source: str | Path, text: str | None = None, label: str | None = None, classes: bool = False) -> Source:
-    """Recognize the kind of `source`, and read its labels. `text` and `label` name its columns; None to guess them.
-    classes: every label is a class."""
+def open_source(source: str | Path, config: PrepareConfig = PrepareConfig()) -> Source:  # noqa: B008 - frozen
+    """Recognize the kind of `source`, and read its labels, as `config` says."""
     where, path = quoted(str(source), 200), Path(source).expanduser()
     if (name := hub_name(source)) is not None:
-        return _from_tables(where, str(source), _hub_tables(name, str(source)), text, label, classes)
+        return _from_tables(where, str(source), _hub_tables(name, str(source)), config)
     _check_exists(path, where)
     if path.is_file() and path.name.lower().endswith((".tar", ".tar.gz", ".tgz")):
         labels, read = read_aclimdb_tar(path)
     elif (folder := find_aclimdb(path)) is not None:
         labels, read = read_aclimdb_folder(folder)
     elif path.is_dir():
-        return _from_tables(where, str(source), _folder_tables(path, where), text, label, classes)
+        return _from_tables(where, str(source), _folder_tables(path, where), config)
     else:
-        return _from_tables(where, str(source), {"train": open_files([path], where)}, text, label, classes)
+        return _from_tables(where, str(source), {"train": open_files([path], where)}, config)
+    if config.group is not None:
+        raise RnnlensError(f"{where} has no column {quoted(config.group)} (--group): it is a folder of texts")
     if "train" not in labels:
         raise RnnlensError(f"{where} holds no train/pos and train/neg: expected the aclImdb folder or its tar")
     _check_classes(labels, where)
@@ -226,10 +235,9 @@ def with_same_classes(sources: Sequence[Source]) -> list[Source]:
     return renamed
 
 
-def _from_tables(
-    where: str, name: str, tables: dict[str, Table], text: str | None, label: str | None, classes: bool
-) -> Source:
-    text, label = _columns(tables["train"], where, text, label)
+def _from_tables(where: str, name: str, tables: dict[str, Table], config: PrepareConfig) -> Source:
+    text, label = _columns(tables["train"], where, config.text, config.label)
+    classes = config.classes or config.ordered
     raw = {split: _raw_labels(table, text, label) for split, table in tables.items()}
     if not classes:
         raw = named_labels(raw, tables["train"].files, label)
@@ -237,9 +245,12 @@ def _from_tables(
         if not len(column):
             raise RnnlensError(f"{tables[split].where} is empty: expected rows with a text and a label")
     _check_labeled(raw, tables)
-    scheme = decide_scheme(_distinct(raw, label, where), label, where, classes)
+    values = _distinct(raw, label, where, most=_GRADES if config.graded else _SAMPLE)
+    scheme = decide_scheme(values, label, where, classes, config.graded, config.targets)
     labels = {split: _codes(column, scheme.codes, bool(scheme.classes)) for split, column in raw.items()}
     _check_classes(labels, where, scheme)
+    grades = {split: _grades(column, scheme.grades) for split, column in raw.items()} if scheme.grades else {}
+    groups = {split: _groups(table, config.group, name) for split, table in tables.items()} if config.group else {}
 
     def texts() -> Iterator[tuple[str, pl.Series]]:
         for split, table in tables.items():
@@ -258,7 +269,10 @@ def _from_tables(
                 )
 
     sides = {} if scheme.classes else class_names(scheme.codes)
-    return Source(name, labels, texts, scheme.name, {"text": text, "label": label}, sides, scheme.classes)
+    columns = {"text": text, "label": label, **({"group": config.group} if config.group else {})}
+    order = sorted(scheme.grades, key=lambda value: (scheme.grades[value], str(value)))
+    targets = {str(value): scheme.grades[value] for value in order}
+    return Source(name, labels, texts, scheme.name, columns, sides, scheme.classes, targets, grades, groups)
 
 
 def _columns(table: Table, where: str, text: str | None, label: str | None) -> tuple[str, str]:
@@ -342,11 +356,31 @@ def _check_labeled(raw: Mapping[str, pl.Series], tables: Mapping[str, Table]) ->
             )
 
 
-def _distinct(raw: Mapping[str, pl.Series], label: str, where: str) -> list[object]:
+def _grades(column: pl.Series, grades: Mapping[object, float]) -> np.ndarray:
+    """The grade of each row, (rows,) float32; 0.5 for rows without one, which are dropped."""
+    return column.replace_strict(list(grades), list(grades.values()), default=0.5, return_dtype=pl.Float32).to_numpy()
+
+
+def _groups(table: Table, name: str, source: str) -> np.ndarray:
+    """A number for each row, (rows,) uint64: equal for equal values of a column, of its own for a row without one."""
+    if name not in table.columns:
+        raise RnnlensError(
+            f"{table.where} has no column {quoted(name)} (given as group= / --group): it has {_listed(table.columns)}"
+        )
+    column = read_column(table, name)
+    with reading(table):
+        values = column.cast(pl.String).str.strip_suffix(".0")
+    alone = pl.Series([f"{source}\0{table.where}\0{row}" for row in np.flatnonzero(values.is_null().to_numpy())])
+    hashes = values.hash().to_numpy().copy()
+    hashes[values.is_null().to_numpy()] = alone.cast(pl.String).hash().to_numpy()
+    return hashes
+
+
+def _distinct(raw: Mapping[str, pl.Series], label: str, where: str, most: int) -> list[object]:
     values: set[object] = set()
     for column in raw.values():
         distinct = column.unique()
-        if len(distinct) > _SAMPLE:
+        if len(distinct) > most:
             raise RnnlensError(
                 f"column {quoted(label)} of {where} holds {len(distinct):,} distinct values, too many for "
                 f"labels: expected at most {MOST_CLASSES:,} classes; if another column holds the labels, name it with "

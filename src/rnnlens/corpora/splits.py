@@ -20,6 +20,7 @@ from rnnlens.corpora.classes import label_dtype
 from rnnlens.corpora.vocab import PAD, Vocab
 
 PARTS = ("train", "validation", "test")
+NEUTRAL = 2  # the label of a training document of grade 0.5, which is left out of accuracy
 _LARGE = 1 << 27  # bytes of a mapped file beyond which its pages are released
 _MANY = 512  # documents after which they are released: each may load a few hundred kilobytes around it
 _BLOCK = 1 << 22  # ids read at a time, where a whole array may not fit in memory
@@ -31,10 +32,12 @@ class Split:
 
     ids      (words,)  uint16 or uint32, the documents one after the other; may be mapped from disk
     offsets  (n + 1,)  int64, document i is ids[offsets[i]:offsets[i + 1]]
-    labels   (n,)      uint8, 1 positive, 0 negative; of several classes the number of the class in `Corpus.classes`
+    labels   (n,)      uint8, 1 positive, 0 negative; of several classes the number of the class in `Corpus.classes`;
+                       of a corpus with grades also NEUTRAL
     sources  (n,)      uint8, the number of each document's source in `Corpus.sources`; None in a corpus of one source
     vocab              of the corpus that it is a part of; None without one
     backward           whether the words of its corpus are in reverse order; None without one
+    grades   (n,)      float32, how positive each document is, from 0 to 1; None in a corpus without grades
     """
 
     ids: np.ndarray
@@ -43,6 +46,7 @@ class Split:
     sources: np.ndarray | None = None
     vocab: Vocab | None = None
     backward: bool | None = None
+    grades: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -51,6 +55,13 @@ class Split:
     def lengths(self) -> np.ndarray:
         """Words of each document, (n,) int64."""
         return np.diff(self.offsets)
+
+    @cached_property
+    def decided(self) -> Split:
+        """The documents that are negative or positive: without the neutral ones, which only grades can teach."""
+        if self.grades is None or not np.any(neutral := np.asarray(self.labels) == NEUTRAL):
+            return self
+        return self.take(~neutral)
 
     def document(self, i: int) -> np.ndarray:
         """Ids of one document, (T,) int64."""
@@ -80,25 +91,21 @@ class Split:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         sources = None if self.sources is None else np.asarray(self.sources[indices])
         ids, labels = self._gather(starts, lengths), np.asarray(self.labels[indices])
-        return replace(self, ids=ids, offsets=offsets, labels=labels, sources=sources)
+        grades = None if self.grades is None else np.asarray(self.grades[indices])
+        return replace(self, ids=ids, offsets=offsets, labels=labels, sources=sources, grades=grades)
 
     @in_range("split")
     def join(self, other: Split) -> Split:
         """These documents, then the other's, in memory."""
-        if (self.sources is None) != (other.sources is None):
-            raise RnnlensError("one split has sources, the other has none: expected both to be of one corpus")
+        for name in ("sources", "grades"):
+            if (getattr(self, name) is None) != (getattr(other, name) is None):
+                raise RnnlensError(f"one split has {name}, the other has none: expected both to be of one corpus")
         if self.vocab is not None and other.vocab is not None and self.vocab != other.vocab:
             raise RnnlensError("the splits have different words: expected both to be of one corpus")
-        sources = None
-        if self.sources is not None and other.sources is not None:
-            sources = np.concatenate([self.sources, other.sources])
-        return replace(
-            self,
-            ids=np.concatenate([self.ids, other.ids]),
-            offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
-            labels=np.concatenate([self.labels, other.labels]),
-            sources=sources,
-        )
+        names = ("ids", "labels", *(name for name in ("sources", "grades") if getattr(self, name) is not None))
+        joined: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
+        return replace(self, offsets=offsets, **joined)
 
     def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         self._documents_read[0] += len(starts)
@@ -121,9 +128,11 @@ class Split:
         return starts, self.offsets[indices + 1] - starts
 
     def __repr__(self) -> str:
-        positive = self.labels.mean() if len(self) else 0.0
-        several = len(self) and self.labels.max() > 1
-        what = f"{len(np.unique(self.labels))} classes" if several else f"{positive:.0%} positive"
+        labels = self.decided.labels
+        positive = labels.mean() if len(labels) else 0.0
+        several = len(labels) and labels.max() > 1
+        what = f"{len(np.unique(labels))} classes" if several else f"{positive:.0%} positive"
+        what += "" if self.grades is None else f", {len(self) - len(labels):,} neutral"
         words = f"{len(self.ids):,} {plural(len(self.ids), 'word')}"
         return f"Split({len(self):,} {plural(len(self), 'review')}, {what}, {words})"
 
@@ -190,7 +199,7 @@ def content_fingerprint(vocab: Vocab, splits: Mapping[str, Split], classes: Sequ
         digest.update("\n".join(["classes", *classes]).encode())
     for name, split in splits.items():
         digest.update(f"{name} {len(split)} {len(split.ids)}".encode())
-        for array in (split.offsets, split.labels, split.ids, split.sources):
+        for array in (split.offsets, split.labels, split.ids, split.sources, split.grades):
             for block in () if array is None else blocks_of(array):
                 digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()[:32]

@@ -11,6 +11,16 @@ import numpy as np
 BLOCK_WORDS = 1 << 22  # codes converted to ids at a time
 
 
+def rows_of(labels: np.ndarray, grades: np.ndarray | None = None, groups: np.ndarray | None = None) -> np.ndarray:
+    """What is known of documents beside their words, as one array (n,): `label`, and if given `grade` and `group`."""
+    named = {"label": labels, "grade": grades, "group": groups}
+    given = {name: array for name, array in named.items() if array is not None}
+    rows = np.empty(len(labels), [(name, array.dtype) for name, array in given.items()])
+    for name, array in given.items():
+        rows[name] = array
+    return rows
+
+
 @dataclass
 class Spool:
     """Codes of documents as they arrive: on disk if it has a path, else in memory."""
@@ -18,17 +28,17 @@ class Spool:
     path: Path | None = None
     _codes: list[np.ndarray] = field(default_factory=list)
     _lengths: list[np.ndarray] = field(default_factory=list)
-    _labels: list[np.ndarray] = field(default_factory=list)
+    _rows: list[np.ndarray] = field(default_factory=list)
 
-    def append(self, codes: np.ndarray, lengths: np.ndarray, labels: np.ndarray) -> None:
-        """Add documents: their codes one after the other, lengths (n,), labels (n,)."""
+    def append(self, codes: np.ndarray, lengths: np.ndarray, rows: np.ndarray) -> None:
+        """Add documents: their codes one after the other, lengths (n,), and what `rows_of` gave for them (n,)."""
         if self.path is None:
             self._codes.append(codes)
         else:
             with open(self.path, "ab") as file:
                 file.write(np.ascontiguousarray(codes).data)  # tofile does not give the reason if it fails
         self._lengths.append(lengths)
-        self._labels.append(labels)
+        self._rows.append(rows)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -38,7 +48,21 @@ class Spool:
     @property
     def labels(self) -> np.ndarray:
         """(n,) uint8."""
-        return np.concatenate([np.zeros(0, dtype=np.uint8), *self._labels])
+        return np.concatenate([np.zeros(0, dtype=np.uint8), *(rows["label"] for rows in self._rows)])
+
+    @property
+    def grades(self) -> np.ndarray | None:
+        """(n,) float32; None if the source has no grades."""
+        return self._field("grade")
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """(n,) uint64; None if rows are not grouped."""
+        return self._field("group")
+
+    def _field(self, name: str) -> np.ndarray | None:
+        found = [rows[name] for rows in self._rows if name in (rows.dtype.names or ())]
+        return np.concatenate(found) if found else None
 
     def blocks(self, most: int | None = None) -> Iterator[tuple[slice, np.ndarray]]:
         """Runs of whole documents and their codes, about `most` words (BLOCK_WORDS) at a time."""

@@ -19,13 +19,14 @@ from rnnlens.corpora.options import PrepareConfig, Progress
 from rnnlens.corpora.reversing import backwards
 from rnnlens.corpora.saving import write_about, write_npy
 from rnnlens.corpora.sources import Source
-from rnnlens.corpora.spool import Spool
+from rnnlens.corpora.spool import Spool, rows_of
 
 
 def write_corpus(
     folder: Path, sources: Sequence[Source], config: PrepareConfig, about: Mapping[str, Any], progress: Progress | None
 ) -> None:
     """Write `corpus.json`, `vocab.json` and the arrays of every split into `folder`; `about` goes into the first."""
+    graded = any(source.grades for source in sources)
     rng = np.random.Generator(np.random.PCG64(config.seed))
     spools = [
         {split: Spool(folder / f"{number}.{split}.codes") for split in source.labels}
@@ -44,7 +45,7 @@ def write_corpus(
         )
         warnings.warn(RnnlensWarning(message), stacklevel=3)
     for part, places in indexed.parts.items():
-        _write_split(folder, part, places, indexed.table, len(sources) > 1, config.reverse)
+        _write_split(folder, part, places, indexed.table, len(sources) > 1, graded, config.reverse)
     for spool in (spool for of_source in spools for spool in of_source.values()):
         spool.close()
     files.write_json(folder / "vocab.json", {"words": indexed.vocab.words, "counts": indexed.vocab.counts})
@@ -52,6 +53,7 @@ def write_corpus(
         {
             "labels": source.scheme,
             **({} if names else {"classes": dict(source.classes)}),
+            **({"targets": dict(source.targets)} if source.targets else {}),
             "columns": dict(source.columns),
             "rows": {split: len(codes) for split, codes in source.labels.items()},
             "dropped": {**unread, **unused},
@@ -65,6 +67,7 @@ def write_corpus(
     facts |= {"classes": list(names)} if names else {}
     facts |= {"ordered": True} if names and config.ordered else {}
     facts |= {"reversed": True} if config.reverse else {}
+    facts |= {"grades": True} if graded else {}
     write_about(folder, indexed.vocab, list(indexed.parts), {**about, "about": facts})
 
 
@@ -74,7 +77,8 @@ def _wanted(source: Source, limit: int | None, rng: np.random.Generator, run: in
     wanted = {split: codes != source.dropped for split, codes in source.labels.items()}
     for split, rows in wanted.items():
         if limit is not None and (n := np.count_nonzero(rows)) > limit:
-            wanted[split] = stratified(source.labels[split], limit / n, rng, run, len(source.names) or 2)
+            kinds = len(source.names) or 2 + bool(source.grades)
+            wanted[split] = stratified(source.labels[split], limit / n, rng, run, kinds)
     return wanted
 
 
@@ -84,7 +88,7 @@ def _kept_texts(
     dropped: Sequence[dict[str, int]],
     progress: Progress | None,
 ) -> Iterator[tuple[Place, pl.Series]]:
-    """Chunks ((source, split, labels), texts) of the wanted rows that have a text; counts the dropped rows."""
+    """Chunks ((source, split, rows), texts) of the wanted rows that have a text; counts the dropped rows."""
     total, before = sum(len(rows) for masks in wanted for rows in masks.values()), 0
     for number, source in enumerate(sources):
         done = dict.fromkeys(wanted[number], 0)
@@ -97,10 +101,11 @@ def _kept_texts(
             has_text = texts.is_not_null().to_numpy()
             dropped[number]["no class"] += int(np.count_nonzero(labels == source.dropped))
             dropped[number]["no text"] += int(np.count_nonzero(kept & ~has_text))
-            texts, labels = texts.filter(pl.Series(kept & has_text)), labels[kept & has_text]
             labels = labels.astype(label_dtype(len(source.names)), copy=False)
+            known = rows_of(labels, *(of[split][rows] if of else None for of in (source.grades, source.groups)))
+            texts, known = texts.filter(pl.Series(kept & has_text)), known[kept & has_text]
             for chunk in byte_chunks(texts):
-                yield (number, split, labels[chunk]), texts[chunk]
+                yield (number, split, known[chunk]), texts[chunk]
             if progress is not None:
                 progress(before + sum(done.values()), total)
         if any(done[split] != len(rows) for split, rows in wanted[number].items()):
@@ -114,9 +119,11 @@ def _write_split(
     places: Sequence[tuple[int, Spool, np.ndarray]],
     table: np.ndarray,
     several: bool,
+    graded: bool,
     reverse: bool,
 ) -> None:
-    """The documents of one split, source by source."""
+    """The documents of one split, source by source. graded: whether to write grades; those of a source that has none
+    are its labels."""
     lengths = np.concatenate([spool.lengths[chosen] for _, spool, chosen in places])
     labels = np.concatenate([spool.labels[chosen] for _, spool, chosen in places])
     offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -128,6 +135,10 @@ def _write_split(
     write_npy(folder / f"{part}.offsets.npy", offsets.dtype, len(offsets), [offsets])
     write_npy(folder / f"{part}.labels.npy", labels.dtype, len(labels), [labels])
     write_npy(folder / f"{part}.ids.npy", table.dtype, int(offsets[-1]), ids)
+    if graded:
+        grades = [(spool.labels if spool.grades is None else spool.grades)[chosen] for _, spool, chosen in places]
+        blocks = [block.astype(np.float32) for block in grades]
+        write_npy(folder / f"{part}.grades.npy", np.dtype(np.float32), len(labels), blocks)
     if several:
         numbers = [np.full(np.count_nonzero(chosen), number, np.uint8) for number, _, chosen in places]
         write_npy(folder / f"{part}.sources.npy", np.dtype(np.uint8), len(labels), numbers)

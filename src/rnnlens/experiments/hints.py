@@ -12,7 +12,7 @@ from rnnlens.runs import zoo
 if TYPE_CHECKING:
     from rnnlens.corpora import Corpus
 
-MANY = 10_000  # training texts from which a network of the default size learns modifiers (docs/start.md)
+MANY = 10_000  # training texts from which a network of the default size learns modifiers (docs/findings.md)
 
 
 def after_preparing(corpus: Corpus, out: Path) -> list[str]:
@@ -25,6 +25,16 @@ def after_preparing(corpus: Corpus, out: Path) -> list[str]:
             hints.append(f"{few}; --start continues from a packaged network, which knows modifiers of English")
         else:
             hints.append(f"{few}; `rnnlens train --help` has settings for few texts")
+    for source in corpus.about.get("sources", [corpus.about]):
+        of = f" of {source['name']}" if "name" in source else ""
+        classes = source.get("classes", {})
+        if corpus.about["options"].get("graded") is None and source.get("targets"):
+            hints.append(f"hint: the labels{of} are graded: they are learned as targets; --no-graded learns two sides")
+        elif isinstance(classes, dict) and (neutral := classes.get("dropped")):
+            n = source["dropped"]["no class"]
+            hints.append(
+                f"hint: {n:,} texts{of} are dropped, labeled {neutral} or not at all; --graded keeps neutral ones"
+            )
     name = out.resolve().name
     return [*hints, f"next: rnnlens train {pasted(out)}{start} --out {pasted(Path('runs') / name)}"]
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rnnlens.corpora import Corpus
 
 Facts = list[tuple[str, str]]
+MANY_GRADES = 12  # labels with a target beyond which only their range is shown
 
 
 def describe(path: Path) -> tuple[str, Facts]:
@@ -109,19 +110,32 @@ def _sources(about: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
 def _source_facts(name: str, about: Mapping[str, Any]) -> Facts:
     facts = [("source", f"{name} (weight {about['weight']:g}): {about['source']}")] if name else []
     if columns := about.get("columns"):
-        facts.append(("columns", f"text from {quoted(columns['text'])}, label from {quoted(columns['label'])}"))
+        named = [f"{what} from {quoted(columns[what])}" for what in ("text", "label", "group") if what in columns]
+        facts.append(("columns", ", ".join(named)))
     classes = about.get("classes")
     if isinstance(classes, list):
         kind = "ordered classes" if about.get("ordered") else "classes"
         facts.append(("labels", f"{len(classes)} {kind}: {', '.join(classes)}"))
     elif classes:
         sides = [f"{classes[side]} → {side}" for side in ("negative", "positive") if side in classes]
-        sides += [f"{classes['dropped']} dropped"] if "dropped" in classes else []
-        facts.append(("labels", f"{about['labels']}: {'; '.join(sides)}"))
+        sides += [f"{classes[name]} {name}" for name in ("neutral", "dropped") if name in classes]
+        targets = about.get("targets")
+        sides = sides if not targets or len(targets) <= MANY_GRADES else []
+        facts.append(("labels", f"{about['labels']}{', graded' if targets else ''}: {'; '.join(sides)}"))
+        if targets:
+            facts.append(("grades", shown_grades(targets)))
     if rows := about.get("rows"):
         facts.append(("rows", ", ".join(f"{split} {n:,}" for split, n in rows.items())))
     dropped = about.get("dropped", {})
     return [*facts, ("dropped", ", ".join(f"{n:,} ({why})" for why, n in dropped.items() if n) or "none")]
+
+
+def shown_grades(targets: Mapping[str, float]) -> str:
+    """Raw labels and their targets in words: `1 → 0.03, 2 → 0.2`; of many values, their range."""
+    if len(targets) > MANY_GRADES:
+        low, high = min(targets.values()), max(targets.values())
+        return f"{len(targets):,} values, targets from {low:g} to {high:g}"
+    return ", ".join(f"{label} → {target:g}" for label, target in targets.items())
 
 
 def _split_facts(splits: Mapping[str, Mapping[str, Any]], indent: str = "") -> Facts:
@@ -130,6 +144,7 @@ def _split_facts(splits: Mapping[str, Mapping[str, Any]], indent: str = "") -> F
         words = part["words per review"]
         shares = [f"{label}: {100 * share:.1f} %" for label, share in part.get("classes", {}).items()]
         balance = ", ".join(shares) or f"{100 * part['positive']:.1f} % positive"
+        balance += f", {100 * part['neutral']:.1f} % neutral" if part.get("neutral") else ""
         facts.append((indent + name, f"{part['reviews']:,} {'texts' if shares else 'reviews'}, {balance}"))
         facts.append(("", f"{words['median']} words at the median, {words['95%']} at 95 %, {words['max']} at most"))
         facts.append(("", f"{100 * part['unknown']:.2f} % of words unknown"))

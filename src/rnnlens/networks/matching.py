@@ -10,6 +10,7 @@ import torch
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
+from rnnlens.corpora.splits import NEUTRAL
 from rnnlens.networks.both_ways import AnyNetwork, BothWays
 
 
@@ -53,6 +54,8 @@ def check_order(network: AnyNetwork, corpus: CorpusLike | SplitLike | None) -> N
 def check_known_classes(network: AnyNetwork, split: SplitLike) -> None:
     """Refuse documents with a label that stands for no class of the network. Targets at every word are not checked."""
     labels = np.asarray(split.labels)
+    if getattr(split, "grades", None) is not None:
+        labels = labels[labels != NEUTRAL]
     if labels.ndim != 1 or not len(labels):
         return
     most = len(network.classes) - 1 if network.several_classes else 1

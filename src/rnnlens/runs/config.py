@@ -67,6 +67,11 @@ class TrainConfig:
     """Which weights to end with: the best on the validation reviews after any epoch, or the last."""
     patience: int = 0
     """Stop after this many epochs without a better validation accuracy; 0 for never."""
+    next_word: float = 0.0
+    """Weight of a second loss, beside that of the label: the cross-entropy of the next word, read from the network's
+    output by a head that is thrown away after training. It rewards knowing what each word is for; 0 for none."""
+    next_word_places: int = 2048
+    """Number of random places in each batch at which the next word is predicted."""
     precision: Precision = "fp32"
     """Arithmetic of the forward pass; bf16 is faster for large networks on a GPU, and is refused on a CPU."""
     checkpoint_every: int = 0

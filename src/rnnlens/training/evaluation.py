@@ -14,6 +14,7 @@ from torch import Tensor
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.corpora.batches import token_batches
+from rnnlens.corpora.grades import targets_of
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.networks import AnyNetwork, BothWays, check_words
 from rnnlens.networks.matching import check_known_classes
@@ -28,9 +29,9 @@ WORDS, REVIEWS = 2**16, 512  # padded words and reviews in a batch
 
 @dataclass(frozen=True)
 class Evaluation:
-    """accuracy: share of reviews on the right side, or whose most probable class is theirs (toy: of words within 0.5 of
-    the target); loss: the mean training loss; logits: the final logit of each review (n,), or (n, C) of C classes, in
-    the split's order (toy: after every word, (n, T))."""
+    """accuracy: share of reviews on the right side, neutral ones left out, or whose most probable class is theirs (toy:
+    of words within 0.5 of the target); loss: the mean training loss; logits: the final logit of each review (n,), or
+    (n, C) of C classes, in the split's order (toy: after every word, (n, T))."""
 
     accuracy: float
     loss: float
@@ -39,13 +40,14 @@ class Evaluation:
 
 def losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """Loss and correctness of each review (B,): cross-entropy of the final logit (B,) or of those of C classes (B, C)
-    with labels (B,), or the mean squared error of logits (B, T) after every word with targets (B, T)."""
+    with labels or grades (B,), or the mean squared error of logits (B, T) after every word with targets (B, T). Neutral
+    reviews, of grade 0.5, are never correct."""
     if labels.ndim == 1 and logits.ndim == 2:
         numbers = labels.long()
         return F.cross_entropy(logits, numbers, reduction="none"), (logits.argmax(1) == numbers).to(logits.dtype)
     if labels.ndim == 1:
         loss = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
-        return loss, ((logits > 0) == (labels > 0.5)).to(logits.dtype)
+        return loss, (((logits > 0) == (labels > 0.5)) & (labels != 0.5)).to(logits.dtype)
     error = logits - labels
     return error.square().mean(1), (error.abs() < 0.5).to(logits.dtype).mean(1)
 
@@ -74,7 +76,12 @@ def evaluate(
     check_known_classes(network, split)
     check_words(network, split)
     correct, loss, logits = _read(network, split, np.arange(len(split)), max_words, tokens, most)
-    return Evaluation(float(correct.sum()) / len(split), float(loss.sum()) / len(split), logits)
+    return Evaluation(float(correct.sum()) / max(1, counted(split).sum()), float(loss.sum()) / len(split), logits)
+
+
+def counted(split: SplitLike) -> np.ndarray:
+    """A mask (n,) of the reviews that accuracy counts: all but neutral ones."""
+    return np.ones(len(split), bool) if getattr(split, "grades", None) is None else targets_of(split) != 0.5
 
 
 def evaluate_together(
@@ -87,14 +94,14 @@ def evaluate_together(
     numbers = source_numbers(split, sources)
     rows = [np.bincount(numbers[mine], x[mine], max(1, len(sources))) for x in (correct, loss)]
     sums = accelerator.reduce(torch.tensor(np.stack(rows), dtype=torch.float64, device=accelerator.device))
-    n = np.bincount(numbers, minlength=max(1, len(sources)))
+    n, known = (np.bincount(numbers[mask], minlength=max(1, len(sources))) for mask in (slice(None), counted(split)))
     by_source = {
-        name: {"accuracy": float(sums[0, i] / n[i]), "loss": float(sums[1, i] / n[i]), "n": int(n[i])}
+        name: {"accuracy": float(sums[0, i] / known[i]), "loss": float(sums[1, i] / n[i]), "n": int(known[i])}
         for i, name in enumerate(sources)
-        if n[i]
+        if known[i]
     }
-    accuracy, mean_loss = (sums.sum(1) / len(split)).tolist()
-    return accuracy, mean_loss, by_source
+    correct_sum, loss_sum = sums.sum(1).tolist()
+    return correct_sum / max(1, known.sum()), loss_sum / len(split), by_source
 
 
 @torch.no_grad()
@@ -107,7 +114,7 @@ def _read(
     most: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Correctness (n,), loss (n,) and logits of the chosen reviews; 0 for the others."""
-    device, labels = network.h0.device, np.asarray(split.labels)
+    device, labels = network.h0.device, targets_of(split)
     lengths = split.lengths[chosen] if max_words is None else np.minimum(split.lengths[chosen], max_words)
     classes = (len(network.classes),) if network.several_classes else ()
     logits = np.zeros((*labels.shape, *classes), dtype=np.float32)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 
 from rnnlens.common.errors import Diverged, RnnlensError
 from rnnlens.common.files import append_line, exclusive, read_lines, rewrite_lines, write_json
@@ -25,7 +25,9 @@ from rnnlens.common.progress import Advance, progress_bar
 from rnnlens.common.provenance import KEY
 from rnnlens.common.ranges import in_range
 from rnnlens.common.version import __version__
+from rnnlens.corpora.grades import targets_of
 from rnnlens.corpora.protocol import CorpusLike
+from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import AnyNetwork, check_words
 from rnnlens.networks.cells import full_precision
 from rnnlens.networks.devices import check_device, threads_for
@@ -33,13 +35,14 @@ from rnnlens.networks.finite import check_precision
 from rnnlens.runs import Run, load, read_about, write_vocab, write_weights
 from rnnlens.runs.config import TrainConfig
 from rnnlens.training.batches import epoch_batches, to_device
-from rnnlens.training.checkpoint import Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
+from rnnlens.training.checkpoint import SUMS, Counters, Weights, checkpoint_path, read_checkpoint, write_checkpoint
 from rnnlens.training.dropping import drop, insert_blanks
 from rnnlens.training.evaluation import evaluate_together
-from rnnlens.training.objective import Objective
+from rnnlens.training.next_word import draw_places, make_head, make_head_optimiser, next_words
+from rnnlens.training.objective import Batch, Objective
 from rnnlens.training.optimiser import clip_gradients, make_optimiser, shrink_words
 from rnnlens.training.processes import accelerator_for
-from rnnlens.training.recording import Batch, Recorder, can_record, widen
+from rnnlens.training.recording import Recorder, can_record, widen
 from rnnlens.training.resuming import about_run, check_given, check_writable, is_finished, provenance_of
 from rnnlens.training.snapshots import moments, write_snapshot
 from rnnlens.training.weighting import check_labels, document_weights, sources_of
@@ -158,24 +161,31 @@ class Trainer:
         self.steps = math.ceil(len(corpus.train) / config.batch)  # per epoch
         self.total = min(self.steps * config.epochs, config.steps or 2**62)
         network.to(self.device).train()
-        self.model = accelerator.prepare_model(Objective(network))
-        self.weights = document_weights(corpus, config)
+        head = make_head(network, corpus, config)
+        self.head = None if head is None else head.to(self.device)
+        self.model = accelerator.prepare_model(Objective(network, self.head))
+        self.weights, self.targets = document_weights(corpus, config), targets_of(corpus.train)
         self.optimiser, self.parameters = make_optimiser(network, config), list(network.parameters())
+        # modules with their optimizers
+        self.trained: list[tuple[nn.Module, torch.optim.Optimizer]] = [(network, self.optimiser)]
+        if self.head is not None:
+            self.trained.append((self.head, make_head_optimiser(self.head)))
         records = self.device.type == "cuda" and accelerator.num_processes == 1 and can_record(self.parameters)
-        self.recorder = Recorder(self.gradients, self.parameters) if records else None
+        every = [parameter for module, _ in self.trained for parameter in module.parameters()]
+        self.recorder = Recorder(self.gradients, every) if records else None
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
         self.counters = Counters()
         if resume and checkpoint_path(out).exists():
-            self.counters, self.best = read_checkpoint(out, network, self.optimiser, self.average, mark)
+            self.counters, self.best = read_checkpoint(out, self.trained, self.average, mark)
         if self.main:
             history = out / "history.jsonl"
             done = math.ceil(self.total / self.steps) if self._finished() else self.counters.step // self.steps
             # Drop lines written after the last checkpoint: those epochs are trained again.
             rewrite_lines(history, read_lines(history)[:done])
         self.moments = moments(self.total, snapshots)
-        # Loss, correct, reviews of this epoch, summed. The checkpoint's are over all processes: only one adds them.
-        sums = (self.counters.loss, self.counters.correct, self.counters.seen) if self.main else (0.0, 0.0, 0.0)
+        # Sums over this epoch so far. The checkpoint's are over all processes: only one adds them.
+        sums = self.counters.sums if self.main else (0.0,) * len(SUMS)
         self.sums = torch.tensor(sums, dtype=torch.float64, device=self.device)
         self.since = time.monotonic() - self.counters.seconds
 
@@ -206,8 +216,9 @@ class Trainer:
             due = counters.step % (config.checkpoint_every or self.steps) == 0
             kept = counters.step in self.moments
             if last or due or kept or counters.step % 20 == 0:
-                loss, correct = self.progress_so_far()
-                advance(0, f"epoch {epoch + 1}/{config.epochs}  loss {loss:.4f}  accuracy {100 * correct:.1f} %")
+                now = self.progress_so_far()
+                text = f"loss {now['loss']:.4f}  accuracy {100 * now['accuracy']:.1f} %"
+                advance(0, f"epoch {epoch + 1}/{config.epochs}  {text}")
             advance(1)
             if last:
                 self.end_epoch(epoch)
@@ -217,7 +228,7 @@ class Trainer:
                 self.checkpoint()
 
     def step(self, rows: np.ndarray) -> Tensor:
-        """One update on the reviews `rows`; returns this process's sums (loss, correct, reviews)."""
+        """One update on the reviews `rows`; returns this process's sums, as named in SUMS."""
         config, step = self.config, self.counters.step
         batch, weight = self.batch(rows)
         sums = (self.recorder or self.gradients)(batch, weight)
@@ -225,7 +236,8 @@ class Trainer:
             group["lr"] = config.rate(step, self.total)
         if config.clip:
             clip_gradients([p.grad for p in self.parameters if p.grad is not None], config.clip)
-        self.optimiser.step()
+        for _, optimiser in self.trained:
+            optimiser.step()
         if config.sparsity and self.network.E is not None and self.network.E.requires_grad:
             shrink_words(self.network.E, config, step, self.total)
         if self.average is not None:
@@ -242,39 +254,58 @@ class Trainer:
         mine, weight = rows[share], accelerator.num_processes / len(rows)
         if not len(mine):  # fewer reviews than processes: read one with weight 0
             share, mine, weight = slice(0, 1), rows[:1], 0.0
-        arrays = [*train.batch(mine, config.max_words), np.asarray(train.labels)[mine].astype(np.float32)]
+        arrays = [*train.batch(mine, config.max_words), self.targets[mine].astype(np.float32)]
         arrays += [] if self.weights is None else [self.weights[mine]]
         ids, lengths, labels, *others = to_device(arrays, self.device)
         # Random numbers are drawn for the whole batch: the same words drop however many processes share it.
         seed = np.random.SeedSequence([config.seed, self.counters.step]).generate_state(1)[0]
         generator = self.generator.manual_seed(int(seed))
-        longest = min(int(train.lengths[rows].max()), config.max_words or 2**62)  # over all processes
+        of_all = np.minimum(train.lengths[rows], config.max_words or 2**62)  # lengths over all processes
+        longest = int(of_all.max())
         if config.blanks and self.counters.step % BLANKS_EVERY == 0:
             places = torch.rand(len(rows), generator=generator, device=self.device)[share]
             ids, lengths = insert_blanks(ids, lengths, (places * (lengths + 1)).long(), config.blanks)
             longest += config.blanks
+            of_all = of_all + config.blanks
         whole = len(rows), max(ids.shape[1], longest)
-        ids, mask = drop(ids, self.network.inputs, config, generator, whole, share)
+        words, (ids, mask) = ids, drop(ids, self.network.inputs, config, generator, whole, share)
         if self.recorder and labels.ndim == 1:
             ids, mask = widen(ids, mask)
-        return (ids, lengths, labels, mask, others[0] if others else None), weight
+        following: tuple[Tensor, ...] = ()
+        if self.head is not None:
+            of_whole = lengths if accelerator.num_processes == 1 else torch.from_numpy(of_all).to(self.device)
+            rows_and_times = draw_places(of_whole, config.next_word_places, generator)
+            following = next_words(words, ids.shape[1], *rows_and_times, share if weight else slice(0, 0))
+        return Batch(ids, lengths, labels, mask, others[0] if others else None, *following), weight
 
     def gradients(self, batch: Batch, weight: float) -> Tensor:
-        """The gradients of the loss times `weight`, in every parameter's `grad`; returns sums (loss, correct, reviews).
+        """The gradients of the loss times `weight`, in every parameter's `grad`; returns the sums named in SUMS.
         Gradients are averaged over processes; the weight makes that average the mean over the whole batch."""
-        self.optimiser.zero_grad(set_to_none=True)
+        for _, optimiser in self.trained:
+            optimiser.zero_grad(set_to_none=True)
         with full_precision(True, self.device.type == "cuda"):  # of the backward pass, too
-            loss, correct = self.model(*batch)
-            (loss * weight).backward()
-        return torch.stack([loss, correct, torch.full_like(loss, len(batch[0]))]).detach().double()
+            loss, correct, following = self.model(*batch)
+            total = loss * weight
+            if self.head is not None:
+                share = self.accelerator.num_processes / self.config.next_word_places
+                total = total + self.config.next_word * share * following
+            total.backward()
+        seen = torch.full_like(loss, len(batch.ids))
+        counted = (batch.labels != 0.5).sum().to(loss) if batch.labels.ndim == 1 else seen
+        foretold = seen * 0 if batch.next_words is None else (batch.next_words != PAD).sum().to(loss)
+        return torch.stack([loss, correct, seen, counted, following, foretold]).detach().double()
 
-    def progress_so_far(self) -> tuple[float, float]:
-        """Mean loss and accuracy of this epoch over all processes. Raises Diverged if the loss or a weight is not
-        finite, before a checkpoint is written."""
-        loss, correct, seen = self.accelerator.reduce(self.sums.clone()).tolist()
-        if not (math.isfinite(loss) and all(bool(torch.isfinite(p).all()) for p in self.network.parameters())):
-            raise self.diverged(loss / seen)
-        return loss / seen, correct / seen
+    def progress_so_far(self) -> dict[str, float]:
+        """Mean loss, accuracy and loss of next words of this epoch over all processes. Raises Diverged if the loss or a
+        weight is not finite, before a checkpoint is written."""
+        sums = dict(zip(SUMS, self.accelerator.reduce(self.sums.clone()).tolist(), strict=True))
+        weights = (parameter for module, _ in self.trained for parameter in module.parameters())
+        finite = math.isfinite(sums["loss"] + sums["following"]) and all(bool(torch.isfinite(p).all()) for p in weights)
+        if not finite:
+            raise self.diverged(sums["loss"] / sums["seen"])
+        means = {"loss": sums["loss"] / sums["seen"], "accuracy": sums["correct"] / max(1.0, sums["counted"])}
+        foretold = {"next_word_loss": sums["following"] / max(1.0, sums["foretold"])}
+        return means if self.head is None else means | foretold
 
     def diverged(self, loss: float, of: str = "loss") -> Diverged:
         kept = "the last checkpoint is intact" if checkpoint_path(self.out).exists() else "there is no checkpoint"
@@ -286,10 +317,9 @@ class Trainer:
     def end_epoch(self, epoch: int) -> None:
         """Evaluate on the validation reviews, keep the best weights, write a line of history, decide about stopping."""
         counters, validation = self.counters, self.corpus.validation
-        loss, correct = self.progress_so_far()
-        seconds = round(time.monotonic() - self.since, 3)
-        record = {"epoch": epoch + 1, "step": counters.step, "train_loss": loss, "train_accuracy": correct}
-        record["seconds"] = seconds
+        now = self.progress_so_far()
+        record = {"epoch": epoch + 1, "step": counters.step, **{f"train_{name}": value for name, value in now.items()}}
+        record["seconds"] = round(time.monotonic() - self.since, 3)
         if validation is not None and len(validation):
             current = self._weights() if self.average else None
             _set_weights(self.network, self.average)
@@ -316,9 +346,9 @@ class Trainer:
         total = self.accelerator.reduce(self.sums.clone())
         if self.main:
             counters = self.counters
-            counters.loss, counters.correct, counters.seen = total.tolist()
+            counters.sums = tuple(total.tolist())
             counters.seconds = time.monotonic() - self.since
-            write_checkpoint(self.out, counters, self.network, self.optimiser, self.average, self.best, self.mark)
+            write_checkpoint(self.out, counters, self.trained, self.average, self.best, self.mark)
 
     def snapshot(self) -> None:
         if self.moments and self.main:

@@ -53,7 +53,7 @@ def fit_readout(
     new network reads backward. max_words: of longer documents the last words are read.
     """
     corpus = _checked(network, corpus)
-    train: SplitLike = corpus.train
+    train: SplitLike = corpus.train.decided
     validation: SplitLike | None = corpus.validation
     if validation is None or not len(validation):
         train, validation = _held_out(corpus, seed)
@@ -86,12 +86,13 @@ def _checked(network: Any, corpus: Any) -> Corpus:
 
 def _held_out(corpus: Corpus, seed: int) -> tuple[SplitLike, SplitLike]:
     """The training documents without a tenth of them, and that tenth."""
-    n = len(corpus.train)
+    train = corpus.train.decided
+    n = len(train)
     if n < 2:
         raise RnnlensError(f"the corpus has {n} training documents and none for validation: expected at least 2")
     order = np.random.default_rng(seed).permutation(n)
     few = max(1, round(HELD_OUT * n))
-    return corpus.train.take(np.sort(order[few:])), corpus.train.take(np.sort(order[:few]))
+    return train.take(np.sort(order[few:])), train.take(np.sort(order[:few]))
 
 
 def _check_labels(labels: np.ndarray, classes: int) -> None:

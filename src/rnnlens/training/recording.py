@@ -18,10 +18,10 @@ from torch import Tensor, nn
 
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks.scan import recorder
+from rnnlens.training.objective import Batch
 
 MOST = 2**15  # words in all recorded shapes together: a graph takes some kilobytes for each
 
-Batch = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]  # ids, lengths, labels, mask, weights
 Shape = tuple[tuple[int, ...] | None, ...]
 
 
@@ -117,9 +117,7 @@ class Recorder:
                 self.buffers[i] = part.new_empty(part.numel())
             return self.buffers[i][: part.numel()].view(part.shape)
 
-        ids, lengths, labels, mask, weights = (held(i, part) for i, part in enumerate(batch))
-        assert ids is not None and lengths is not None and labels is not None
-        return ids, lengths, labels, mask, weights
+        return Batch(*(held(i, part) for i, part in enumerate(batch)))  # type: ignore[arg-type]
 
 
 def can_record(parameters: Sequence[nn.Parameter]) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.corpora.protocol import CorpusLike, SplitLike
+from rnnlens.corpora.splits import NEUTRAL
 from rnnlens.networks import AnyNetwork, BothWays
 from rnnlens.networks.matching import check_known_classes
 from rnnlens.runs.config import TrainConfig
@@ -48,16 +49,19 @@ def check_labels(network: AnyNetwork, split: SplitLike) -> None:
 
 def document_weights(corpus: CorpusLike, config: TrainConfig) -> np.ndarray | None:
     """The weight of each training document (n,), 1 on average, if `config.balance` is set or there are several sources:
-    all classes of a source weigh the same, and the mean over a source is proportional to its given weight. None if all
-    weigh the same."""
+    all classes of a source weigh the same, and the mean over a source is proportional to its given weight. Neutral
+    documents have the mean weight of their source. None if all weigh the same."""
     labels, names = np.asarray(corpus.train.labels), sources_of(corpus)
     if labels.ndim == 2 or not (config.balance or names):
         return None
     numbers = source_numbers(corpus.train, names)
     n_classes = len(getattr(corpus, "classes", ())) or 2
-    groups = n_classes * numbers + labels
-    n_class = np.bincount(groups, minlength=n_classes * max(1, len(names)))
-    n_source = np.bincount(numbers, minlength=max(1, len(names)))
+    neutral = np.zeros(len(labels), bool) if getattr(corpus.train, "grades", None) is None else labels == NEUTRAL
+    known = np.where(neutral, 0, labels)
+    groups = n_classes * numbers + known
+    n_class = np.bincount(groups[~neutral], minlength=n_classes * max(1, len(names)))
+    n_source = np.bincount(numbers[~neutral], minlength=max(1, len(names)))
     source_weights = np.array([part["weight"] for part in corpus.about["sources"]] if names else [1.0])
-    weights = source_weights[numbers] * n_source[numbers] / (n_classes * n_class[groups])
+    weights = source_weights[numbers] * n_source[numbers] / (n_classes * np.maximum(1, n_class[groups]))
+    weights = np.where(neutral, source_weights[numbers], weights)
     return (weights / weights.mean()).astype(np.float32)
