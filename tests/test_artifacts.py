@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rnnlens
 from rnnlens import Network, RnnlensError, TrainConfig, toy_corpus, train
-from rnnlens.common import files, replacing
+from rnnlens.common import files
 from rnnlens.common.files import (
     HOST,
     append_line,
@@ -89,14 +89,6 @@ def _flip(data, position, generator):
     return bytes(flipped)
 
 
-@pytest.mark.parametrize("name", ["run.json", "weights.safetensors", "vocab.json"])
-def test_a_missing_file_is_told(run, name):
-    (run / name).rename(run / "away")
-    with pytest.raises(RnnlensError):
-        rnnlens.load(run)
-    (run / "away").rename(run / name)
-
-
 def test_a_failed_write_leaves_the_earlier_file_and_no_litter(tmp_path):
     write_json(tmp_path / "x.json", {"a": 1})
     with pytest.raises(RuntimeError), atomic_file(tmp_path / "x.json") as temporary:
@@ -146,37 +138,24 @@ def test_a_file_that_a_killed_process_was_writing_is_swept_by_the_next_that_writ
     assert (tmp_path / "x.json").read_text() == "first"
 
 
-def test_a_folder_is_held_against_others_but_not_against_oneself(tmp_path, monkeypatch):
+def test_a_folder_is_held_against_others_but_not_against_oneself(tmp_path):
     with files.exclusive(tmp_path):
-        with pytest.raises(RnnlensError, match="in use by another rnnlens process"), files.exclusive(tmp_path):
-            pass
         with files.exclusive(tmp_path, wait=True):
             pass
-        with pytest.raises(RnnlensError, match="in use"), files.exclusive(tmp_path):
-            pass
+        code = f"from rnnlens.common.files import exclusive\nwith exclusive({str(tmp_path)!r}): pass"
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert "in use by another rnnlens process" in other.stderr
+
+
+def test_a_file_system_without_locks_can_be_written(tmp_path, monkeypatch):
     import fcntl
 
     def refuses(*_):
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", refuses)
-    with files.exclusive(tmp_path):  # on a file system without locks
+    with files.exclusive(tmp_path):
         pass
-
-
-def test_a_sweep_for_one_name_takes_it_literally(tmp_path):
-    for name in ("a[b]c", "abc"):
-        (tmp_path / f".{name}.{HOST}-999999999-0.tmp").write_text("left")
-    sweep_temporaries(tmp_path, "a[b]c")
-    assert [path.name for path in tmp_path.iterdir()] == [f".abc.{HOST}-999999999-0.tmp"]
-
-
-def test_the_living_are_known_without_proc(tmp_path, monkeypatch):
-    monkeypatch.setattr(files.Path, "exists", lambda self: False)  # as on a Mac
-    theirs = tmp_path / f".x.{HOST}-{os.getppid()}-0.tmp"
-    theirs.write_text("another process is writing this")
-    sweep_temporaries(tmp_path)
-    assert os.path.exists(theirs)
 
 
 def test_the_folder_one_stands_in_can_be_written(tmp_path, monkeypatch):
@@ -189,39 +168,6 @@ def test_the_folder_one_stands_in_can_be_written(tmp_path, monkeypatch):
     with pytest.raises(RnnlensError, match="cannot write '.'"), atomic_file(".") as temporary:
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
-
-
-@pytest.mark.parametrize("how", ["raise OSError('refused')", "os.kill(os.getpid(), 9)"])
-def test_without_an_atomic_exchange_the_old_folder_is_never_swept(tmp_path, how):
-    """Failed, or killed, between the two renames: the old copy is there, in its place or aside."""
-    with atomic_folder(tmp_path / "corpus") as temporary:
-        (temporary / "old").write_text("old")
-        (temporary / "mark").write_text("ours")
-    code = f"""
-import os
-from rnnlens.common import replacing
-replacing.ctypes.CDLL = lambda *_, **__: None  # no renameat2
-replace, moved = os.replace, []
-def refuses_once(source, target):
-    moved.append(target)
-    if len(moved) == 2:
-        {how}
-    replace(source, target)
-os.replace = refuses_once
-kind = replacing.FolderKind("a test", frozenset(["old", "new", "mark"]), {{"mark": b"ours"}})
-with replacing.atomic_folder({str(tmp_path / "corpus")!r}, kind) as temporary:
-    (temporary / "new").write_text("new")
-"""
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode
-    sweep_temporaries(tmp_path)
-    (left,) = tmp_path.iterdir()
-    assert sorted(path.name for path in left.iterdir()) == ["mark", "old"]
-    assert (left.name == "corpus") == ("OSError" in how)
-
-
-def test_a_folder_is_replaced_without_an_atomic_exchange(tmp_path, monkeypatch):
-    monkeypatch.setattr(replacing.ctypes, "CDLL", lambda *_, **__: None)
-    test_a_folder_is_replaced_whole(tmp_path)
 
 
 LINES = [
@@ -261,12 +207,6 @@ def test_torn_and_altered_lines_are_passed_over(tmp_path):
     assert read_lines(path) == WHOLE
 
 
-def test_an_unwritable_place_is_told(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(RnnlensError, match="cannot write .*: File exists"):
-        write_json(tmp_path / "file" / "x.json", {})
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
 def test_a_full_disk_is_told_and_earlier_artifacts_stay(tmp_path):
     """On a disk of 1 MB: a run that fits, then one that does not."""
@@ -283,14 +223,6 @@ def test_a_full_disk_is_told_and_earlier_artifacts_stay(tmp_path):
         assert not list((disk / "large").rglob("*.tmp"))
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-def test_newer_schemas_are_refused_by_number(run):
-    about = read_json(run / "run.json")
-    write_json(run / "run.json", {**about, "schema": 99})
-    with pytest.raises(RnnlensError, match="schema 99"):
-        rnnlens.load(run)
-    write_json(run / "run.json", about)
 
 
 def test_a_run_is_not_loaded_by_pickle(run, tmp_path):

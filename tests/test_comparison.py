@@ -2,9 +2,6 @@
 stay text, and networks that cannot be compared are refused in one line."""
 
 import inspect
-import json
-import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -18,14 +15,9 @@ import rnnlens
 from rnnlens.analysis.analyze import analyze
 from rnnlens.analysis.claims import counted
 from rnnlens.analysis.verdict import plain
-from rnnlens.cli import main
-from rnnlens.common.display import percent, signed
-from rnnlens.common.files import write_json
+from rnnlens.common.display import signed
 from rnnlens.context import Probes
-from rnnlens.page.compared import compared
-from rnnlens.page.comparison import SCRIPTS, comparison
-from rnnlens.page.render import HERE as PAGE
-from rnnlens.page.render import joined
+from rnnlens.page.comparison import comparison
 
 TOY = Path(__file__).parent / "data" / "toy-gru"
 COMMON = ["<unk>", "not", "never", "very", "good", "great", "bad", "awful", "the", "film", "was", "don't", ".", "été"]
@@ -165,13 +157,6 @@ def test_tables_show_what_was_measured(browser, four, page_of_four):
         assert detail.is_visible() and page.wrong == []
 
 
-def test_accuracies_stand_by_source_where_they_are_known(browser, runs, tmp_path):
-    with opened(browser, rnnlens.report(list(runs[0]), tmp_path / "page.html")) as page:
-        facts = page.locator("#facts tbody").inner_text()
-        assert "test accuracy" in facts and percent(0.9, 2) in facts
-        assert re.search(r"on <b>yelp</b>, 1,234 texts\s+50\.00 %\s+62\.50 %", facts)
-
-
 # --- names and words --------------------------------------------------------------------------------------------------
 
 
@@ -191,14 +176,6 @@ def test_hostile_names_and_words_stay_text(browser, runs, tmp_path):
                 assert runs[0][1].name in page.locator("#reader").inner_text()
             assert page.evaluate("window.hacked") is None and page.wrong == []
             assert page.locator("script[src], img").count() == 0 and page.locator("[onload], [onerror]").count() == 0
-
-
-def test_a_strict_policy_holds(browser, page_of_four):
-    with opened(browser, page_of_four) as page:
-        page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 1\">')")
-        page.wait_for_timeout(200)
-        assert page.evaluate("window.hacked") is None
-        assert page.wrong and all("Content Security Policy" in line for line in page.wrong), page.wrong
 
 
 @pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1440, "light")])
@@ -242,27 +219,6 @@ def test_a_network_that_cannot_run_here_stands_in_tables_and_figure(browser, fou
         assert page.input_value("#text") == "It was very good." and page.wrong == []
 
 
-def test_a_page_may_carry_fewer_words(browser, tmp_path):
-    words = [*COMMON, *(f"w{i}" for i in range(100))]
-    vocab = rnnlens.Vocab(words, list(range(len(words), 0, -1)))
-    some = [rnnlens.analyze(network_of("gru", vocab, seed), probes=PROBES, rank=2, starts=60) for seed in (0, 1)]
-    with opened(browser, rnnlens.report(some, tmp_path / "page.html", words=20)) as page:
-        assert "GRU (20 of 114), GRU (2) (20 of 114)" in page.locator("#reader").inner_text()
-        page.fill("#text", "not w90")
-        assert "not carried by this page" in page.locator(".word").nth(1).text_content()
-        found = page.evaluate("rnnlens.read('not w90')")[1]["words"][-1]["logit"]
-        assert found == pytest.approx(some[1].network.read(words=["not", "<unk>"])[-1][1], abs=1e-5)
-
-
-def test_runs_of_one_name_are_told_apart(runs, tmp_path):
-    for k, path in enumerate(runs[0]):
-        shutil.copytree(path, tmp_path / f"seed{k}" / "run")
-    assert [one.name for one in compared([tmp_path / "seed0" / "run", tmp_path / "seed1" / "run"])] == [
-        "seed0/run",
-        "seed1/run",
-    ]
-
-
 def of_classes(*names):
     """Analyses of different networks, each for one class."""
     classes = ["joy", "anger", "<b>fear"]
@@ -278,68 +234,6 @@ def test_networks_of_several_classes_are_compared_on_one(browser, tmp_path):
         for analysis, found in zip(some, page.evaluate("rnnlens.read('not good')"), strict=True):
             assert found["words"][-1]["logit"] == pytest.approx(analysis.network.read("not good")[-1][1], abs=1e-4)
         assert page.wrong == []
-
-
-def toy(folder, name="toy"):
-    shutil.copytree(TOY, folder / name)
-    return folder / name
-
-
-def refusals(runs, folder):
-    """What cannot be compared, and what is said about it."""
-    (first, second), plain_run = runs
-    shutil.copytree(first, folder / "copy")
-    of_its_network = rnnlens.analyze(rnnlens.load(first).network)
-    foreign = analyzed("gru", ["<unk>", "gut", "fein", "übel", "mies", *(f"v{i}" for i in range(20))], 5,
-                       Probes(("gut", "fein"), ("übel", "mies")))  # fmt: skip
-    return {
-        "none": ([], "no network is given"),
-        "seven": ([first] * 7, "7 networks are too many for one page: expected at most 6"),
-        "twice": ([first, first], "are the same network"),
-        "copied": ([first, second, folder / "copy"], "are the same network"),
-        "an analysis of its network": ([first, second, of_its_network], "are the same network"),
-        "not analyzed": ([first, plain_run], f"not analyzed yet: run `rnnlens analyze {plain_run}` first"),
-        "missing": ([first, folder / "nothing"], "no run folder"),
-        "toy": ([first, toy(folder)], "'toy' was trained on the toy language and"),
-        "other classes": (of_classes("joy", "anger"), "is analyzed for the class 'joy' and"),
-        "a class": ([*of_classes("joy"), first], "for positive against negative: compare networks of the same classes"),
-        "no word": ([first, foreign], "'GRU' share no word"),
-        "number": ([first, 3], "report got 'int'"),
-        "name": (["zoo:reviews-gru", "zoo:reviews-nothing"], "no packaged network 'reviews-nothing'"),
-    }
-
-
-def test_networks_that_cannot_be_compared_are_refused_in_one_line(runs, tmp_path):
-    for name, (given, said) in refusals(runs, tmp_path).items():
-        with pytest.raises(rnnlens.RnnlensError) as error:
-            rnnlens.report(given, tmp_path / "page.html")
-        assert said in str(error.value) and "\n" not in str(error.value), name
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_damaged_results_are_named(runs, tmp_path):
-    shutil.copytree(runs[0][0], tmp_path / "damaged")
-    results = json.loads((tmp_path / "damaged" / "results.json").read_text(encoding="utf-8"))
-    results.pop("fingerprint", None)
-    del results["modifiers"]["n"]
-    write_json(tmp_path / "damaged" / "results.json", results)
-    with pytest.raises(rnnlens.RnnlensError, match=r"damaged/results\.json"):
-        rnnlens.report([tmp_path / "damaged", runs[0][1]], tmp_path / "page.html")
-
-
-def test_one_in_a_list_is_its_own_page(runs):
-    assert rnnlens.report([runs[0][1]]) == runs[0][1] / "report.html"
-
-
-def test_the_command_writes_to_the_current_folder(runs, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for arguments, code in ((["report"], 2), (["report", *map(str, runs[0])], 0)):
-        with pytest.raises(SystemExit) as stop:
-            main(arguments)
-        assert stop.value.code == code
-    captured = capsys.readouterr()
-    assert captured.err.startswith("error: no run is given") and captured.err.count("\n") == 1
-    assert "report: comparison.html" in captured.out and (tmp_path / "comparison.html").stat().st_size > 1e6
 
 
 def test_the_packaged_four_fit_in_a_page(browser, monkeypatch, tmp_path, capsys):
@@ -360,10 +254,3 @@ def test_the_packaged_four_fit_in_a_page(browser, monkeypatch, tmp_path, capsys)
     with capsys.disabled():
         size = (tmp_path / "page.html").stat().st_size / 1e6
         print(f"\n  the packaged four: {size:.1f} MB, {tall} px, interactive after {ready} ms")
-
-
-def test_the_scripts_need_only_those_before_them():
-    for k, name in enumerate(SCRIPTS):
-        needed = re.findall(r"from './(\w+)\.js'", (PAGE / "script" / f"{name}.js").read_text("utf-8"))
-        assert set(needed) <= set(SCRIPTS[:k]), name
-    assert not re.search(r"^(import|export)\b", joined(SCRIPTS), re.MULTILINE)

@@ -2,16 +2,14 @@
 the reader shows it."""
 
 import re
-from itertools import product
 from types import SimpleNamespace
 
 import pytest
 import torch
-from browser import axe, draw_all, opened
+from browser import draw_all, opened
 from torch import nn
 
 import rnnlens
-from rnnlens.cli.sides import show_classes, show_sides
 from rnnlens.common.display import signed
 from rnnlens.context import Probes, project_out, steer
 from rnnlens.context.effects import effects, word_inputs
@@ -19,10 +17,9 @@ from rnnlens.corpora import PieceVocab
 from rnnlens.networks import Network
 from rnnlens.networks.stack import Stack
 from rnnlens.page.analysis import analysis_story
-from rnnlens.page.extra import both_ways_sections, layer_sections
 from rnnlens.page.live import live
 from rnnlens.page.render import render
-from rnnlens.page.sections import Example, Story, architecture
+from rnnlens.page.sections import Example, Story
 
 WORDS = ["<unk>", "not", "very", "good", "great", "bad", "awful", "the", "film", "was"]
 NAMES = ["anger", "fear", "joy", "love", "surprise"]
@@ -251,18 +248,6 @@ def test_ordered_classes_have_an_expected_class(browser, tmp_path):
         assert page.locator("#class-keys button").count() == 0 and page.wrong == []
 
 
-def test_of_many_classes_the_most_probable_ones_have_a_color(browser, tmp_path):
-    network = lively(Network(WORDS, "gru", 12, 6, classes=[f"topic {k}" for k in range(30)]))
-    story = Story("A test", [], "", "logit", [Example("not good")], PROBES, [], [])
-    path = tmp_path / "page.html"
-    path.write_bytes(render(story, live(network.of_class("topic 3"), {}, {}, PROBES)).encode())
-    with opened(browser, path) as page:
-        keys = page.locator("#class-keys .class-key").all_inner_texts()
-        assert len(keys) == 8 and keys[-1].startswith("23 others")
-        last = network.read("not good")[-1][1]
-        assert any(key.startswith(max(last, key=last.get)) for key in keys) and page.wrong == []
-
-
 def test_both_directions_are_shown_and_sum_to_the_logit(browser, tmp_path):
     both = MADE["both ways, gru"]()
     with opened(browser, write_page(tmp_path / "page.html", both), "#read=not+very+good") as page:
@@ -274,25 +259,6 @@ def test_both_directions_are_shown_and_sum_to_the_logit(browser, tmp_path):
         assert numbers == [signed(left + right, 1) for _, left, right in sides]
         assert page.locator("#reading .adds.forwards").count() == page.locator("#reading .adds.backwards").count() == 3
         assert "from the right" in page.locator("#focus").inner_text() and page.wrong == []
-
-
-def test_the_evidence_of_two_sentences_is_named_by_its_class(browser, tmp_path):
-    """Both are of the class that is followed, the first sentence's; the second's stood behind its own class."""
-    both = MADE["both ways, classes"]()
-    first, others = "not very good", [" ".join(words) for words in product(WORDS[1:], repeat=2)]
-    best = str(both.predict([first])[0])
-    second = next(text for text, own in zip(others, both.predict(others), strict=True) if own != best)
-    link = f"#read={first}&with={second}".replace(" ", "+")
-    with opened(browser, write_page(tmp_path / "page.html", both), link) as page:
-        told = page.locator("#verdict .total").all_inner_texts()
-        for text, said in zip((first, second), told, strict=True):
-            own, sides = str(both.predict([text])[0]), both.of_class(best).read(text)
-            assert f"{own} {percent(both.predict_proba([text]).max())}" in said
-            assert f"evidence of {best} {signed(sides.logit)}: {signed(sides.forward_part)} from the left" in said
-        shares = both.predict_proba([first])[0]
-        keys = page.locator("#class-keys .class-key").all_inner_texts()
-        assert keys == [f"{name}\n{percent(share)}" for name, share in zip(NAMES, shares, strict=True)]
-        assert page.wrong == []
 
 
 def test_a_network_that_reads_backward_is_shown_in_its_order(browser, tmp_path):
@@ -308,20 +274,6 @@ def test_a_network_that_reads_backward_is_shown_in_its_order(browser, tmp_path):
 
 
 # --- in the terminal --------------------------------------------------------------------------------------------------
-
-
-def test_the_terminal_shows_classes_and_both_directions(capsys):
-    both, ordered = MADE["both ways, classes"](), MADE["ordered"]()
-    show_sides(both, None, ["not very good"], None)
-    said = capsys.readouterr().out
-    best = both.predict(["not very good"])[0]
-    sides = both.of_class(best).read("not very good")
-    assert f"evidence of {best} {sides.logit:+.2f} = {sides.forward_part:+.2f} forwards" in said
-    assert f"{best} {percent(both.predict_proba(['not very good']).max())}" in said
-    show_classes(ordered, ordered, ["not qwertz"])
-    said = capsys.readouterr().out
-    expected = sum(int(k) * p for k, p in ordered.read("not qwertz")[-1][1].items())
-    assert "qwertz (unknown)" in said and f"{expected:.1f}" in said and "without the modifier subspace: 1:" in said
 
 
 # --- the whole page ---------------------------------------------------------------------------------------------------
@@ -392,47 +344,3 @@ def test_hostile_class_names_stay_text_and_nothing_is_called_positive_or_a_revie
             page.locator("#class-keys button").nth(k).click()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate("window.hacked") is None and page.wrong == []
-
-
-def test_the_whole_title_of_the_gains_is_shown_on_a_phone(browser, of_classes):
-    """It names the class, and was cut at the end of the chart."""
-    with opened(browser, of_classes, width=390) as page:
-        title = page.locator("#gains").get_by_text("as a multiple").bounding_box()
-        room = page.locator("#gains").bounding_box()
-        assert title["x"] >= room["x"] and title["x"] + title["width"] <= room["x"] + room["width"]
-
-
-def test_axe_finds_nothing_serious_in_the_reader_of_classes(browser, of_classes):
-    with opened(browser, of_classes, bypass_csp=True) as page:
-        page.evaluate(axe())
-        for theme in ("light", "dark"):
-            found = page.evaluate("axe.run(document.getElementById('live'), {resultTypes: ['violations']})")
-            serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
-            assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == [], theme
-            page.click("#theme")
-            page.wait_for_timeout(300)
-
-
-def test_strengths_by_layer_and_direction_have_their_tables():
-    rows = [{"word": "not", "strength": -1.0, "by_part": [-0.1, -0.9]}]
-    layers = {"parts": ["layer 1", "layer 2"], "keeps": [0.8, 0.2], "subspace": [0.1, 0.9], "words": rows}
-    (section,) = layer_sections({"layers": layers})
-    assert section.table == [["word", "strength", "layer 1", "layer 2"], ["not", "−1.00", "−0.10", "−0.90"]]
-    half = {"forwards": -0.8, "forwards_error": 0.1, "forwards_tau": 1.5}
-    row = {"word": "not", **half, "backwards": 0.0, "backwards_error": 0.1, "backwards_tau": None}
-    place = {"forwards": -0.7, "backwards": -0.2, "error": 0.05}
-    stored = {"shown": "forwards", "words": [row], "phrases": [{"word": "not", "before": place, "after": place}]}
-    (section,) = both_ways_sections({"both_ways": stored})
-    together = "−0.90 ± 0.05"
-    assert section.table[1] == ["not", "−0.80 ± 0.10", "1.5", "0.00 ± 0.10", "–", together, together]
-    assert "--direction backwards" in section.text and layer_sections({}) == both_ways_sections({}) == []
-
-
-def test_stacks_are_named_by_their_layers():
-    assert architecture(MADE["two layers"]()) == ("a GRU", "2 layers of 12 units")
-    assert architecture(MODERN["two layers of rglru"]()) == (
-        "an RG-LRU",
-        "2 layers of 12 units with a convolution over 4 words",
-    )
-    assert architecture(MODERN["mingru"]()) == ("a minGRU", "12 units")
-    assert architecture(one_logit(MADE["three layers, classes"]())) == ("an LSTM", "3 layers of 10 units")

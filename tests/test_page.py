@@ -1,14 +1,9 @@
 """The page in a real browser: the network inside it computes what torch does, every part does what it says, nothing is
 asked of anyone, and words stay text."""
 
-import csv
-import math
 import random
 import re
 import shutil
-import statistics
-import subprocess
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,7 +22,6 @@ from rnnlens.context.effects import effects
 from rnnlens.context.strength import fading
 from rnnlens.experiments.toy import study_toy
 from rnnlens.networks import CELLS
-from rnnlens.page.comparison import SCRIPTS as COMPARISON
 from rnnlens.page.live import live
 from rnnlens.page.render import render
 from rnnlens.page.sections import Example, Story
@@ -243,27 +237,6 @@ def test_two_sentences_side_by_side_and_a_link_that_keeps_them(browser, demo):
         assert page.wrong == []
 
 
-def test_hovering_and_the_keyboard_tell_about_a_word(browser, demo):
-    _, path = demo
-    with opened(browser, path) as page:
-        page.fill("#text-a", "not good qwertzuiop")
-        page.locator("#words-a .word").nth(0).hover()
-        focus = page.locator("#focus")
-        assert focus.locator(".focus-word").inner_text() == "not" and "a negator" in focus.inner_text()
-        assert focus.locator("svg").count() == 2 and "τ = " in focus.inner_text()
-        page.locator("#words-a .word").nth(0).focus()
-        page.keyboard.press("ArrowRight")
-        assert focus.locator(".focus-word").inner_text() == "good"
-        page.keyboard.press("End")
-        assert "unknown to the network" in focus.inner_text()
-        assert "unknown" in page.locator("#words-a .word").nth(2).text_content()
-        page.keyboard.press("Home")
-        page.keyboard.press("Enter")
-        assert page.locator("#card-word").inner_text() == "not"
-        page.get_by_role("button", name="Read it in a sentence").click()
-        assert page.input_value("#text-a") == "It was not good." and page.wrong == []
-
-
 def test_arcs_show_what_a_modifier_does_to_a_later_word(browser, demo):
     analysis, path = demo
     network, text = analysis.network, "it was not good"
@@ -287,32 +260,6 @@ def test_arcs_show_what_a_modifier_does_to_a_later_word(browser, demo):
         page.fill("#text-a", "<img src=x onerror=window.hacked=3> qwertzuiop")
         page.wait_for_function("document.querySelectorAll('#arcs-a .arc').length === 0")
         assert page.evaluate("window.hacked") is None and page.wrong == []
-
-
-def test_folded_sections_open_by_keyboard_and_by_links(browser, demo):
-    _, path = demo
-    with opened(browser, path) as page:
-        assert page.evaluate("document.documentElement.scrollHeight") <= 6_000
-        summary = page.locator("#line summary")
-        assert "A curve explains" in summary.inner_text() and not page.locator("#line .lead").is_visible()
-        summary.focus()
-        page.keyboard.press("Enter")
-        assert page.locator("#line .lead").is_visible()
-        page.keyboard.press("Space")
-        assert not page.locator("#line .lead").is_visible()
-        page.locator("nav a[href='#bilinear']").click()
-        assert page.locator("#bilinear .lead").is_visible()
-        page.locator("#modifiers a.term").first.click()
-        assert page.locator("#glossary dl").is_visible()
-        page.click("#unfold")
-        assert page.locator("details.fold:not([open])").count() == 0
-        page.click("#unfold")
-        assert page.locator("details.fold[open]").count() == 0 and page.wrong == []
-    with opened(browser, path, "#ending") as page:
-        assert page.locator("#ending .lead").is_visible()
-    for fragment in ("#read=100%+good", "#50%", "#nowhere"):
-        with opened(browser, path, fragment) as page:
-            assert page.wrong == []
 
 
 # --- figures, tables, words -------------------------------------------------------------------------------------------
@@ -390,38 +337,6 @@ def test_the_table_sorts_searches_and_stays_quick(browser, demo):
         assert saved[0].startswith('"word","kind","strength"') and len(saved) == 3_001 and page.wrong == []
 
 
-def test_words_that_people_call_neutral_stand_above_those_that_nobody_judged(browser, demo):
-    """The table sorted a judgment of 0.00 as if there were none, below every negative one."""
-    with opened(browser, demo[1]) as page:
-        page.locator("#rows th button", has_text="people").click()
-        with page.expect_download() as download:
-            page.click("#csv")
-        with open(download.value.path(), encoding="utf-8", newline="") as rows:
-            people = [float(row["people"]) for row in csv.DictReader(rows)]
-        judged = [value for value in people if not math.isnan(value)]
-        assert 0.0 in judged and min(judged) < 0 and judged == people[: len(judged)]
-        assert judged == sorted(judged, reverse=True)
-
-
-def test_any_two_words_can_be_picked(browser, demo):
-    analysis, path = demo
-    network, h = analysis.network, analysis.line.h_star
-    with opened(browser, path) as page, torch.no_grad():
-        unfold(page)
-        page.fill("#first", "very")
-        page.fill("#second", "bad")
-        effect = rnnlens.context.effects(
-            network, network.step(h, network.E[network.vocab.index["very"]]), network.E[[network.vocab.index["bad"]]]
-        )
-        assert f"{float(effect):+.2f}".replace("-", "−") in page.locator("#picked").inner_text()
-        page.fill("#first", "don't")
-        straight = page.locator("#picked").inner_text()
-        page.fill("#first", " Don’t")  # as phones write it
-        assert page.locator("#picked").inner_text() == straight and "after “don't”" in straight
-        page.fill("#first", "<b>")
-        assert "does not know “<b>”" in page.locator("#picked").inner_text() and page.wrong == []
-
-
 def test_claims_stand_with_the_papers_numbers(browser, demo):
     analysis, path = demo
     with opened(browser, path) as page:
@@ -436,14 +351,6 @@ def test_claims_stand_with_the_papers_numbers(browser, demo):
             "[...document.querySelectorAll('nav a, .missed-list a')].map(a => a.getAttribute('href'))"
         )
         assert len(anchors) > 16 and all(page.locator(anchor).count() == 1 for anchor in anchors)
-
-
-def test_what_was_not_measured_says_how_to_measure_it(browser, demo, tmp_path):
-    analysis, _ = demo
-    alone = replace(analysis, run=None)  # of the network alone: no run knows what was once measured on reviews
-    with opened(browser, rnnlens.report(alone, tmp_path / "report.html")) as page:
-        assert "not measured" in page.locator("#perturbation").inner_text()
-        assert "rnnlens analyze RUN --corpus CORPUS" in page.locator("#perturbation .note").inner_text()
 
 
 # --- all sizes, both themes, everyone ---------------------------------------------------------------------------------
@@ -496,50 +403,6 @@ def test_a_strict_policy_holds(browser, demo):
         page.wait_for_timeout(200)
         assert page.evaluate("window.hacked") is None
         assert page.wrong and all("Content Security Policy" in line for line in page.wrong), page.wrong
-
-
-def test_it_prints_in_light(browser, demo, tmp_path):
-    _, path = demo
-    with opened(browser, path, color_scheme="dark", idle=True) as page:
-        page.wait_for_function("() => window.Plotly")
-        count = "window.drawn = document.querySelectorAll('.plot .main-svg').length"
-        page.evaluate(f"addEventListener('afterprint', () => {{ {count} }})")
-        page.wait_for_timeout(1_500)  # until figures are unpacked
-        pdf = page.pdf()
-        assert page.evaluate("window.drawn") >= page.locator(".plot").count()  # folded and unseen ones, too
-        assert pdf[:4] == b"%PDF" and len(pdf) > 100_000 and page.wrong == []
-        page.emulate_media(media="print")
-        assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(26, 32, 44)"
-
-
-def test_the_page_is_small_and_quick(browser, demo, capsys):
-    """Size decides; times are told."""
-    analysis, path = demo
-    assert path.stat().st_size < 7e6
-    words = [
-        word for word, _ in analysis.network.read("This film was not at all what I had expected, and very, very good!")
-    ]
-    with opened(browser, path) as page:
-        ready = int(page.evaluate("document.documentElement.dataset.ready"))
-        times = page.evaluate(
-            """words => {
-              const box = document.getElementById('text-a'), found = []
-              for (let n = 1; n <= 60; n++) {
-                box.value = Array.from({length: n}, (_, i) => words[i % words.length]).join(' ')
-                const start = performance.now()
-                box.dispatchEvent(new Event('input', {bubbles: true}))
-                document.body.getBoundingClientRect()
-                found.push(performance.now() - start)
-              }
-              return found
-            }""",
-            words,
-        )
-    with capsys.disabled():
-        print(
-            f"\n  the demo's page: {path.stat().st_size / 1e6:.1f} MB, interactive after {ready} ms, "
-            f"{statistics.median(times):.1f} ms a word typed (median of {len(times)}, slowest {max(times):.1f})"
-        )
 
 
 # --- other networks ---------------------------------------------------------------------------------------------------
@@ -639,18 +502,3 @@ def test_a_reproduction_has_its_page_with_and_without_a_network(browser, tmp_pat
             assert page.evaluate(twice) == []
             reads = page.evaluate("rnnlens.read('not good')")
             assert (reads is None) == (folder == tmp_path) and page.wrong == []
-
-
-def test_the_scripts_are_all_joined_into_one_module(tmp_path):
-    from rnnlens.page.render import HERE as PAGE
-    from rnnlens.page.render import SCRIPTS, joined
-
-    assert {path.stem for path in (PAGE / "script").glob("*.js")} == {*SCRIPTS, *COMPARISON, "early"}
-    for k, name in enumerate(SCRIPTS):  # each imports only what stands before it
-        needed = re.findall(r"from './(\w+)\.js'", (PAGE / "script" / f"{name}.js").read_text("utf-8"))
-        assert set(needed) <= set(SCRIPTS[:k]), name
-    script = joined()
-    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
-    if shutil.which("node"):
-        (tmp_path / "page.mjs").write_text(script, encoding="utf-8")
-        subprocess.run(["node", "--check", str(tmp_path / "page.mjs")], check=True)

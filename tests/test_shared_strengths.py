@@ -12,7 +12,7 @@ from rnnlens.context.shared_strengths import StrengthRow, correlation_interval, 
 
 def test_pairs_are_of_the_words_measured_in_both():
     both = [analyzed("gru", COMMON[k:], k) for k in (0, 1)]
-    tables = [strengths_of(one.network.vocab, one.arrays(), one.results) for one in both]
+    tables = [strengths_of(one.network.vocab, one.arrays()) for one in both]
     for one, table in zip(both, tables, strict=True):
         assert list(table) == list(one.modifiers.words)
         assert [row.kind for row in table.values()] == one.modifiers.kinds

@@ -67,14 +67,6 @@ def test_every_number_comes_from_the_results(results):
     ]  # fmt: skip
 
 
-def test_what_does_not_cost_anything_is_said_to_be_so(results):
-    perturbed(results, -0.005, -0.004, 0.001)
-    assert "Shuffling the words costs no accuracy that can be measured on 500 reviews" in said(results)
-    assert "costs nothing that can be measured (as many random ones: −0.1 points)" in said(results)
-    del results["accuracy"]["test_shuffled"]
-    assert "was not measured" in said(results)
-
-
 def test_a_network_without_modifiers_gets_a_verdict_that_says_so(results):
     for one in results["modifiers"]["words"]:
         one["kind"] = "unclear"
@@ -160,11 +152,3 @@ def test_other_networks_get_true_verdicts_of_their_own(tmp_path, which):
     assert ("`rnnlens.analyze(network, corpus)` adds it" in text) == (which == "untrained")
     if which == "reviews-vanilla":
         assert "Shuffling the words costs no accuracy that can be measured" in text
-
-
-def test_no_line_of_the_page_ends_within_an_option():
-    option = '<span class="option">--{}</span>'
-    assert str(marked("with `train --start zoo:x-y` (or --both-ways)")) == (
-        f"with <code>train {option.format('start')} zoo:x-y</code> (or {option.format('both-ways')})"
-    )
-    assert str(marked("a -- b, well-known, x--y")) == "a -- b, well-known, x--y"

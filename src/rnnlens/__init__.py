@@ -31,7 +31,7 @@ _HOMES = {
     "DeepBothWays": "networks",
     "Occlusion": "networks",
     "TrainConfig": "training",
-    "train": "analysis.film",
+    "train": "training",
     "evaluate": "training",
     "jacobians": "dynamics",
     "find_fixed_points": "dynamics",
@@ -94,7 +94,6 @@ if TYPE_CHECKING:
     from rnnlens.analysis.agreement import Agreement, agreement
     from rnnlens.analysis.analyze import analyze
     from rnnlens.analysis.audit import Audit, KindAudit, audit
-    from rnnlens.analysis.film import train
     from rnnlens.analysis.record import Analysis
     from rnnlens.common.errors import RnnlensError
     from rnnlens.context import (
@@ -144,7 +143,7 @@ if TYPE_CHECKING:
     )
     from rnnlens.page import report
     from rnnlens.runs import Run, export, load
-    from rnnlens.training import TrainConfig, evaluate, fit_readout
+    from rnnlens.training import TrainConfig, evaluate, fit_readout, train
 
 
 __getattr__ = lazily(__name__, _HOMES)

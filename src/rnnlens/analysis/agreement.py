@@ -134,7 +134,7 @@ class Agreement(Shown):
     def _facts(self) -> Facts:
         return [("people", self.people.source), ("networks", [one.name for one in self.scores])]
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         tables = [table_html([(one.name, *row) for row in one.rows()], ("network", *COLUMNS)) for one in self.scores]
         rows = [[word, *(f"{value:+.2f}" for value in values)] for word, *values in self.furthest()]
         return "".join(tables) + table_html(rows, FURTHEST)

@@ -27,7 +27,7 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import exclusive
 from rnnlens.common.options import CORPUS
 from rnnlens.common.progress import progress_bar
-from rnnlens.common.ranges import check_options, check_used, in_range
+from rnnlens.common.ranges import check_options, in_range
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.probes import Probes, common_words
 from rnnlens.corpora import CorpusLike
@@ -225,10 +225,9 @@ def analyze_command(
     direction: str | None = None,
     **options: Any,
 ) -> Analysis:
-    """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
+    """Analyze a run and save the analysis in its folder, for `rnnlens analyze`."""
     named = {"reviews": reviews, "overwrite": overwrite, "class_": class_, "direction": direction}
     check_options("analyze", options, **named)
-    check_used("analyze", named, {**named, "corpus": corpus})
     opened = load(run)
     _, data = _opened(opened, corpus)
     before = _stored_view(opened, data)

@@ -116,7 +116,7 @@ class KindAudit(Shown):
     def _facts(self) -> Facts:
         return [*zip(HEAD, self.row(), strict=True), ("mechanism", self.mechanism)]
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         return _table_of_readings(self.worst)
 
     def __repr__(self) -> str:
@@ -174,7 +174,7 @@ class Audit(Shown):
             *(("not tested", f"{kind}: needs {needed}") for kind, needed in self.left_out),
         ]
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         rows = [[*one.row(), one.mechanism or ""] for one in (*self.kinds, *self.people)]
         return table_html(rows, [*HEAD, "mechanism"]) + _table_of_readings([reading for _, reading in self.worst()])
 

@@ -112,7 +112,7 @@ class BothDirections(Shown):
                 facts.append((f"subspace removed, {name}", repr(one)))
         return facts
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         names = [name for half in DIRECTIONS for name in (half, f"{half}_error", f"{half}_tau")]
         return table_html([[row["word"], *(row[name] for name in names)] for row in self.words[:30]], ["word", *names])
 

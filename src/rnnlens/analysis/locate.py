@@ -308,8 +308,7 @@ def stored_line(run: Run) -> LineAttractor:
     with parsing(path, "analysis of this network"):
         network = run.analyzed_network
         states = arrays["slow_points"].to(network.h0).reshape(-1, network.size)
-        converged = arrays.get("slow_points_converged", torch.ones(len(states)))  # earlier versions stored only these
-        return fit_line_attractor(network, states[converged.bool().to(states.device)])
+        return fit_line_attractor(network, states[arrays["slow_points_converged"].bool().to(states.device)])
 
 
 def stored_probes(run: Run | None, network: Network, line: LineAttractor) -> Probes:

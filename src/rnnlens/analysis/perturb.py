@@ -59,15 +59,14 @@ class Edges:
 @dataclass(frozen=True)
 class Experiments(Shown):
     """Accuracy on reviews under perturbations. split: test or validation. sampled: whether the number of reviews was
-    limited. examples: a few of the reviews, for the page. steering: accuracy against the gain; None in analyses of
-    earlier versions."""
+    limited. examples: a few of the reviews, for the page. steering: accuracy against the gain."""
 
     split: str
     sampled: bool
     perturbations: Perturbations
     edges: Mapping[str, Edges]
+    steering: Steering
     examples: tuple[Example, ...] = ()
-    steering: Steering | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The content for results.json, to be merged into it."""
@@ -90,8 +89,9 @@ class Experiments(Shown):
         }
         ending = {part: {"padded": e.padded.to_dict()} for part, e in self.edges.items()}
         examples = [vars(one) for one in self.examples]
-        steering = {} if self.steering is None else {"steering": {"split": self.split, **self.steering.to_dict()}}
-        return {"accuracy": accuracy, "beginning": beginning, "ending": ending, "examples": examples, **steering}
+        steering = {"split": self.split, **self.steering.to_dict()}
+        parts = {"accuracy": accuracy, "beginning": beginning, "ending": ending}
+        return {**parts, "examples": examples, "steering": steering}
 
     @classmethod
     def from_dict(cls, results: Mapping[str, Any], split: str, sampled: bool) -> Experiments:
@@ -114,8 +114,7 @@ class Experiments(Shown):
         )
         perturbations = Perturbations(shuffled.before, shuffled.n, shuffled, removed, random, words)
         examples = tuple(Example(**one) for one in results.get("examples", ()))
-        steering = Steering.from_dict(results["steering"]) if "steering" in results else None
-        return cls(split, sampled, perturbations, edges, examples, steering)
+        return cls(split, sampled, perturbations, edges, Steering.from_dict(results["steering"]), examples)
 
     def _facts(self) -> Facts:
         return self.perturbations._facts()
@@ -227,7 +226,7 @@ def perturb_reviews(
         step(f"edges of documents, {part}")
         usual = before if part == name else final_logits(network, of_split)
         edges[part] = _edges(network, line, two, of_split, generator, usual)
-    return Experiments(name, most is not None, perturbations, edges, steering=steering)
+    return Experiments(name, most is not None, perturbations, edges, steering)
 
 
 def _edges(

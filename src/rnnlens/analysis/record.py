@@ -342,10 +342,9 @@ class Analysis(Shown):
         arrays, states = run.analysis_arrays(), run.states()
         if "measures" not in arrays:
             raise missing.not_analyzed(run.path)
-        if states is None or "analysis" not in run.results or "slow_points_converged" not in arrays:
+        if states is None or "analysis" not in run.results:
             raise RnnlensError(
-                f"the analysis of {quoted(str(run.path))} is incomplete or of an earlier version: run "
-                f"`{missing.analyze(run.path)}` again"
+                f"the analysis of {quoted(str(run.path))} is incomplete: run `{missing.analyze(run.path)}` again"
             )
         with parsing(run.path / "analysis.safetensors", "analysis of this network"):
             check_arrays(arrays, run.analyzed_network.size)
@@ -356,5 +355,5 @@ class Analysis(Shown):
     def _facts(self) -> Facts:
         return facts_of(self)
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         return claims_table(self.claims)

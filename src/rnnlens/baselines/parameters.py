@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Iterable, Iterator, Set
 from typing import Any
@@ -12,14 +11,13 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from rnnlens.common.allowed import shown
 from rnnlens.common.errors import BadInput, RnnlensError, RnnlensWarning, quoted
-from rnnlens.common.ranges import check_options, chosen, unused
+from rnnlens.common.ranges import check_options
 from rnnlens.corpora.vocab import Vocab
 from rnnlens.corpora.words import spelled
 
 
 def check_parameters(model: Any) -> None:
-    """Raise an error if a parameter is out of range or of the wrong type. Warn of one that changes nothing beside the
-    others, as scikit-learn does: a grid may have it."""
+    """Raise an error if a parameter is out of range or of the wrong type."""
     try:
         check_options("estimator", {name: value for name, value in vars(model).items() if name != "random_state"})
     except RnnlensError as error:
@@ -29,10 +27,6 @@ def check_parameters(model: Any) -> None:
 
         check_device(model.device)
     check_words(model.modifiers)
-    defaults = {name: one.default for name, one in inspect.signature(type(model).__init__).parameters.items()}
-    given = {name: value for name, value in vars(model).items() if name in defaults}
-    for text in unused("estimator", chosen("estimator", given, defaults), vars(model)).values():
-        warnings.warn(RnnlensWarning(text), stacklevel=3)
 
 
 def seed_of(random_state: Any) -> int:

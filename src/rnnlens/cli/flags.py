@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from cyclopts import Parameter, convert
 from rnnlens.common.allowed import PathLike
 from rnnlens.common.errors import quoted
 from rnnlens.common.options import PATH, RANGES
-from rnnlens.common.ranges import check_options, check_used
+from rnnlens.common.ranges import check_options
 from rnnlens.experiments.recipe import RECIPE
 from rnnlens.runs.config import TrainConfig
 
@@ -64,18 +63,14 @@ def convert_strictly(hint: Any, tokens: Sequence[Any]) -> Any:
 
 
 def checked(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with a check, before it runs, of its options, whether each that is given has an effect, and whether
-    the folder that it writes can be made."""
+    """The command with a check, before it runs, of its options, and whether the folder that it writes can be made."""
     known = RANGES.get(command.__name__, {})
-    defaults = {name: option.default for name, option in inspect.signature(command).parameters.items()}
     folders = [name for name, kind in known.items() if isinstance(kind, PathLike) and kind.folder]
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         if known:
             check_options(command.__name__, options)
-        given = inspect.signature(command).bind(*arguments, **options).arguments
-        check_used(command.__name__, given, {**defaults, **given})
         if places := [options[name] for name in folders if options.get(name) is not None]:
             from rnnlens.common.replacing import check_place
 

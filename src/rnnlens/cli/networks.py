@@ -155,9 +155,8 @@ def train(
     refit
         Also train on the validation reviews, to the last epoch; use it after all settings are chosen.
     snapshots
-        How many small records to keep along the training, from 2 to 1000, more of them at its beginning: accuracy,
-        strengths of well-known words, slow points. The report plays them as a film. Training is the same with and
-        without them.
+        How many times to keep the weights along the training, from 2 to 1000, more often at its beginning. In Python,
+        `run.at(step)` opens them. Training is the same with and without them.
     resume
         Continue an interrupted run.
     test
@@ -167,7 +166,6 @@ def train(
     threads
         CPU threads, at most 1024; small networks are often fastest with 1.
     """
-    from rnnlens.experiments.film import film_of
     from rnnlens.experiments.hints import after_training
     from rnnlens.training.command import train_command
 
@@ -188,7 +186,7 @@ def train(
         test=test,
         device=device,
         threads=threads,
-        watch=film_of(snapshots),
+        snapshots=snapshots,
     )
     if corpus != "toy":
         say(after_training(corpus, out))

@@ -323,7 +323,6 @@ RANGES: dict[str, dict[str, Allowed]] = {
     "modifier_rows": {"most": whole(0, none=True)},
     "to_dict": {"most": FROM_ZERO},
     "class_modifiers": {"words": COUNT},
-    "component_barcodes": {"most": COUNT, "one_scale": FLAG},
     "strengths": {
         "pairs": Each(
             "a list of pairs, from rnnlens.context.shared_strengths.pair",

@@ -1,7 +1,7 @@
 """Open ordinary files only: pipes and devices are refused, and so are links where following them could do harm.
 
-A folder from someone else may contain a `.lock` that links to one of your files, a review that is an endless pipe, or
-a link to a private file where an export expects a file to copy.
+A folder from someone else may contain a review that is an endless pipe, or a link to a private file where an export
+expects a file to copy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import IO
 
 from rnnlens.common.errors import RnnlensError, quoted
 
@@ -19,6 +18,7 @@ _KINDS = {
     stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder",
     stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
 }  # fmt: skip
+_NO_WAIT, _NO_LINK = getattr(os, "O_NONBLOCK", 0), getattr(os, "O_NOFOLLOW", 0)  # Windows has neither
 
 
 def is_ordinary(path: Path | str) -> bool:
@@ -29,9 +29,8 @@ def is_ordinary(path: Path | str) -> bool:
 def open_ordinary(path: Path | str, flags: int = os.O_RDONLY, follow: bool = False) -> int:
     """A descriptor of a file on disk. Anything else is an error that names its kind; a link is followed only with
     `follow`. Opening never blocks, as a pipe could, and never truncates."""
-    flags |= os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
-        handle = os.open(path, flags, 0o666)
+        handle = os.open(path, flags | _NO_WAIT | (0 if follow else _NO_LINK), 0o666)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
             raise _not_ordinary(path, os.lstat(path).st_mode) from error
@@ -53,11 +52,6 @@ def copy_ordinary(source: Path, target: Path) -> None:
     """Copy a file, but not what a link points to."""
     with os.fdopen(open_ordinary(source), "rb") as original, open(target, "wb") as copy:
         shutil.copyfileobj(original, copy)
-
-
-def open_lock(path: Path | str) -> IO[bytes]:
-    """A lock file, opened, and created if there is none; its content is not changed."""
-    return os.fdopen(open_ordinary(path, os.O_RDWR | os.O_CREAT), "r+b")
 
 
 def _not_ordinary(path: Path | str, mode: int) -> RnnlensError:

@@ -1,5 +1,5 @@
-"""Check options before anything is read or computed, with the same tables for Python and the command line: allowed
-values (`options`), and options that change nothing beside others (`unused`).
+"""Check options before anything is read or computed, with the same table of allowed values (`options`) for Python and
+the command line.
 
 `check_options("analyze", top=-5)` raises "top is -5: expected a whole number, at least 1". Commands check their
 options so, and functions with the decorator `in_range`. This module imports nothing heavy.
@@ -13,10 +13,9 @@ from dataclasses import fields, replace
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from rnnlens.common.allowed import Allowed, shown
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.allowed import Allowed
+from rnnlens.common.errors import RnnlensError
 from rnnlens.common.options import OBJECTS, RANGES
-from rnnlens.common.unused import UNUSED
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,34 +33,9 @@ def check_fields(of: str, record: Any) -> None:
         object.__setattr__(record, name, value)
 
 
-def unused(of: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, str]:
-    """The options among `given` that change nothing beside the values of all `options`: name → what to tell. None is
-    an option that is not given."""
-    told: dict[str, str] = {}
-    for rule in UNUSED.get(of, ()):
-        if given.get(rule.option) is not None and rule.when(options):
-            value = given[rule.option]
-            value = quoted(", ".join(map(str, value))) if isinstance(value, list) else shown(value)
-            text = f"{rule.option} is {value}, and {rule.why}: leave {rule.option} out, or {rule.instead}"
-            told.setdefault(rule.option, text)
-    return told
-
-
-def check_used(of: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Refuse an option among `given` that changes nothing beside the values of all `options`."""
-    for text in unused(of, given, options).values():
-        raise RnnlensError(text)
-
-
-def chosen(of: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that may change nothing whose value is not their default."""
-    names = {rule.option for rule in UNUSED.get(of, ())}
-    return {name: given[name] for name in names if name in given and given[name] != defaults.get(name)}
-
-
 def in_range(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function with a check of its arguments before it runs: those of its entry `of` in `RANGES` and in
-    `UNUSED`, and those in `OBJECTS`. A line, subspace or table of words must have states like the network's. None is
+    """Decorate a function with a check of its arguments before it runs: those of its entry `of` in `RANGES`, and
+    those in `OBJECTS`. A line, subspace or table of words must have states like the network's. None is
     allowed where it is the default. The function receives numbers and paths as `Allowed.plain` has them; its attribute
     `allowed` has the kinds by name."""
 
@@ -69,7 +43,6 @@ def in_range(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
         signature = inspect.signature(function)
         every = {**RANGES[of], **{name: kind for name, kind in OBJECTS.items() if name not in RANGES[of]}}
         known = {name: kind for name, kind in every.items() if name in signature.parameters}
-        defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
         for name, kind in known.items():
             if signature.parameters[name].default is None:
                 known[name] = replace(kind, none=True)
@@ -81,7 +54,6 @@ def in_range(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
             except TypeError:  # the call itself says best what is missing
                 return function(*arguments, **options)
             given.arguments.update(_checked(known, given.arguments))
-            check_used(of, chosen(of, given.arguments, defaults), {**defaults, **given.arguments})
             _check_states(given.arguments)
             return function(*given.args, **given.kwargs)
 

@@ -6,7 +6,6 @@ that rnnlens wrote it. A file is replaced only by one of the same kind, and only
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import re
@@ -143,14 +142,7 @@ def _move_into(path: Path, new: Path, kind: FolderKind | None) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders in one step (Linux), so that a killed process leaves one or the other. Other systems need two
-    renames; between them the old folder is called `.name.….old`, and no sweep removes it."""
-    try:
-        swap, here, exchange = ctypes.CDLL(None, use_errno=True).renameat2, -100, 2
-        if swap(here, os.fsencode(new), here, os.fsencode(old), exchange) == 0:
-            return
-    except (AttributeError, OSError):
-        pass
+    """Swap two folders by renaming. In between, the old folder is called `.name.….old`, and no sweep removes it."""
     aside = new_temporary(old).with_suffix(".old")
     os.replace(old, aside)
     try:
@@ -196,8 +188,7 @@ def check_place(path: Path, folder: bool = False) -> None:
     if not above.is_dir():
         raise UnwrittenError(path, f"{quoted(str(above))} is not a folder", errno.ENOTDIR)
     if not os.access(above, os.W_OK | os.X_OK):
-        number = errno.EROFS if os.statvfs(above).f_flag & os.ST_RDONLY else errno.EACCES
-        raise UnwrittenError(path, os.strerror(number), number)
+        raise UnwrittenError(path, os.strerror(errno.EACCES), errno.EACCES)
 
 
 def check_json(path: Path | str, key: str, what: str) -> None:

@@ -85,7 +85,7 @@ class Attribution(Shown):
             },
         }
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         rows = [
             [word, f"{float(self.strength[i]):+.2f}", *(f"{x:+.2f}" for x in self.shares[i].tolist())]
             for i, word in enumerate(self.words)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Shown, sticks_svg
+from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import in_range
 from rnnlens.context.effects import linear_effects, word_inputs
@@ -57,9 +57,6 @@ class Barcode(Shown):
             "positive": self.positive.tolist(),
             "negative": self.negative.tolist(),
         }
-
-    def _drawing(self) -> str:
-        return sticks_svg([("positive words", self.positive.tolist()), ("negative words", self.negative.tolist())])
 
 
 @in_range()

@@ -138,6 +138,6 @@ class ClassStrengths(Shown):
             ("intensifiers", self.strongest(12, "intensifier")),
         ]
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         rows = [[row["word"], row["kind"], row["strength"], *row["by_class"][:12]] for row in self.to_dict(20)]
         return table_html(rows, ["word", "kind", "strength", *self.network.classes[:12]])

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Shown, lines_svg
+from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.context.barcodes import Barcode, state_barcode
@@ -54,9 +54,6 @@ class Beginning(Shown):
             "distance": self.distance.tolist(),
             "interventions": self.interventions,
         }
-
-    def _drawing(self) -> str:
-        return self.barcode._drawing()
 
 
 @torch.no_grad()
@@ -117,10 +114,6 @@ class Ending(Shown):
             **({} if self.modes is None else {"modes": self.modes.to_dict()}),
         }
 
-    def _drawing(self) -> str:
-        rows = zip(self.words, self.transients.tolist(), strict=True)
-        return lines_svg(list(rows)[:4]) if self.modes is None else self.modes._drawing()
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EndingModes(Shown):
@@ -162,9 +155,6 @@ class EndingModes(Shown):
             "transients": self.transients.tolist(),
             "without": None if self.without is None else self.without.tolist(),
         }
-
-    def _drawing(self) -> str:
-        return lines_svg(list(zip(self.words, self.transients.tolist(), strict=True))[:4])
 
 
 @torch.no_grad()

@@ -50,7 +50,7 @@ class EffectiveAttention(Shown):
         length = self.parts.norm(dim=-1)
         return length / length.sum(1, keepdim=True).clamp(min=torch.finfo(length.dtype).tiny)
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         last = self.weights[-1].tolist()
         added = [None] * len(last) if self.logits is None else self.logits[-1].tolist()
         names = ["(start)", *self.words]

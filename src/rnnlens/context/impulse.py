@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Shown, lines_svg, table_html
+from rnnlens.common.display import Shown, table_html
 from rnnlens.common.ranges import in_range
 from rnnlens.context.decay import ExponentialFit, fit_exponential
 from rnnlens.context.effects import STATES, word_inputs
@@ -85,10 +85,6 @@ class Impulse(Shown):
             "r2": float(self.fit.r2),
         }
 
-    def _drawing(self) -> str:
-        stored = self.to_dict()
-        return lines_svg([("distance", stored["distance"]), *([("fit", stored["fit"])] if stored["fit"] else [])])
-
 
 @in_range("steps")
 def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str, steps: int = 30) -> Impulse:
@@ -155,7 +151,7 @@ class Timescales(Shown):
             "tau": [[_plain(x) for x in row] for row in self.tau],
         }
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         head = ["word", *(f"τ {p + 1}" for p in range(self.tau.shape[1]))]
         return table_html(
             [[word, *map(_plain, row)] for word, row in zip(self.words, self.tau, strict=True)][:10], head

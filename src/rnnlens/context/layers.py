@@ -97,7 +97,7 @@ class Layers(Shown):
             ],
         }
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         rows = [[word, *(signed(share) for share in self[word].values())] for word in self.modifies.words]
         return table_html(rows, ["word", *self.parts])
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from rnnlens.common.display import Shown, lines_svg
+from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.common.rows import chosen_rows
@@ -62,12 +62,6 @@ class ModeRemoval(Shown):
     def destroyed(self, most: int) -> float:
         """The largest share of the effect that removing at most this many units destroys."""
         return float(1 - self.remaining[: most + 1].min())
-
-    def _drawing(self) -> str:
-        courses = [("left of the effect", self.remaining.tolist())]
-        for name, draws in (("random units", self.random), ("rotated modes", self.rotated)):
-            courses += [(name, draws.median(0).values.tolist())] if len(draws) else []
-        return lines_svg(courses)
 
     def to_dict(self) -> dict[str, Any]:
         chosen = [self.modes.units[i] for i in self.units]

@@ -252,7 +252,7 @@ class Modifiers(Shown):
             ("unclear", sum(kind == "unclear" for kind in self.kinds)),
         ]
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         names = ("word", "kind", "strength", "error", "valence", "norm", "tau", "count")
         rows = [[self._columns[name][i] for name in names] for i in self.order[:30].tolist()]
         return table_html(rows, names)

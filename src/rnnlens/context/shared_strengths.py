@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -52,12 +51,9 @@ class Pair:
     words: Sequence[tuple[str, StrengthRow, StrengthRow]]
 
 
-def strengths_of(vocab: Vocab, arrays: Mapping[str, Tensor], results: Mapping[str, Any]) -> dict[str, StrengthRow]:
-    """All words that an analysis measured; of one without stored measures, those listed in its results."""
-    if "measures" not in arrays:
-        rows = results.get("modifiers", {}).get("words", [])
-        return {row["word"]: StrengthRow(row["strength"], row["error"], row["kind"]) for row in rows if "error" in row}
-    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=False))  # earlier versions stored fewer
+def strengths_of(vocab: Vocab, arrays: Mapping[str, Tensor]) -> dict[str, StrengthRow]:
+    """All words that an analysis measured."""
+    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
     clear = clear_at(columns["strength"], columns["error"])
     of_each = zip(
         arrays["words"].tolist(), *(columns[name].tolist() for name in ("strength", "error", "own")), strict=True

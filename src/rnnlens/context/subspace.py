@@ -89,7 +89,7 @@ class Subspace(Shown):
             "coordinates": self.coordinates.tolist(),
         }
 
-    def _drawing(self) -> str:
+    def _table(self) -> str:
         rows = zip(self.words, self.kinds, self.coordinates.tolist(), strict=True)
         head = ["word", "kind", *(f"component {p + 1}" for p in range(self.rank))]
         return table_html([[word, kind, *at] for word, kind, at in rows][:10], head)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,10 +101,11 @@ def load_corpus(
 
 
 def cache_folder() -> Path:
-    """`$RNNLENS_CACHE`, else `$XDG_CACHE_HOME/rnnlens`, else `~/.cache/rnnlens`."""
-    if own := os.environ.get("RNNLENS_CACHE"):
-        return Path(own).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rnnlens"
+    """`$RNNLENS_CACHE`, else the system's folder for caches, such as `~/.cache/rnnlens` on Linux."""
+    from platformdirs import user_cache_path
+
+    own = os.environ.get("RNNLENS_CACHE")
+    return Path(own).expanduser() if own else user_cache_path("rnnlens", appauthor=False)
 
 
 def _prepared(
@@ -157,13 +158,20 @@ def _intact(folder: Path) -> Corpus | None:
         return None
 
 
-def _locked(out: Path) -> AbstractContextManager[None]:
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
     """Wait until no other process or thread prepares `out`, and lock it. The lock file is beside `out`, which is
-    replaced as a whole."""
+    replaced as a whole, and is removed at the end."""
     with files.write_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         path = Path(os.path.realpath(out.parent)) / f".{out.name}.lock"
-        return take_lock(path, out, PATIENCE, remove=True)
+        lock = take_lock(path, out, PATIENCE)
+    with lock:
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows keeps a file that is open
+                path.unlink()
 
 
 def _key(request: Request, config: PrepareConfig) -> str:

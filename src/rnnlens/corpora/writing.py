@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import polars as pl
 
 from rnnlens.common import files
 from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
-from rnnlens.common.ranges import chosen, unused
 from rnnlens.corpora.classes import label_dtype
 from rnnlens.corpora.encoding import byte_chunks
 from rnnlens.corpora.indexing import Place, index_texts, stratified
@@ -29,10 +27,6 @@ def write_corpus(
 ) -> None:
     """Write `corpus.json`, `vocab.json` and the arrays of every split into `folder`; `about` goes into the first."""
     graded = any(source.grades for source in sources)
-    found = {"splits": [tuple(source.labels) for source in sources], "columns": [source.columns for source in sources]}
-    options = asdict(config) | found
-    for text in unused("prepare", chosen("prepare", asdict(config), asdict(PrepareConfig())), options).values():
-        warnings.warn(RnnlensWarning(text), stacklevel=3)
     rng = np.random.Generator(np.random.PCG64(config.seed))
     spools = [
         {split: Spool(folder / f"{number}.{split}.codes") for split in source.labels}

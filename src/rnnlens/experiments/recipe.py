@@ -4,11 +4,11 @@ here."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rnnlens.common.errors import UsageError
-from rnnlens.common.ranges import check_fields, check_used
+from rnnlens.common.ranges import check_fields
 from rnnlens.runs.config import TrainConfig
 
 RECIPE = TrainConfig(
@@ -43,6 +43,4 @@ def recipe(given: Mapping[str, Any]) -> TrainConfig:
         raise UsageError(
             "seed is given: `validate` trains networks with the seeds 0, 1, …; set their number with --seeds"
         )
-    config = replace(RECIPE, **given)
-    check_used("training", given, asdict(config))
-    return config.without_unused(given)
+    return replace(RECIPE, **given)

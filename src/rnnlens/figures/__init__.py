@@ -14,6 +14,7 @@ from rnnlens.figures.deflections import deflections
 from rnnlens.figures.dose_response import dose_response
 from rnnlens.figures.edges import beginning, ending, ending_modes
 from rnnlens.figures.impulse import impulse, timescales
+from rnnlens.figures.learning import learning
 from rnnlens.figures.line_attractor import line_attractor
 from rnnlens.figures.linear_quality import linear_quality
 from rnnlens.figures.mode_removal import mode_removal
@@ -33,6 +34,6 @@ __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "dose_response", "beginning", "ending",
-    "ending_modes", "table", "architectures", "agreement", "strengths", "classes", "class_modifiers", "parts",
-    "part_timescales", "attention", "write_figure", "catalogue", "write_figures",
+    "ending_modes", "table", "architectures", "agreement", "strengths", "learning", "classes", "class_modifiers",
+    "parts", "part_timescales", "attention", "write_figure", "catalogue", "write_figures",
 ]  # fmt: skip

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError
-from rnnlens.common.ranges import in_range
 from rnnlens.figures.stored import among, part, side_names
 from rnnlens.figures.style import GREY, INK, Look, guide, look_of_component, look_of_kind, panels, shown, styled
 
@@ -78,18 +77,13 @@ def barcodes(results: Any, words: str | Sequence[str] = WORDS) -> Figure:
     )
 
 
-@in_range("component_barcodes")
-def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> Figure:
+def component_barcodes(results: Any) -> Figure:
     """Fig. 8 and Supp. D, from `component_barcodes`: the barcode of each component of the modifier subspace. h* is
-    moved along the component by one standard deviation of the modifiers.
-
-    most: the largest number of components to show. one_scale: all panels share one scale; otherwise each has its own.
-    """
+    moved along the component by one standard deviation of the modifiers."""
     stored, probes = part(results, "component_barcodes"), probe_words(results)
     if not stored:
         raise RnnlensError("these results have no component in 'component_barcodes': the modifier subspace is empty")
-    stored = stored[:most]
-    scale = "All panels have one scale." if one_scale else "<b>Each panel has its own scale.</b>"
+    stored = stored[:10]
     shares = part(results, "subspace", "explained_variance")
     rows = (len(stored) + 1) // 2
     titles = [
@@ -101,8 +95,8 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
         rows=rows,
         cols=min(2, len(stored)),
         shared_xaxes=True,
-        shared_yaxes=one_scale,
-        horizontal_spacing=0.03 if one_scale else 0.08,
+        shared_yaxes=True,
+        horizontal_spacing=0.03,
         vertical_spacing=0.3 / (rows + 1),
     )
     for p, barcode in enumerate(stored):
@@ -110,8 +104,6 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
         draw_barcode(figure, barcode, probes, look_of_component(p)[0], f"component {p + 1}", row, column, legend=p == 0)
         _name_extremes(figure, barcode, probes, row, column)
     same_scale(figure, stored, probes, room=1.35)
-    if not one_scale:
-        figure.update_yaxes(range=None, autorange=True)
     for column in (1, 2)[: len(stored)]:
         figure.update_xaxes(
             title_text=probes.said(),
@@ -126,7 +118,8 @@ def component_barcodes(results: Any, most: int = 10, one_scale: bool = True) -> 
         probes.said() if rows == 1 else "",
         "change of the logit",
         "h* is moved along a component by one standard deviation of the modifiers; a point is a valence word, and how "
-        f"much more or less<br>it then adds to the logit. {scale} Named: the words that each component changes most.",
+        "much more or less<br>it then adds to the logit. All panels have one scale. Named: the words that each "
+        "component changes most.",
         height=190 + 155 * rows,
     )
     figure.update_annotations(font_size=13, selector={"yanchor": "bottom", "xref": "paper"})

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from rnnlens.common.ending import orderly_end
 from rnnlens.common.replacing import FIGURE_MARKS
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def picture(figure: Figure, kind: str) -> bytes:
     import kaleido
 
     size = {"width": figure.layout.width or 900, "height": figure.layout.height or 480}
-    with orderly_end(), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The kopts argument is ignored")  # when a shared browser runs
         return kaleido.calc_fig_sync(figure.to_dict(), opts={"format": kind, "scale": 2, **size}, kopts=offline())
 
@@ -78,14 +77,13 @@ def marked(data: bytes, kind: str) -> bytes:
 def shared_browser() -> Iterator[None]:
     """Use one browser for all pictures. If it cannot start, the first call of `write_figure` raises the error."""
     server = None
-    with orderly_end():
-        with suppress(Exception):  # kaleido or a browser is missing
-            import kaleido
+    with suppress(Exception):  # kaleido or a browser is missing
+        import kaleido
 
-            kaleido.start_sync_server(silence_warnings=True, **offline())
-            server = kaleido
-        try:
-            yield
-        finally:
-            if server is not None:
-                server.stop_sync_server(silence_warnings=True)
+        kaleido.start_sync_server(silence_warnings=True, **offline())
+        server = kaleido
+    try:
+        yield
+    finally:
+        if server is not None:
+            server.stop_sync_server(silence_warnings=True)

@@ -64,7 +64,8 @@ def distinct_looks(looks: Sequence[Look]) -> list[tuple[Look, str]]:
     distinct: list[tuple[Look, str]] = []
     for place, look in enumerate(looks):
         seen = look in looks[:place]
-        distinct.append((Look(look.colour, f"{look.symbol}-open") if seen else look, DASHES[place % len(DASHES)]))
+        hollow = Look(look.colour, f"{look.symbol.removesuffix('-open')}-open")
+        distinct.append((hollow if seen else look, DASHES[place % len(DASHES)]))
     return distinct
 
 

@@ -76,7 +76,7 @@ def column_of(one: Compared, words: int | None, limit: int) -> Column:
         verdict(results, one.folder is not None, one.is_toy),
         results.get("warnings", []),
         analysis_claims(results),
-        strengths_of(network.vocab, one.arrays, results),
+        strengths_of(network.vocab, one.arrays),
         live(network, one.arrays, results, results["probes"], words, limit),
         one.provenance,
     )

@@ -30,7 +30,7 @@ from rnnlens.runs import Run
 # Joined in this order into one module: each file needs only those before it.
 SCRIPTS = (
     "words", "arrays", "vectors", "cell", "stack", "recurrences", "residual", "network", "reading", "elements",
-    "charts", "arcs", "wordlist", "sidebyside", "folds", "sections", "theme", "narrow", "figures", "comparison",
+    "charts", "arcs", "wordlist", "sidebyside", "folds", "sections", "theme", "titles", "figures", "comparison",
 )  # fmt: skip
 LIMIT = 13 * 2**20  # bytes of all weights together: the page of the four packaged networks stays below 20 MB
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 ROOM = 14  # pixels above the panels, where the title was
-# Figures whose labels are placed for one width and would overlap in a narrower figure: on a phone they scroll.
-PLACED = ("modifiers", "modifiers_norm", "subspace", "toy_state_space", "toy_spectra", "toy_mode_angles")
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,6 @@ class Drawing:
     """A figure of the page.
 
     name: unique in the page. title, subtitle: safe markup. height: in pixels. data: for Plotly, without its template.
-    placed: whether the figure keeps its width on a phone.
     """
 
     name: str
@@ -31,10 +28,6 @@ class Drawing:
     subtitle: Markup
     height: int
     data: dict[str, Any]
-
-    @property
-    def placed(self) -> bool:
-        return self.name in PLACED
 
     @property
     def turns(self) -> bool:

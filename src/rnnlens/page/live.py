@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -88,7 +87,7 @@ def live(
         "kinds": KINDS,
         "about": {"negates": NEGATES, "changes": CHANGES, "positive": [], "negative": []}
         | {"names": sides_of(results).words},
-        "measured": _measured(arrays, vocab) or _listed(results, vocab),
+        "measured": _measured(arrays, vocab),
         "people": {} if network.reads_one_of_many else _people(vocab),
         "stored": {},
     }
@@ -201,32 +200,17 @@ def _measured(arrays: Mapping[str, Tensor], vocab: Vocab) -> dict[str, Any] | No
     """The table of all measured words and their coordinates in the subspace; None if they are not stored."""
     if "measures" not in arrays:
         return None
-    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=False))  # earlier versions stored fewer
+    columns = dict(zip(MEASURES, arrays["measures"].float(), strict=True))
     clear = clear_at(columns["strength"], columns["error"])
     of_each = zip(*(columns[name].tolist() for name in ("strength", "error", "own")), strict=True)
     kinds = [kind_of(strength, error, own, clear) for strength, error, own in of_each]
-    return _table(arrays["words"].long(), columns, kinds, vocab) | {
+    ids, numbers = arrays["words"].long(), torch.tensor([KINDS.index(kind) for kind in kinds], dtype=torch.uint8)
+    packed_arrays = {
+        "ids": packed(ids.int()),
+        "kinds": packed(numbers),
         "places": packed(arrays["places"].float()),
         "rank": arrays["places"].shape[1],
-    }
-
-
-def _listed(results: Mapping[str, Any], vocab: Vocab) -> dict[str, Any] | None:
-    """The table of the words in results.json, which are the strongest ones; None if there are none."""
-    rows = results.get("modifiers", {}).get("words", [])
-    rows = [row for row in rows if row["word"] in vocab and all(name in row for name in (*SHOWN, "kind"))]
-    if not rows:
-        return None
-    columns = {name: torch.tensor([math.nan if row[name] is None else row[name] for row in rows]) for name in SHOWN}
-    ids = torch.tensor([vocab.index[row["word"]] for row in rows])
-    return _table(ids, columns, [row["kind"] for row in rows], vocab) | {"places": None, "rank": 0}
-
-
-def _table(ids: Tensor, columns: Mapping[str, Tensor], kinds: list[str], vocab: Vocab) -> dict[str, Any]:
-    """Ids, counts, kinds and measures of words."""
-    of_each = torch.tensor([KINDS.index(kind) for kind in kinds], dtype=torch.uint8)
-    packed_arrays = {"ids": packed(ids.int()), "kinds": packed(of_each)} | {
-        name: packed(columns[name]) for name in SHOWN
+        **{name: packed(columns[name]) for name in SHOWN},
     }
     if vocab.counts is not None:
         counts = torch.from_numpy(vocab.counts)[ids]

@@ -28,7 +28,7 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 SCRIPTS = (
     "words", "arrays", "vectors", "cell", "stack", "recurrences", "residual", "network", "reading", "context",
     "elements", "charts", "classchart", "bothchart", "views", "wordcharts", "facts", "card", "dial", "link", "arcs",
-    "film", "wordlist", "focus", "reader", "picker", "table", "folds", "sections", "theme", "narrow", "figures", "main",
+    "wordlist", "focus", "reader", "picker", "table", "folds", "sections", "theme", "titles", "figures", "main",
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
     return filled(
         "template.html",
         SCRIPTS,
-        ("style", "film", "classes"),
+        ("style", "classes"),
         [drawing for section in story.sections for drawing in section.drawings],
         story.sides,
         title=story.title,
@@ -55,7 +55,6 @@ def render(story: Story, live: Live, warnings: Sequence[str] = (), provenance: M
             "examples": [vars(example) for example in story.examples],
             "unit": story.unit,
             "sides": story.sides.to_dict(),
-            "film": story.film,
             KEY: dict(provenance or {}),
         },
     )

@@ -33,7 +33,7 @@ class Section:
 
     id: its anchor. where: the section of the paper. text: what to look for. claims: {claim, shown, measured, paper}.
     table: rows of cells, the first is the head. shaded: whether its numbers have a background
-    by sign and size. widget: a live part that the page's script fills (words, picker, film).
+    by sign and size. widget: a live part that the page's script fills (words, picker).
     missing: for each figure that could not be drawn the reason. finding: what was found, in one line. folded: whether
     the page shows only title and finding until the reader opens it.
     """
@@ -67,7 +67,7 @@ class Story:
 
     reads: how to use the live network. unit: the name of its output. examples: sentences to try. probes: positive and
     negative words, for barcodes. facts: (name, value here, value in the paper). adds: the command that measures missing
-    claims. verdict: what the network does with context, in plain sentences. film: the snapshots of its training.
+    claims. verdict: what the network does with context, in plain sentences.
     sides: the names of the two sides of the output.
     """
 
@@ -81,7 +81,6 @@ class Story:
     sections: Sequence[Section]
     adds: str = ""
     verdict: Sequence[Sentence] = ()
-    film: Mapping[str, Any] | None = None
     sides: Sides = TWO_SIDES
 
 
@@ -179,9 +178,7 @@ def badge(shown: bool | None, unspecific: bool = False) -> tuple[str, str]:
 
 
 def blank_input_fact(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """How far blank inputs move the reading, as a fact; empty for results of earlier versions."""
-    if "blank_input" not in results:
-        return []
+    """How far blank inputs move the reading, as a fact."""
     return [("blank inputs", BlankInput.from_dict(results["blank_input"]).summary(), "")]
 
 

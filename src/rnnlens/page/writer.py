@@ -20,14 +20,12 @@ from rnnlens.common.replacing import check_output
 from rnnlens.networks import BothWays
 from rnnlens.page.analysis import analysis_sections, analysis_story
 from rnnlens.page.comparison import comparison
-from rnnlens.page.film import film_data, film_section
-from rnnlens.page.live import Live, live, no_network
+from rnnlens.page.live import live, no_network
 from rnnlens.page.render import render
 from rnnlens.page.table import network_of, reproduction, table_story
 from rnnlens.page.toy import toy_story
 from rnnlens.runs import Run, load, merge_results, zoo
 from rnnlens.runs.missing import not_analyzed
-from rnnlens.runs.snapshots import FILE as SNAPSHOTS
 
 if TYPE_CHECKING:
     from rnnlens.analysis.record import Analysis
@@ -95,7 +93,6 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     """The page's HTML. run: None for a reproduction without networks. more: results of the reproduction that the run is
     part of."""
     if run is None:
-        _check_words(words, no_network())
         return render(table_story(None, more or {}, None), no_network())
     opened = run if isinstance(run, Run) else run.run
     both = both_ways(run)
@@ -114,21 +111,10 @@ def page(run: Run | Analysis | None, words: int | None = None, more: Mapping[str
     else:
         assert opened is not None  # an analysis has all results
         raise not_analyzed(opened.path)
-    if opened is not None and (opened.path / SNAPSHOTS).exists():
-        film = opened.snapshots
-        story = replace(story, sections=[*story.sections, film_section(film)], film=film_data(film))
     arrays = run.analysis_arrays() if isinstance(run, Run) else run.arrays()
     provenance = {} if opened is None else {**opened.provenance, **_analysis_mark(run)}
     packed = live(network, arrays, results, story.probes, words, both=both)
-    _check_words(words, packed)
     return render(story, packed, results.get("warnings", []), provenance)
-
-
-def _check_words(words: int | None, packed: Live) -> None:
-    if words is not None and packed.why_not:
-        raise RnnlensError(
-            f"words is {words}, and no network runs in this page, which would know them: leave words out"
-        )
 
 
 def both_ways(run: Run | Analysis) -> BothWays | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from rnnlens.common.errors import RnnlensError
-from rnnlens.common.ranges import check_fields, check_used, chosen, unused
+from rnnlens.common.ranges import check_fields
 
 Schedule = Literal["cosine", "linear", "exponential", "constant"]
 Precision = Literal["fp32", "bf16"]
@@ -85,18 +84,6 @@ class TrainConfig:
         if self.schedule == "exponential" and not self.final_rate:
             raise RnnlensError("final_rate is 0: expected above 0 for an exponential fall")
 
-    def check_used(self) -> None:
-        """Refuse a setting that was chosen and changes nothing beside the others."""
-        check_used("training", self._chosen(), asdict(self))
-
-    def without_unused(self, given: Mapping[str, Any]) -> TrainConfig:
-        """The settings with defaults for those that change nothing beside the others, but for those that are given."""
-        told, usual = unused("training", self._chosen(), asdict(self)), _defaults()
-        return replace(self, **{name: usual[name] for name in told if name not in given})
-
-    def _chosen(self) -> dict[str, Any]:
-        return chosen("training", asdict(self), _defaults())
-
     @property
     def betas(self) -> tuple[float, float]:
         """Adam's two momenta, as floats: torch refuses a whole number beside one."""
@@ -118,7 +105,3 @@ class TrainConfig:
         else:
             share = 1.0
         return self.learning_rate * share
-
-
-def _defaults() -> dict[str, Any]:
-    return {field.name: field.default for field in fields(TrainConfig)}

@@ -23,12 +23,11 @@ from rnnlens.common.sides import sides_of
 from rnnlens.corpora.sources import HUB
 from rnnlens.networks import BothWays
 from rnnlens.runs.folder import CONFIG, MODEL, Run, load_checked
-from rnnlens.runs.snapshots import FILE as SNAPSHOTS
 
 KIND = "rnnlens"  # config.json's model_type
 CARD = "README.md"
 COPIED = (
-    "vocab.json", "results.json", "history.jsonl", SNAPSHOTS, "states.safetensors", "analysis.safetensors",
+    "vocab.json", "results.json", "history.jsonl", "states.safetensors", "analysis.safetensors",
 )  # fmt: skip
 EXPORT = FolderKind(
     "an earlier export",

@@ -37,10 +37,8 @@ from rnnlens.networks.architectures import least_weights
 from rnnlens.networks.reading import Reading
 from rnnlens.runs import missing, zoo
 from rnnlens.runs.config import TrainConfig
-from rnnlens.runs.snapshots import FILE as SNAPSHOTS
-from rnnlens.runs.snapshots import Snapshots, read_snapshots
 from rnnlens.runs.views import analyzed, untrained, without
-from rnnlens.runs.weights import load_weights, misfit
+from rnnlens.runs.weights import load_weights, misfit, snapshot_path
 
 C = TypeVar("C", bound=CorpusLike | None)
 Results = dict[str, Any]
@@ -164,6 +162,9 @@ class Run:
         path = self.weights
         tensors, _, mark = read_marked_tensors(path)
         self._check_part("weights", path, mark)
+        return self._with_weights(path, tensors), mark
+
+    def _with_weights(self, path: Path, tensors: dict[str, np.ndarray]) -> Network | Any:
         with parsing(_about_file(self.path), "run of rnnlens"):
             shape = self.about["network"]
             least = least_weights(shape) + len(self.vocab) * shape["embedding"]  # before memory is allocated
@@ -173,7 +174,7 @@ class Run:
         if any(name.endswith("h0") and array.dtype == np.float64 for name, array in tensors.items()):
             network = network.double()  # half precision, which a packaged run may be stored in, is read as single
         load_weights(network, tensors, path)
-        return network, mark
+        return network
 
     @property
     def config(self) -> TrainConfig:
@@ -208,9 +209,21 @@ class Run:
         return read_lines(self.path / "history.jsonl")
 
     @property
-    def snapshots(self) -> Snapshots:
-        """The small records that `train(…, snapshots=N)` kept; an error if the run was trained without."""
-        return read_snapshots(self.path, self.about.get(KEY, {}))
+    def steps(self) -> list[int]:
+        """The steps of the training whose weights `train(…, snapshots=N)` kept, for `at`."""
+        kept = (path.stem for path in snapshot_path(self.path, 0).parent.glob("*.safetensors"))
+        return sorted(int(step) for step in kept if step.isdecimal())
+
+    def at(self, step: int) -> Network | Any:
+        """The network with the weights that it had after this many steps of its training."""
+        if step not in self.steps:
+            kept = ", ".join(map(str, self.steps)) or "none: train with --snapshots N to keep some"
+            raise RnnlensError(f"the weights after step {quoted(step)} were not kept: those kept are {kept}")
+        path = snapshot_path(self.path, step)
+        tensors, about, _ = read_marked_tensors(path)
+        run = str(self.about[KEY]["run"])
+        check_named(path, names_in(about), "run", _about_file(self.path), run, _RESTORE)
+        return self._with_weights(path, tensors)
 
     def without_subspace(self, network: Network | Any = None) -> Network | Any:
         """The network without the modifier subspace that an analysis stored; None if there is no analysis."""
@@ -323,8 +336,6 @@ def load_checked(path: Path | str) -> Run:
     run = load(path)
     run.analysis_arrays()
     run.states()
-    if (run.path / SNAPSHOTS).exists():
-        run.snapshots  # noqa: B018
     return run
 
 

@@ -36,6 +36,11 @@ def weights_of(network: AnyNetwork) -> dict[str, Tensor]:
     return dict(named.values())
 
 
+def snapshot_path(run: Path, step: int) -> Path:
+    """The file with the weights that `train(…, snapshots=N)` kept after this many steps."""
+    return run / "snapshots" / f"{step}.safetensors"
+
+
 def load_weights(network: AnyNetwork, tensors: dict[str, Any], path: Path) -> None:
     """Copy tensors into a network of the same shape (copies, since mapped arrays may be misaligned)."""
     own = weights_of(network)

@@ -16,8 +16,7 @@ from rnnlens.training.command import SHAPE, given_fields, train_command
 
 
 def parser(program: str = "python -m rnnlens.training", description: str = "Train a network on a corpus.") -> Program:
-    more = "`python -m rnnlens.experiments.film` has the same flags and --snapshots."
-    parser = Program(program, description=description, epilog=more)
+    parser = Program(program, description=description)
     parser.add_argument("corpus", help="a prepared folder, a file, hf:owner/name, or toy")
     parser.add_argument("--out", type=path, required=True, help="the run folder to write")
     arch = "architecture (default: gru, or that of --start)"
@@ -38,6 +37,7 @@ def parser(program: str = "python -m rnnlens.training", description: str = "Trai
     parser.add_argument("--tuned", action="store_true", help="use the bundled settings of this architecture")
     parser.add_argument("--settings", type=path, help="a sweep's settings.json; flags take precedence over it")
     parser.add_argument("--sources", help="train on these sources of the corpus only, separated by commas")
+    parser.add_argument("--snapshots", type=int, help="how many times to keep the weights along the training")
     parser.add_argument("--resume", action="store_true", help="continue an interrupted run")
     parser.add_argument("--test", action="store_true", help="evaluate on the test split at the end")
     parser.add_argument("--device", choices=DEVICE.names, help="where to compute (default: a GPU if there is one)")

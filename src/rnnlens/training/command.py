@@ -13,7 +13,7 @@ import numpy as np
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import read_lines
-from rnnlens.common.ranges import check_options, check_used
+from rnnlens.common.ranges import check_options
 from rnnlens.common.replacing import check_place
 from rnnlens.common.terminal import say
 from rnnlens.runs import zoo
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rnnlens.corpora.protocol import CorpusLike
     from rnnlens.networks import AnyNetwork, Network
     from rnnlens.runs import Run
-    from rnnlens.training.watching import Watch
 
 
 SHAPE = ("hidden", "embedding", "scale", "memory", "both_ways", "layers", "convolution")  # of new_network
@@ -38,15 +37,14 @@ def given_fields(flags: Mapping[str, Any], more: tuple[str, ...] = ()) -> dict[s
 
 def resolve(given: Mapping[str, Any], chosen: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], TrainConfig]:
     """The shape of a network and its training settings: `given` first, then `chosen` by a search, then the defaults.
-    A search scores the last weights, so its settings keep the last weights too. Chosen settings that change nothing
-    beside those given, such as dropout_run beside a word_dropout of 0, are left out."""
+    A search scores the last weights, so its settings keep the last weights too."""
     merged = {**({"keep": "last", **chosen} if chosen is not None else {}), **given}
     shape = {name: merged.pop(name) for name in SHAPE if name in merged}
     fields = given_fields(merged)
     if unknown := merged.keys() - fields.keys():
         raise RnnlensError(f"there is no setting {quoted(min(unknown))}: expected {', '.join((*SHAPE, *NAMES))}")
     check_options("network", shape)
-    return shape, TrainConfig(**fields).without_unused(given)
+    return shape, TrainConfig(**fields)
 
 
 def train_command(
@@ -64,7 +62,7 @@ def train_command(
     test: bool = False,
     device: str | None = None,
     threads: int | None = None,
-    watch: Watch | None = None,
+    snapshots: int | None = None,
 ) -> Run:
     """Train a network on a corpus (a source, a prepared folder, or `toy`).
 
@@ -75,7 +73,7 @@ def train_command(
     start      a run folder or `zoo:NAME`: fine-tune its network, with the corpus's new words added
     sources    train on these sources of the corpus only, separated by commas
     refit      train on training and validation reviews together
-    watch      looks at the network while it trains
+    snapshots  how many times to keep the weights along the training
     """
     from rnnlens.corpora import load_corpus, toy_corpus
 
@@ -88,8 +86,6 @@ def train_command(
         raise RnnlensError(f"--sources is {quoted(sources)}: the toy language has no sources; leave --sources out")
     if refit and corpus == "toy":
         raise RnnlensError("got --refit with the toy language, whose reviews are generated: leave --refit out")
-    if start is None and settings is None and not tuned:  # all settings are known
-        check_used("train", given, {**asdict(config), "refit": refit})
     start_run = None if start is None else _open_start(start, arch, given, corpus, tuned or settings is not None)
     # Open the corpus first, so that a missing source is reported before torch is imported.
     data: Any = toy_corpus(seed=config.seed) if corpus == "toy" else load_corpus(corpus)
@@ -126,11 +122,10 @@ def train_command(
 
         others = OTHER_CLASSES if _classes_of(network) != _classes_of(start_run.network) else {}
         config = start_config(start_run, **{**others, **given_fields(given)})
-    check_used("train", given, {**asdict(config), "refit": refit})
     options: dict[str, Any] = {"resume": resume, "device": device, "test": test, "threads": threads}
     epochs, finished = _Epochs(out), is_finished(out)  # without `resume` it is an error
     report = (lambda: None) if sys.stderr.isatty() else epochs.show  # a terminal has a progress bar
-    run = train(network, data, config, out, **options, start=start_run, watch=watch, report=report)
+    run = train(network, data, config, out, **options, start=start_run, snapshots=snapshots, report=report)
     if int(os.environ.get("RANK", 0)) == 0:
         epochs.show()
         if finished:

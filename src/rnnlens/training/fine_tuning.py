@@ -29,7 +29,7 @@ KEPT = ("word_dropout", "dropout_run", "blanks", "embedding_dropout", "max_words
 def start_config(run: Run, **changes: Any) -> TrainConfig:
     """Settings to fine-tune a run's network: few epochs at a low rate, word dropout as in the first training."""
     kept = {name: value for name, value in asdict(run.config).items() if name in KEPT}
-    return TrainConfig(**{**CHOSEN, **kept, **changes}).without_unused(changes)
+    return TrainConfig(**{**CHOSEN, **kept, **changes})
 
 
 def open_start(start: str, arch: str | None, shape: Mapping[str, Any]) -> Run:

@@ -28,7 +28,7 @@ from rnnlens.common.version import __version__
 from rnnlens.corpora.grades import targets_of
 from rnnlens.corpora.protocol import CorpusLike
 from rnnlens.corpora.vocab import PAD
-from rnnlens.networks import AnyNetwork, BothWays, check_words
+from rnnlens.networks import AnyNetwork, check_words
 from rnnlens.networks.cells import full_precision
 from rnnlens.networks.devices import check_device, threads_for
 from rnnlens.networks.finite import check_precision
@@ -44,7 +44,7 @@ from rnnlens.training.optimiser import clip_gradients, make_optimiser, shrink_wo
 from rnnlens.training.processes import accelerator_for
 from rnnlens.training.recording import Recorder, can_record, widen
 from rnnlens.training.resuming import about_run, check_given, check_writable, is_finished, provenance_of
-from rnnlens.training.watching import Watch, Watching
+from rnnlens.training.snapshots import moments, write_snapshot
 from rnnlens.training.weighting import check_labels, document_weights, sources_of
 
 BLANKS_EVERY = 5  # steps: often enough to learn to keep a reading; the other steps see reviews without added blanks
@@ -57,19 +57,28 @@ def train(
     config: TrainConfig | None = None,
     out: Path | str = "run",
     *,
+    snapshots: int | None = None,
     resume: bool = False,
     device: str | None = None,
     test: bool = False,
     threads: int | None = None,
     progress: bool = True,
     start: Run | None = None,
-    watch: Watch | None = None,
     report: Callable[[], None] = lambda: None,
 ) -> Run:
-    """Train a network in place on a corpus and write its run folder: `rnnlens.train`, which has the whole description,
-    with a watch in place of snapshots.
+    """Train a network in place on a corpus and write its run folder.
 
-    watch: looks at the network at a few moments, such as `rnnlens.analysis.film.Film(40)`, and changes nothing.
+    The network that you pass is trained itself: afterwards it has the weights of the run, is in evaluation mode, and is
+    on its original device. To keep an untrained copy, pass `copy.deepcopy(network)`. The returned run has its own
+    network with the same weights, read back from the folder.
+
+    The loss is the cross-entropy of the final logit, or of those of C classes, for labels (n,), and the squared error
+    for targets at every word (n, T), as in the toy language. With `resume`, an interrupted run continues from its last
+    checkpoint, and a finished run is only opened. With `test`, the finished network is evaluated, once, on the test
+    split.
+    snapshots: how many times to keep the weights, from before the first step to the last, more often at the beginning;
+    `run.at(step)` opens them. They do not change the training.
+    start: the run whose network was extended by new words (`rnnlens.extend`) to make this one; run.json names it.
     report: called after each epoch, when its line of history is written.
     """
     config, out = TrainConfig() if config is None else config, Path(out).absolute()
@@ -92,11 +101,7 @@ def train(
             f"patience is {config.patience}, and there are no validation reviews, on which accuracy would stop rising: "
             "leave patience (--patience) out, or keep validation reviews"
         )
-    if watch is not None:
-        if isinstance(network, BothWays):
-            raise RnnlensError("snapshots are of networks that read one way: leave snapshots out")
-        watch.check(corpus)
-    about = about_run(network, corpus, config, start, None if watch is None else watch.count)
+    about = about_run(network, corpus, config, start, snapshots)
     if not any(parameter.requires_grad for parameter in network.parameters()):
         raise RnnlensError(
             "no weight of the network is to be trained: its parameters have requires_grad=False; call "
@@ -118,7 +123,7 @@ def train(
         accelerator.wait_for_everyone()
         about = read_about(out)
         if about["status"] != "finished":
-            trainer = Trainer(network, corpus, config, out, accelerator, resume, about[KEY]["run"], watch)
+            trainer = Trainer(network, corpus, config, out, accelerator, resume, about[KEY]["run"], snapshots)
             trainer.report = report
             trainer.run(progress and main)
             trainer.finish(about)
@@ -145,9 +150,9 @@ class Trainer:
         accelerator: Accelerator,
         resume: bool,
         mark: str = "",
-        watch: Watch | None = None,
+        snapshots: int | None = None,
     ):
-        """mark: the fingerprint of this run, which is stored in its checkpoints."""
+        """mark: the fingerprint of this run, which is stored in its checkpoints and snapshots."""
         self.network, self.corpus, self.config, self.out, self.accelerator = network, corpus, config, out, accelerator
         self.mark = mark
         self.report: Callable[[], None] = lambda: None
@@ -170,16 +175,15 @@ class Trainer:
         self.recorder = Recorder(self.gradients, every) if records else None
         self.average: Weights | None = self._weights() if config.average else None
         self.best: Weights | None = None
-        self.counters, resumed = Counters(), resume and checkpoint_path(out).exists()
-        if resumed:
+        self.counters = Counters()
+        if resume and checkpoint_path(out).exists():
             self.counters, self.best = read_checkpoint(out, self.trained, self.average, mark)
         if self.main:
             history = out / "history.jsonl"
             done = math.ceil(self.total / self.steps) if self._finished() else self.counters.step // self.steps
             # Drop lines written after the last checkpoint: those epochs are trained again.
             rewrite_lines(history, read_lines(history)[:done])
-        self.watching = Watching(watch, network, self.total, accelerator)
-        self.watching.begin(corpus, config, out, mark, self.counters.step if resumed else -1)
+        self.moments = moments(self.total, snapshots)
         # Sums over this epoch so far. The checkpoint's are over all processes: only one adds them.
         sums = self.counters.sums if self.main else (0.0,) * len(SUMS)
         self.sums = torch.tensor(sums, dtype=torch.float64, device=self.device)
@@ -190,12 +194,12 @@ class Trainer:
         title = f"{self.network.arch} on {self.corpus.about.get('source', 'corpus')}"
         with progress_bar(title, self.total, progress, self.counters.step) as advance:
             if self.counters.step == 0:
-                self.watching.look(0, self.average)
+                self.snapshot()
             while not self._finished():
                 self.epoch(*divmod(self.counters.step, self.steps), advance)
             if self.counters.stopped:  # before the last of the moments
                 advance(self.total - self.counters.step, f"stopped after epoch {self.counters.step // self.steps}")
-                self.watching.look(self.counters.step, self.average)
+                self.snapshot()
         _set_weights(self.network, self.best if self.config.keep == "best" and self.best is not None else self.average)
 
     def _finished(self) -> bool:
@@ -210,16 +214,16 @@ class Trainer:
             counters.step += 1
             last = counters.step % self.steps == 0 or counters.step == self.total
             due = counters.step % (config.checkpoint_every or self.steps) == 0
-            watched = self.watching.due(counters.step)
-            if last or due or watched or counters.step % 20 == 0:
+            kept = counters.step in self.moments
+            if last or due or kept or counters.step % 20 == 0:
                 now = self.progress_so_far()
                 text = f"loss {now['loss']:.4f}  accuracy {100 * now['accuracy']:.1f} %"
                 advance(0, f"epoch {epoch + 1}/{config.epochs}  {text}")
             advance(1)
             if last:
                 self.end_epoch(epoch)
-            if watched:  # before the checkpoint: a run that resumes from it has seen this moment
-                self.watching.look(counters.step, self.average)
+            if kept:  # before the checkpoint: a run that resumes from it has kept this moment
+                self.snapshot()
             if due:
                 self.checkpoint()
 
@@ -346,6 +350,10 @@ class Trainer:
             counters.seconds = time.monotonic() - self.since
             write_checkpoint(self.out, counters, self.trained, self.average, self.best, self.mark)
 
+    def snapshot(self) -> None:
+        if self.moments and self.main:
+            write_snapshot(self.out, self.counters.step, self.network, self.average, self.mark)
+
     def finish(self, about: dict[str, Any]) -> None:
         """Evaluate in all processes together; then one writes the finished run and deletes its checkpoint."""
         network, validation = self.network.eval(), self.corpus.validation
@@ -367,7 +375,6 @@ class Trainer:
         if not self.main:
             return
         weights = write_weights(self.out / "weights.safetensors", network)
-        self.watching.end(weights)
         write_json(
             self.out / "results.json",
             {
@@ -390,7 +397,6 @@ class Trainer:
         fingerprints = {**about[KEY], "weights": weights}
         write_json(self.out / "run.json", {**about, KEY: fingerprints, "status": "finished", "processes": processes})
         checkpoint_path(self.out).unlink(missing_ok=True)
-        self.watching.clear()
 
     def _weights(self) -> Weights:
         return {name: parameter.detach().clone() for name, parameter in self.network.named_parameters()}

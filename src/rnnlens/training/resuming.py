@@ -20,7 +20,7 @@ from rnnlens.training.checkpoint import checkpoint_path
 
 
 def check_given(corpus: Any, config: Any) -> None:
-    """Refuse what is no corpus or no TrainConfig, and settings that change nothing."""
+    """Refuse what is no corpus or no TrainConfig."""
     if isinstance(corpus, Path | str):
         raise RnnlensError(f"corpus is {quoted(str(corpus))}: open it first, corpus = rnnlens.load_corpus(…)")
     if corpus not in CORPUS:
@@ -30,7 +30,6 @@ def check_given(corpus: Any, config: Any) -> None:
         )
     if not isinstance(config, TrainConfig):
         raise RnnlensError(f"config is {quoted(type(config).__name__)}: expected rnnlens.TrainConfig(…)")
-    config.check_used()
 
 
 def about_run(
@@ -91,8 +90,6 @@ def check_writable(out: Path, about: dict[str, Any], resume: bool) -> None:
             f"cannot resume {quoted(str(out))}: it was trained on the corpus {names[0]}, {other}; use the same corpus, "
             "or choose another --out"
         )
-    # Settings that an older version did not have had today's defaults.
-    before["config"] = {**dataclasses.asdict(TrainConfig()), **before["config"]}
     for part in ("network", "config", "corpus"):
         old, new = before.get(part, {}), now.get(part, {})
         for key in sorted(set(old) | set(new)):

@@ -2,8 +2,8 @@
 
 import { unpacked } from './arrays.js'
 import { byId, html } from './elements.js'
-import { fitted } from './narrow.js'
 import { isDark, night } from './theme.js'
+import { fitted } from './titles.js'
 
 const CONFIG = {
   responsive: false,
@@ -52,7 +52,6 @@ export class Figures {
         if (this.drawn.has(target) && this.drawn.get(target) !== target.clientWidth) this.draw(target)
     })
     for (const plot of this.plots) {
-      if (plot.clientWidth && plot.clientWidth < 640) this.reserve(plot)
       seen.observe(plot)
       resized.observe(plot)
     }
@@ -84,12 +83,6 @@ export class Figures {
     return structuredClone(this.figures[plot.dataset.figure])
   }
 
-  /** Reserve the height of a figure before it is drawn, so that the page does not jump. */
-  async reserve(plot) {
-    await this.load()
-    plot.style.height = `${fitted(this.figure(plot), Number(plot.dataset.height), plot.clientWidth).height}px`
-  }
-
   async draw(plot) {
     // Without waiting once both are there: a printer does not wait.
     if (!window.Plotly || !this.figures) await Promise.all([plotly().catch(() => null), this.load()])
@@ -99,6 +92,7 @@ export class Figures {
     const figure = this.figure(plot)
     const width = this.printing ? PAPER : plot.clientWidth
     const { layout, height } = fitted(figure, Number(plot.dataset.height), width)
+    const phone = innerWidth < 640
     const dark = isDark() && !this.printing
     const looks = dark ? night : value => value
     const clear = 'rgba(0,0,0,0)'
@@ -109,22 +103,22 @@ export class Figures {
       height,
       paper_bgcolor: clear,
       plot_bgcolor: clear,
-      dragmode: width < 640 ? false : 'zoom',
+      dragmode: phone ? false : 'zoom',
     })
     shown.font = { ...shown.font, color: dark ? '#e8ebf0' : '#1a202c' }
     shown.hoverlabel = dark
       ? { bgcolor: '#0f1115', font: { color: '#e8ebf0' } }
       : { bgcolor: '#ffffff', bordercolor: '#4a5568', font: { color: '#1a202c' } }
     // In three dimensions, dragging turns the figure.
-    if (shown.scene) shown.scene = { ...shown.scene, dragmode: width < 640 ? false : 'orbit' }
+    if (shown.scene) shown.scene = { ...shown.scene, dragmode: phone ? false : 'orbit' }
     const turns = plot.closest('figure')?.querySelector('.turns')
-    if (turns) turns.hidden = width < 640 || this.printing
+    if (turns) turns.hidden = phone || this.printing
     plot.style.height = `${height}px`
     const fresh = !this.drawn.has(plot)
     this.drawn.set(plot, width)
     const config = {
       ...CONFIG,
-      displayModeBar: width < 640 ? false : 'hover',
+      displayModeBar: phone ? false : 'hover',
       toImageButtonOptions: { format: 'svg', filename: plot.dataset.figure },
     }
     await Plotly.react(plot, looks(figure.data), shown, config)

@@ -5,7 +5,6 @@ import { cards } from './card.js'
 import { Context } from './context.js'
 import { byId } from './elements.js'
 import { Words } from './facts.js'
-import { film } from './film.js'
 import { Figures } from './figures.js'
 import { picker } from './picker.js'
 import { openNetwork } from './reading.js'
@@ -41,7 +40,6 @@ setTimeout(follow) // again, once the reader above has its height
 const figures = new Figures(data.template, word => word !== undefined && open(word))
 watchTheme(() => figures.redraw())
 watchSections()
-const player = data.film && byId('film-player') ? film(data.film) : null
 
 window.rnnlens = {
   version: document.querySelector('meta[name=generator]').content,
@@ -50,7 +48,6 @@ window.rnnlens = {
   shown: () => reader?.shown ?? null,
   card: open,
   word: name => words.seen(name),
-  film: player,
   nearest: (name, n) => words.nearest(name, n),
 }
 document.documentElement.dataset.ready = String(Math.round(performance.now()))
