@@ -47,8 +47,8 @@ RATINGS = {1: 0.03, 2: 0.03, 3: 0.2, 4: 0.2, 7: 0.8, 8: 0.8, 9: 0.97, 10: 0.97}
 PHRASES = {0.0: 0.05, 0.125: 0.05, 0.25: 0.25, 0.5: 0.5, 0.75: 0.75, 1.0: 0.95}
 NAMES = {"negative": 0.1, "neutral": 0.5, "positive": 0.9}
 
-# What every training shares, beside the bundled settings of its architecture: chosen from the trainings of `search`, then
-# of `refine` (docs/results/recipe.json), by the development judge, which hardly tells them apart, then the short
+# What every training shares, beside the bundled settings of its architecture: chosen from the trainings of `search` and
+# then of `refine` (docs/results/recipe.json), by the development judge, which hardly tells them apart, then the short
 # sentences, then accuracies.
 COMMON: dict[str, Any] = {"next_word": 0.3, "next_word_places": 4096, "epochs": 8, "checkpoint_every": 200}
 OWN: dict[str, dict[str, Any]] = {
@@ -68,7 +68,7 @@ def plan(name: str) -> dict[str, dict[str, Any]]:
     before = {"imdb": 1, "amazon": 1, "treebank": 5, "revised": 10, "negated": 12}
     if name == "refine":  # from the settings that `search` led to, toward accuracy on reviews
         reviews = {"imdb": 2, "amazon": 2}
-        refined = {
+        refined: dict[str, dict[str, Any]] = {
             "imdb-2": {"weights": {"imdb": 2}},
             "reviews-2": {"weights": reviews},
             "reviews-3": {"weights": {"imdb": 3, "amazon": 3}},
@@ -80,7 +80,7 @@ def plan(name: str) -> dict[str, dict[str, Any]]:
         }
         return {key: {**base, **job, "weights": {**before, **job.get("weights", {})}} for key, job in refined.items()}
     base["next_word"] = 0.2
-    jobs = {
+    jobs: dict[str, dict[str, Any]] = {
         "bold": {"weights": {"treebank": 5, "revised": 10, "negated": 1}},
         "negated-5": {"weights": {"treebank": 5, "revised": 10, "negated": 5}},
         "negated-12": {"weights": {"treebank": 5, "revised": 10, "negated": 12}},
