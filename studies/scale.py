@@ -36,7 +36,7 @@ def filled(page: str) -> str:
 
     def part(found: re.Match[str]) -> str:
         path = ROOT / found[1]
-        kind = "yaml" if path.suffix == ".yaml" else "bash"
+        kind = {".yaml": "yaml", ".py": "py"}.get(path.suffix, "bash")
         return f"<!-- file {found[1]} -->\n```{kind}\n{path.read_text(encoding='utf-8')}```\n<!-- end -->"
 
     return re.sub(r"<!-- file (\S+) -->\n.*?<!-- end -->", part, page, flags=re.DOTALL)

@@ -10,10 +10,10 @@ import torch
 
 import rnnlens
 from rnnlens import BothWays, RnnlensError, TrainConfig, train
+from rnnlens.cli import main
 from rnnlens.common.files import read_tensors
 from rnnlens.networks import new_network
 from rnnlens.networks.both_ways import reverse
-from rnnlens.training import __main__ as command
 from rnnlens.training.loop import Trainer
 
 QUICK = TrainConfig(
@@ -139,27 +139,33 @@ def test_a_run_that_reads_both_ways_is_fine_tuned_with_new_words(corpus, tmp_pat
     assert isinstance(tuned.network, BothWays) and tuned.accuracy["validation"] == 1
 
 
+def command(words):
+    with pytest.raises(SystemExit) as stop:
+        main(["train", *words])
+    return stop.value.code
+
+
 def test_the_command_trains_both_ways_and_refuses_what_makes_no_sense(corpus, tmp_path, capsys):
     source = tmp_path / "reviews.csv"
     rows = [f'"{text}",{label}' for text, label in zip(texts_of(np.arange(80) % 2), np.arange(80) % 2, strict=True)]
     source.write_text("\n".join(["text,label", *rows]))
-    assert command.main([str(source), "--out", str(tmp_path / "run"), *FLAGS, "--arch", "lstm"]) == 0
+    assert command([str(source), "--out", str(tmp_path / "run"), *FLAGS, "--arch", "lstm"]) == 0
     assert "4 + 4 units, forwards and backwards" in capsys.readouterr().out
     one_way = [flag for flag in FLAGS if flag != "--both-ways"]
-    assert command.main([str(source), "--out", str(tmp_path / "one"), *one_way]) == 0
+    assert command([str(source), "--out", str(tmp_path / "one"), *one_way]) == 0
     fine = ["--epochs", "1", "--device", "cpu"]
     again = [str(source), "--out", str(tmp_path / "more"), "--start", str(tmp_path / "run"), *fine]
-    assert command.main(again) == 0
+    assert command(again) == 0
     capsys.readouterr()
     for arguments, message in (
         (
             [str(source), "--start", str(tmp_path / "one"), "--both-ways", *fine],
             "both_ways is 'True', but it is 'False'",
         ),
-        ([str(source), *FLAGS, "--hidden", "7"], "hidden is 7: expected an even number of units"),
+        ([str(source), "--hidden", "7", *FLAGS[2:]], "hidden is 7: expected an even number of units"),
         (["toy", *FLAGS], "a target at every word"),
     ):
-        assert command.main([*arguments, "--out", str(tmp_path / "refused")]) == 1
+        assert command([*arguments, "--out", str(tmp_path / "refused")]) == 1
         told = capsys.readouterr().err
         assert message in told and told.count("\n") == 1 and not (tmp_path / "refused").exists()
 

@@ -1,6 +1,5 @@
 """The command line: quick, teaches, and fails in one line with the right code."""
 
-import os
 import re
 import subprocess
 import sys
@@ -111,31 +110,6 @@ def test_help_and_bad_usage_import_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_training_needs_no_command_line_parts(tmp_path):
-    """Where polars, plotly, cyclopts and rich are missing, networks and training still work."""
-    code = (
-        "import sys\n"
-        "for name in ('polars', 'plotly', 'cyclopts', 'rich'): sys.modules[name] = None\n"
-        "import rnnlens\n"
-        "corpus = rnnlens.toy_corpus(train=32, validation=8)\n"
-        "network = rnnlens.Network(corpus.vocab, hidden=4, embedding=2)\n"
-        "run = rnnlens.train(network, corpus, rnnlens.TrainConfig(epochs=1), sys.argv[1])\n"
-        "run.network.read('not good')\n"
-    )
-    subprocess.run([sys.executable, "-c", code, tmp_path / "run"], check=True)
-
-
-def test_module_command_fails_in_one_line_too(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "rnnlens.training", "missing.csv", "--out", "run"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "RNNLENS_CACHE": str(tmp_path)},
-    )
-    assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
 def test_ctrl_c_is_one_line(tmp_path):

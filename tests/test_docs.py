@@ -16,7 +16,7 @@ from studies import faults
 import rnnlens
 from rnnlens.analysis.analyze import analyze
 from rnnlens.cli import app, main
-from rnnlens.training.__main__ import parser
+from rnnlens.training.command import NAMES
 
 RUN = [page for page in PAGES if any(block.run for block in blocks(page))]
 HELP = "\n".join(app[name].help for name in app)
@@ -88,10 +88,10 @@ def test_the_tutorial_takes_fifteen_lines():
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_parse(line):
     words = shlex.split(line, comments=True)
-    if words[0] != "rnnlens":
-        launcher, given = words[: words.index("-m")], words[words.index("-m") + 1 :]
-        assert given[0] == "rnnlens.training" and launcher in (["accelerate", "launch"], ["torchrun", *launcher[1:]])
-        parser().parse_args(given[1:])
+    if words[0] != "rnnlens":  # of examples/cluster/train.py
+        assert "examples/cluster/train.py" in words and all(
+            word.split("=")[0] in NAMES for word in words if "=" in word
+        )
     elif not words[1].isupper():
         assert words[1] in app
         known = {name for argument in app[words[1]].assemble_argument_collection() for name in argument.names}

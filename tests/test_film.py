@@ -111,7 +111,7 @@ def test_a_run_that_lost_its_snapshots_is_not_resumed(corpus, tmp_path, monkeypa
 
 def test_filming_needs_no_parts_of_the_command_line_or_the_page():
     code = (
-        "import sys, rnnlens.experiments.film, rnnlens.analysis.film\n"
+        "import sys, rnnlens.analysis.film\n"
         "found = {'polars', 'plotly', 'cyclopts', 'jinja2'} & set(sys.modules)\n"
         "sys.exit(f'imported {found}' if found else 0)\n"
     )

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from rnnlens import Network, RnnlensError, analyze, export, load
+from rnnlens.cli import main
 from rnnlens.networks import ARCHITECTURES, RECURRENCES, selective_steps, step_by_step
 from rnnlens.networks import layers as layers_module
 from rnnlens.networks.architectures import make_cell
 from rnnlens.networks.linear_scan import best_chunks, linear_scan
 from rnnlens.networks.selective_scan import plain_scan, selective_scan
-from rnnlens.training.__main__ import main as train_main
 
 B, T, H, D = 3, 9, 5, 4
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
@@ -249,11 +249,12 @@ def test_initial_time_constants_are_those_at_blank_input(arch):
     assert 5 < words.median() < 20, "log-uniform"
 
 
-def test_the_training_module_trains_layers_with_a_convolution(tmp_path):
+def test_the_command_trains_layers_with_a_convolution(tmp_path):
     texts = tmp_path / "texts.csv"
     texts.write_text("text,label\n" + "".join(f"it was {['bad', 'good'][i % 2]},{i % 2}\n" for i in range(60)))
-    flags = [str(texts), "--out", str(tmp_path / "run"), "--hidden", "6", "--embedding", "4", "--epochs", "2"]
-    assert train_main([*flags, "--arch", "mingru", "--layers", "2", "--convolution", "3", "--device", "cpu"]) == 0
+    flags = ["train", str(texts), "--out", str(tmp_path / "run"), "--hidden", "6", "--embedding", "4", "--epochs", "2"]
+    with pytest.raises(SystemExit, match="0"):
+        main([*flags, "--arch", "mingru", "--layers", "2", "--convolution", "3", "--device", "cpu"])
     run = load(tmp_path / "run")
     assert run.network.config == {"arch": "mingru", "hidden": 6, "embedding": 4, "layers": 2, "convolution": 3}
     assert run.about["network"] == run.network.config and len(run.network.read("it was good")) == 3

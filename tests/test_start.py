@@ -11,11 +11,11 @@ import torch
 
 import rnnlens
 from rnnlens import Corpus, RnnlensError, TrainConfig, Vocab, extend
+from rnnlens.cli import main
 from rnnlens.common.files import read_tensors
 from rnnlens.corpora import PAD
 from rnnlens.corpora.splits import Split
 from rnnlens.runs import zoo
-from rnnlens.training.__main__ import main as train_main
 from rnnlens.training.fine_tuning import KEPT, start_config
 from rnnlens.training.loop import Trainer
 
@@ -63,7 +63,9 @@ def mine(folder):
 
 
 def command(*words):
-    return train_main([str(word) for word in words])
+    with pytest.raises(SystemExit) as stop:
+        main(["train", *(str(word) for word in words)])
+    return stop.value.code
 
 
 def weights(path):

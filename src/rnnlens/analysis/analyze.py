@@ -225,7 +225,7 @@ def analyze_command(
     direction: str | None = None,
     **options: Any,
 ) -> Analysis:
-    """Analyze a run and save the analysis in its folder, for `rnnlens analyze` and `python -m rnnlens.analysis`."""
+    """Analyze a run and save the analysis in its folder, for `rnnlens analyze`."""
     named = {"reviews": reviews, "overwrite": overwrite, "class_": class_, "direction": direction}
     check_options("analyze", options, **named)
     check_used("analyze", named, {**named, "corpus": corpus})

@@ -167,13 +167,17 @@ def train(
     threads
         CPU threads, at most 1024; small networks are often fastest with 1.
     """
-    from rnnlens.experiments.film import film_of
     from rnnlens.experiments.hints import after_training
     from rnnlens.training.command import train_command
 
     shape = {"hidden": hidden, "embedding": embedding, "scale": scale, "memory": memory}
     shape |= {"both_ways": both_ways or None, "layers": layers, "convolution": convolution}
     given = {**{name: value for name, value in shape.items() if value is not None}, **config.given}
+    film = None
+    if snapshots is not None:
+        from rnnlens.analysis.film import Film
+
+        film = Film(snapshots)
     train_command(
         corpus,
         out,
@@ -188,7 +192,7 @@ def train(
         test=test,
         device=device,
         threads=threads,
-        watch=film_of(snapshots),
+        watch=film,
     )
     if corpus != "toy":
         say(after_training(corpus, out))
