@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from reproduction.languages import Language, preset
+from reproduction.validate import MEASURES, OF_NETWORKS, RECIPE, Settings, validate
 
 from rnnlens.common.files import read_json, write_json
-from rnnlens.corpora.language import Language, preset
-from rnnlens.experiments.recipe import RECIPE, Settings
-from rnnlens.experiments.validate import MEASURES, OF_NETWORKS, validate
 from rnnlens.figures.style import BLUE, GREY, look_of_kind, panels, styled, write_figure
 from studies.pages import write_page
 
