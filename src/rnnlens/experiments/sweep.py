@@ -135,7 +135,7 @@ class Search:
                     )
                 break
             except Exception as error:  # SQLAlchemy and the driver raise errors of many types
-                if not patience or "already exists" not in str(error):
+                if not patience or not re.search("already exists|unique constraint", str(error), re.IGNORECASE):
                     raise _database_error(self.url, error) from error
                 time.sleep(patience)  # another process is making the same tables
         return {
