@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reproduction.languages import Language, preset
 from reproduction.study import write_page
+from reproduction.validate import MEASURES, OF_NETWORKS, RECIPE, Settings, validate
 from rnnlens.common.files import read_json, write_json
-from rnnlens.corpora.language import Language, preset
-from rnnlens.experiments.recipe import RECIPE, Settings
-from rnnlens.experiments.validate import MEASURES, OF_NETWORKS, validate
 from rnnlens.figures.style import BLUE, GREY, look_of_kind, panels, styled, write_figure
 
 if TYPE_CHECKING:

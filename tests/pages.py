@@ -47,7 +47,7 @@ def commands(text: str) -> list[str]:
     it stands for many."""
     shown = [line for m in FENCE.finditer(text) if m[1] in ("", "sh") for line in m[2].splitlines()]
     shown += [" ".join(quoted.split()) for quoted in re.findall(r"`([^`]+)`", FENCE.sub("", text))]
-    found = [line for line in shown if re.match(r"rnnlens \w|(accelerate|torchrun) .* -m ", line)]
+    found = [line for line in shown if re.match(r"rnnlens \w|(accelerate|torchrun) .*train.py ", line)]
     return [line for line in found if "…" not in line and "*" not in line]
 
 

@@ -10,9 +10,9 @@ import torch
 
 import rnnlens
 from rnnlens import BothWays, TrainConfig, train
+from rnnlens.cli import main
 from rnnlens.common.files import read_tensors
 from rnnlens.networks.both_ways import reverse
-from rnnlens.training import __main__ as command
 from rnnlens.training.loop import Trainer
 
 QUICK = TrainConfig(
@@ -135,15 +135,21 @@ def test_a_run_that_reads_both_ways_is_fine_tuned_with_new_words(corpus, tmp_pat
     assert isinstance(tuned.network, BothWays) and tuned.accuracy["validation"] == 1
 
 
+def command(words):
+    with pytest.raises(SystemExit) as stop:
+        main(["train", *words])
+    return stop.value.code
+
+
 def test_the_command_trains_both_ways(corpus, tmp_path, capsys):
     source = tmp_path / "reviews.csv"
     rows = [f'"{text}",{label}' for text, label in zip(texts_of(np.arange(80) % 2), np.arange(80) % 2, strict=True)]
     source.write_text("\n".join(["text,label", *rows]))
-    assert command.main([str(source), "--out", str(tmp_path / "run"), *FLAGS, "--arch", "lstm"]) == 0
+    assert command([str(source), "--out", str(tmp_path / "run"), *FLAGS, "--arch", "lstm"]) == 0
     assert "4 + 4 units, forwards and backwards" in capsys.readouterr().out
     fine = ["--epochs", "1", "--device", "cpu"]
     again = [str(source), "--out", str(tmp_path / "more"), "--start", str(tmp_path / "run"), *fine]
-    assert command.main(again) == 0
+    assert command(again) == 0
 
 
 def test_embedded_inputs_are_reversed_as_ids_are():

@@ -44,15 +44,34 @@ def test_the_slurm_script_trains_on_all_its_processes(tmp_path):
         "SLURM_JOB_ID": str(os.getpid()),
         "SLURM_JOB_NODELIST": "n",
     }
-    flags = ["--hidden", "8", "--embedding", "4", "--epochs", "1", "--batch", "32", "--device", "cpu"]
+    options = ["hidden=8", "embedding=4", "epochs=1", "batch=32", "device=cpu", "keep=last"]
     subprocess.run(
-        ["bash", ROOT / "examples/cluster/train.sbatch", tmp_path / "corpus", tmp_path / "run", *flags],
+        ["bash", "train.sbatch", tmp_path / "corpus", tmp_path / "run", *options],
+        cwd=ROOT / "examples/cluster",
         env={**os.environ, **slurm, "PATH": path},
         check=True,
         capture_output=True,
     )
     run = load(tmp_path / "run")
     assert run.about["processes"] == 2 and run.config.checkpoint_every == 500 and len(run.history) == 1
+
+
+def test_training_needs_four_packages(tmp_path):
+    """Where only torch, numpy, safetensors and accelerate are installed, the script trains, and again does nothing."""
+    (tmp_path / "corpus").mkdir()
+    save_corpus(reviews(), tmp_path / "corpus", "reviews")
+    code = (
+        "import runpy, sys\n"
+        "for name in ('polars', 'plotly', 'cyclopts', 'rich', 'sklearn', 'scipy', 'jinja2', 'optuna', 'ray'):\n"
+        "    sys.modules[name] = None\n"
+        "del sys.argv[0]\nrunpy.run_path(sys.argv[0])\n"
+    )
+    command = [sys.executable, "-c", code, ROOT / "examples/cluster/train.py", tmp_path / "corpus", tmp_path / "run"]
+    options = ["hidden=8", "embedding=4", "epochs=1", "device=cpu", "arch=lstm", "test=true"]
+    for told in ("test", "nothing was trained"):
+        done = subprocess.run([*command, *options], check=True, capture_output=True, text=True)
+        assert told in done.stdout
+    assert load(tmp_path / "run").about["network"]["arch"] == "lstm"
 
 
 def test_generated_reviews_are_as_promised():

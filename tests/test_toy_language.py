@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnnlens import RnnlensError, ToyLanguage, toy_corpus
+from rnnlens import ToyLanguage, toy_corpus
 from rnnlens.corpora import PAD, Modifier
 
 
@@ -85,13 +85,6 @@ def test_same_seed_same_reviews():
     assert not np.array_equal(first.train.ids, other.train.ids)
     assert not np.array_equal(first.train.ids, first.validation.ids)
     assert first.fingerprint != other.fingerprint
-
-
-def test_bad_words_and_languages_are_told():
-    with pytest.raises(RnnlensError, match="'terrible' is not a word"):
-        ToyLanguage().encode("not terrible")
-    with pytest.raises(RnnlensError, match="scope is 0"):
-        ToyLanguage(modifiers={"not": Modifier(-1, 0)})
 
 
 @pytest.mark.parametrize(("words", "dtype"), [(7, np.int8), (128, np.int8), (129, np.int16), (40_000, np.int32)])

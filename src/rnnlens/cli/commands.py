@@ -14,7 +14,7 @@ from rnnlens.cli.flags import checked, convert_strictly
 from rnnlens.cli.networks import info, prepare, probe, train
 from rnnlens.cli.people import agree
 from rnnlens.cli.sharing import export, figures, report
-from rnnlens.cli.studies import baselines, reproduce, sweep, validate
+from rnnlens.cli.studies import baselines, reproduce, sweep
 from rnnlens.common.errors import UsageError, quoted
 from rnnlens.common.version import __version__
 
@@ -40,7 +40,7 @@ for title, commands in {
     "From reviews to an explanation": (prepare, train, analyze, probe, audit, info),
     "Show and share": (report, figures, export),
     "Beside people": (agree,),
-    "Studies of many networks": (baselines, sweep, reproduce, validate),
+    "Studies of many networks": (baselines, sweep, reproduce),
 }.items():
     group = Group.create_ordered(title)
     for place, command in enumerate(commands):

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import fields, make_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import Any, get_args
 
-from cyclopts import Parameter, convert
+from cyclopts import convert
 
 from rnnlens.common.allowed import PathLike
 from rnnlens.common.errors import quoted
 from rnnlens.common.options import PATH, RANGES
 from rnnlens.common.ranges import check_options
-from rnnlens.experiments.recipe import RECIPE
 from rnnlens.runs.config import TrainConfig
 
 
@@ -28,20 +26,6 @@ class TrainFlags(TrainConfig):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         object.__setattr__(self, "given", given)
-
-
-def _with_defaults(config: TrainConfig) -> type[TrainFlags]:
-    """TrainFlags whose defaults in `--help` are the values of `config`; `recipe` refuses a seed, so it is not shown."""
-    hints = {**get_type_hints(TrainConfig), "seed": Annotated[int, Parameter(show=False)]}
-    shown = [(field.name, hints[field.name], getattr(config, field.name)) for field in fields(config)]
-    namespace = {"__module__": __name__}  # cyclopts does not look into classes of the standard library
-    return make_dataclass("RecipeFlags", shown, bases=(TrainFlags,), frozen=True, init=False, namespace=namespace)
-
-
-if TYPE_CHECKING:
-    RecipeFlags = TrainFlags
-else:
-    RecipeFlags = _with_defaults(RECIPE)
 
 
 def convert_strictly(hint: Any, tokens: Sequence[Any]) -> Any:

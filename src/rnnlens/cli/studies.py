@@ -1,16 +1,12 @@
-"""Commands that train many models: baselines, sweep, reproduce, validate."""
+"""Commands that train many models: baselines, sweep, reproduce."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
-
-from rnnlens.cli.flags import RecipeFlags
-from rnnlens.cli.printing import Arch, Device, show_report
+from rnnlens.cli.printing import Device, show_report
 from rnnlens.common.terminal import say, show, table_of
-from rnnlens.experiments.recipe import Settings, recipe
 
 
 def baselines(
@@ -91,14 +87,13 @@ def sweep(
     resume: bool = False,
     modifiers: list[Path] | None = None,
     most: int = 400,
-    earlier: Path | None = None,
     seed: int = 0,
     device: Device | None = None,
 ) -> None:
     """Search for good settings at random, scored on the validation reviews.
 
-    A trial that was interrupted is run again; a finished trial is not. The best settings are written to
-    `settings.json`, which `train`, `baselines` and `reproduce` accept.
+    A trial that was interrupted is run again (that of a process that died within some minutes); a finished trial is
+    not. The best settings are written to `settings.json`, which `train`, `baselines` and `reproduce` accept.
 
     Example: `rnnlens sweep corpora/imdb --model gru,lstm --trials 60 --jobs 2 --out runs/sweep`
 
@@ -127,8 +122,6 @@ def sweep(
         For models with modifiers: a list of words (.json, .txt), or one or more analyzed runs.
     most
         How many words of a run to use, the most certain modifiers first.
-    earlier
-        A file written by `python -m studies.trials`: its trials are added to the ledger.
     seed
         Seed of the search and of training.
     device
@@ -137,26 +130,21 @@ def sweep(
     from rnnlens.experiments.modifier_words import read_modifiers
     from rnnlens.experiments.space import models_of
     from rnnlens.experiments.sweep import sweep as run_sweep
-    from rnnlens.experiments.sweep_view import watched
 
     models = models_of(model)
-    words = read_modifiers(modifiers, most) if modifiers else None
-    with watched(models, trials) as report:
-        chosen = run_sweep(
-            corpus,
-            models,
-            trials,
-            out,
-            engine=engine,
-            storage=storage,
-            jobs=jobs,
-            resume=resume,
-            seed=seed,
-            modifiers=words,
-            device=device,
-            earlier=earlier,
-            report=report,
-        )
+    chosen = run_sweep(
+        corpus,
+        models,
+        trials,
+        out,
+        engine=engine,
+        storage=storage,
+        jobs=jobs,
+        resume=resume,
+        seed=seed,
+        modifiers=read_modifiers(modifiers, most) if modifiers else None,
+        device=device,
+    )
     for name in models:
         if name in chosen["models"]:
             top = chosen["models"][name]
@@ -177,7 +165,6 @@ def reproduce(
     settings: Path | None = None,
     modifiers: list[Path] | None = None,
     most: int = 400,
-    trials: int = 0,
     balance: bool | None = None,
     engine: Literal["local", "ray"] = "local",
     jobs: int = 1,
@@ -202,14 +189,12 @@ def reproduce(
     seeds
         Number of trainings of each model.
     settings
-        A sweep's `settings.json`; by default the bundled settings. On another corpus than the one they were chosen on,
-        models are trained for about as many steps.
+        The `settings.json` of `rnnlens sweep`; by default the bundled settings. On another corpus than the one they
+        were chosen on, models are trained for about as many steps.
     modifiers
         The modifier words: a list (.json, .txt) or analyzed runs; by default the consensus of GRUs trained here.
     most
         How many modifiers to use.
-    trials
-        Search for settings first, with this number of trials for each model; 0 for no search.
     balance
         Weigh the classes equally, however many reviews each has.
     engine
@@ -240,7 +225,6 @@ def reproduce(
         settings=settings,
         modifiers=words,
         most=most,
-        trials=trials,
         balance=balance,
         engine=engine,
         jobs=jobs,
@@ -252,64 +236,3 @@ def reproduce(
         if results[name]:
             say(f"figure: {figures.write_figure(draw(results), out / f'{name}.html')}")
     show_report(write_report(out))
-
-
-def validate(
-    *,
-    out: Path,
-    preset: Literal["tiny", "topics", "easy", "medium", "mixed", "hard"] = "hard",
-    arch: Arch = "gru",
-    seeds: int = 5,
-    language_seed: int = 0,
-    documents: int | None = None,
-    hidden: int = Settings.hidden,
-    embedding: int = Settings.embedding,
-    scale: float = Settings.scale,
-    memory: float = Settings.memory,
-    jobs: int = 1,
-    device: Device | None = None,
-    config: Annotated[RecipeFlags, Parameter(name="*", group="Training")] = RecipeFlags(),  # noqa: B008 - frozen
-) -> None:
-    """Test the method on an artificial language whose modifiers are known.
-
-    This makes a language with modifiers of known kind, strength and timescale, trains networks on it, analyzes each
-    like any other network, and scores `strength` and `norm` against the truth. After an interruption, the same command
-    continues where it stopped. `tiny` and `topics` take a minute for each network; `hard` needs a GPU to be fast.
-
-    Example: `rnnlens validate --preset hard --seeds 5 --out runs/hard`
-
-    Parameters
-    ----------
-    out
-        The folder to write: the corpus, a run folder for every seed, and `validation.json`.
-    preset
-        The language. `topics` has several topics, and short and long documents.
-    arch
-        Architecture of the networks.
-    seeds
-        Number of networks to train; several give a consensus.
-    language_seed
-        Seed of the language and its documents.
-    documents
-        Number of training documents, at least 100; by default that of the preset.
-    hidden
-        Units of the networks.
-    embedding
-        Length of a word's embedding.
-    scale
-        Standard deviation of the initial embeddings; if small, rare words keep small embeddings and add little noise.
-    memory
-        Initial time constants of the units, log-uniform from 1 to this many words; 0 keeps torch's default.
-    jobs
-        Number of networks at a time, each in its own process; 0 and 1 train them in this process.
-    device
-        Where to compute; by default a GPU if there is one.
-    """
-    from rnnlens.experiments.validate import validate_command
-
-    settings = Settings(arch, hidden, embedding, scale, memory, recipe(config.given))
-    rows = validate_command(preset, out, settings, seeds, language_seed, documents, jobs, device)
-    table = table_of("", "networks: mean (range)", "consensus", title=f"{preset}: measures against the truth")
-    for row in rows:
-        table.add_row(*row)
-    show(table)

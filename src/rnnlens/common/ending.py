@@ -17,8 +17,8 @@ MOMENT = 0.05  # seconds until an ignored signal is sent again
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise SystemExit within the block, so that workers are ended and claims released before this
-    process ends. Handlers installed by others are kept."""
+    """SIGTERM and SIGHUP raise SystemExit within the block, so that workers are ended before this process ends.
+    Handlers installed by others are kept."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -36,33 +36,6 @@ def orderly_end() -> Iterator[None]:
         with suppress(ValueError):  # only the main thread can set signals, but any can finalize a generator
             for one in signals:
                 signal.signal(one, signal.SIG_DFL)
-
-
-@contextmanager
-def signals_at_end() -> Iterator[None]:
-    """SIGINT (Ctrl-C), SIGTERM and SIGHUP take effect at the end of the block, for code that an exception in the middle
-    would leave in a bad state. A second signal takes effect at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    handlers: dict[int, Any] = {one: handler for one in ends if callable(handler := signal.getsignal(one))}
-    waiting: list[int] = []
-
-    def wait(number: int, frame: FrameType | None) -> None:
-        if waiting:
-            handlers[number](number, frame)
-        waiting.append(number)
-
-    for one in handlers:
-        signal.signal(one, wait)
-    try:
-        yield
-    finally:
-        for one, handler in handlers.items():
-            signal.signal(one, handler)
-        if waiting:
-            signal.raise_signal(waiting[0])
 
 
 class _Ended(SystemExit):

@@ -100,10 +100,15 @@ def _in_one_line(error: BaseException) -> str | None:
         what = "the output" if error.filename is None else quoted(str(error.filename))  # print names no file
         advice = "; choose a path that you have permission for" if error.errno in (errno.EACCES, errno.EPERM) else ""
         return f"cannot read or write {what}: {error.strerror or error}{advice}"
-    # torch has several messages for a lack of memory; any other RuntimeError is a bug.
-    if isinstance(error, MemoryError) or any(text in str(error) for text in ("out of memory", "allocate memory")):
-        return "out of memory: try fewer or shorter texts, smaller batches or a smaller network"
-    return None
+    return OUT_OF_MEMORY if lacks_memory(error) else None  # any other RuntimeError is a bug
+
+
+OUT_OF_MEMORY = "out of memory: try fewer or shorter texts, smaller batches or a smaller network"
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error, of which torch has several, says that memory is full."""
+    return isinstance(error, MemoryError) or any(text in str(error) for text in ("out of memory", "allocate memory"))
 
 
 _default_showwarning = warnings.showwarning

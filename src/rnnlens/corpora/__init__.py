@@ -12,29 +12,25 @@ _HOMES = {
     "Split": "splits", "CorpusLike": "protocol", "SplitLike": "protocol",
     "statistics": "counting", "source_statistics": "counting",
     "PrepareConfig": "options", "prepare": "prepared", "load_corpus": "prepared",
-    "Language": "language", "synthetic_corpus": "synthetic", "Truth": "truth",
     "Modifier": "toy", "ToyLanguage": "toy", "ToyCorpus": "toy", "toy_corpus": "toy",
 }  # fmt: skip
 
 __all__ = [  # a literal list, since type checkers do not evaluate _HOMES
     "PAD", "UNK", "Vocab", "PieceVocab", "split_words", "Corpus", "reversed_corpus", "Split", "CorpusLike", "SplitLike",
-    "statistics", "source_statistics", "PrepareConfig", "prepare", "load_corpus", "Language",
-    "synthetic_corpus", "Truth", "Modifier", "ToyLanguage", "ToyCorpus", "toy_corpus",
+    "statistics", "source_statistics", "PrepareConfig", "prepare", "load_corpus", "Modifier",
+    "ToyLanguage", "ToyCorpus", "toy_corpus",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from rnnlens.corpora.corpus import Corpus
     from rnnlens.corpora.counting import source_statistics, statistics
-    from rnnlens.corpora.language import Language
     from rnnlens.corpora.options import PrepareConfig
     from rnnlens.corpora.pieces import PieceVocab
     from rnnlens.corpora.prepared import load_corpus, prepare
     from rnnlens.corpora.protocol import CorpusLike, SplitLike
     from rnnlens.corpora.reversing import reversed_corpus
     from rnnlens.corpora.splits import Split
-    from rnnlens.corpora.synthetic import synthetic_corpus
     from rnnlens.corpora.toy import Modifier, ToyCorpus, ToyLanguage, toy_corpus
-    from rnnlens.corpora.truth import Truth
     from rnnlens.corpora.vocab import PAD, UNK, Vocab
     from rnnlens.corpora.words import split_words
 

@@ -26,32 +26,16 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
         if path.suffix not in (*LISTS, ""):  # numbers and headings of a table would be taken for words
             raise RnnlensError(f"{quoted(str(path))} is no list of words: expected .json, .txt, or analyzed runs")
         return _listed(path)
-    for source in sources:
-        if Path(source).suffix in LISTS and not Path(source).is_dir():
-            several = Path(source).is_file()
-            raise RnnlensError(
-                f"{quoted(str(source))} is a list of words beside other modifiers: give one list, or runs"
-                if several
-                else f"there is no file {quoted(str(source))}: expected a list of words (.json, .txt) or analyzed runs"
-            )
     from rnnlens.analysis.locate import stored_line, stored_probes
     from rnnlens.context.finding import find_modifiers
     from rnnlens.runs import load
 
     runs = [load(source) for source in sources]
-    marks = [run.provenance["weights"] for run in runs]
-    if twice := next((run for i, run in enumerate(runs) if marks[i] in marks[:i]), None):
-        raise RnnlensError(f"the network of {quoted(twice.name)} is given twice: a consensus needs different networks")
     lines = [stored_line(run) for run in runs]
     networks = [run.analyzed_network.requires_grad_(False) for run in runs]
-    if any(network.vocab != networks[0].vocab for network in networks):
-        raise RnnlensError("the runs have different vocabularies: a consensus needs networks of one corpus")
     probes = stored_probes(runs[0], networks[0], lines[0])
-    modifiers = (
-        find_modifiers(networks, lines, probes=probes)
-        if len(runs) > 1
-        else find_modifiers(networks[0], lines[0], probes=probes)
-    )
+    several = len(runs) > 1
+    modifiers = find_modifiers(networks if several else networks[0], lines if several else lines[0], probes=probes)
     chosen = modifiers.order[:most].tolist()
     if not len(modifiers.selected):
         named = ", ".join(quoted(run.name) for run in runs)
@@ -61,17 +45,14 @@ def read_modifiers(sources: Sequence[Path | str] | Path | str, most: int = 400) 
 
 
 def _listed(path: Path) -> list[str]:
+    expected = RnnlensError(f'{quoted(str(path))} is no list of words: expected JSON ["not", …] or a word a line')
     try:
         text = path.read_text(encoding="utf-8-sig")
         words = json.loads(text) if path.suffix == ".json" else text.split()
-    except OSError as error:
-        raise RnnlensError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise RnnlensError(
-            f'{quoted(str(path))} is no list of words: expected JSON ["not", …] or a word a line'
-        ) from error
+        raise expected from error
     if isinstance(words, dict):
         words = words.get("words")
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-        raise RnnlensError(f'{quoted(str(path))} is no list of words: expected JSON ["not", …] or a word a line')
+        raise expected
     return list(dict.fromkeys(words))

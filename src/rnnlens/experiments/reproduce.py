@@ -1,6 +1,6 @@
 """`rnnlens reproduce`: the ten models of Table 1 on one corpus, and Fig. 10's comparison of architectures.
 
-Settings are chosen on the validation reviews (by `sweep`, or the bundled ones); then every model is trained on the
+Settings were chosen on the validation reviews (by `sweep`, or the bundled ones). Then every model is trained on the
 training and validation reviews together, once for each seed, and reads the test reviews once. Each (model, seed) has
 its own folder and is reused if it exists, so that a killed reproduction continues where it stopped.
 
@@ -51,7 +51,6 @@ def reproduce(
     settings: Path | str | None = None,
     modifiers: list[str] | None = None,
     most: int = 400,
-    trials: int = 0,
     balance: bool | None = None,
     engine: str = "local",
     jobs: int = 1,
@@ -62,12 +61,9 @@ def reproduce(
 
     settings   a sweep's settings.json; by default the bundled ones
     modifiers  the modifier words; by default the `most` strongest in the consensus of networks trained here
-    trials     number of trials per model of a search for settings; 0 for no search
     balance    whether to weight the classes equally, however many reviews each has; by default as in the settings
     """
     start = runner(engine, jobs, device)
-    if trials and settings is not None:
-        raise RnnlensError(f"trials is {trials}, and {quoted(str(settings))} names other settings: give one of the two")
     models = models_of("all") if models is None else check_models(models)
     out, corpus = Path(out).absolute(), everywhere(corpus)
     check_place(out, folder=True)
@@ -79,24 +75,16 @@ def reproduce(
     if not len(data.validation or ()) or not len(data.test or ()):
         raise RnnlensError("a reproduction needs validation and test reviews: prepare the corpus with both")
 
-    def choose(names: list[str], words: list[str] | None = None) -> dict[str, dict[str, Any]]:
-        if trials:
-            choices = {model: _searched(corpus, out, trials, engine, jobs, device, model, words) for model in names}
-        else:
-            choices = {model: read_choice(settings or PACKAGED, model, data) for model in names}
-        return {model: _weighted(choice, model, balance) for model, choice in choices.items()}
-
-    if not trials:  # raise an error before the first training
-        consensus = ["gru"] if modifiers is None and any("comw" in model for model in models) else []
-        for model in [*models, *consensus]:
-            read_choice(settings or PACKAGED, model, data)
+    consensus = modifiers is None and any("comw" in model for model in models)
+    chosen = {
+        model: _weighted(read_choice(settings or PACKAGED, model, data), model, balance)
+        for model in [*models, *(["gru"] if consensus and "gru" not in models else [])]
+    }
     with ray_cluster(jobs) if engine == "ray" else nullcontext():  # one connection for all jobs
         networks, bags = ([m for m in models if (m in BASELINES) == bag] for bag in (False, True))
-        chosen = choose(networks)
-        if modifiers is None and any("comw" in model for model in bags):
-            gru = (chosen if "gru" in chosen else choose(["gru"]))["gru"]["parameters"]
+        if consensus:
+            gru = chosen["gru"]["parameters"]
             modifiers = _consensus_words(corpus, out / "modifiers", gru, seeds, most, start, jobs, device, report)
-        chosen |= choose(bags, modifiers)
         todo = [(model, seed, chosen[model]["parameters"]) for seed in range(seeds) for model in [*networks, *bags]]
         for k, (job, outcome) in enumerate(
             start(one_model, todo, jobs, (corpus, str(out), modifiers, device)), start=1
@@ -104,9 +92,7 @@ def reproduce(
             took = f"{100 * outcome['accuracy']:.2f} % in {outcome['seconds']:.0f} s"
             report(f"{k} of {len(todo)}: {job[0]} seed {job[1]} {took}")
     results = collect(out, data, models, seeds)
-    results["chosen"] = {
-        model: {k: v for k, v in record.items() if k != "parameters"} for model, record in chosen.items()
-    }
+    results["chosen"] = {model: {k: v for k, v in chosen[model].items() if k != "parameters"} for model in models}
     write_json(out / "results.json", results)
     return results
 
@@ -221,26 +207,6 @@ def _weighted(choice: dict[str, Any], model: str, balance: bool | None) -> dict[
         return choice
     weights = {"class_weight": "balanced" if balance else None} if model in BASELINES else {"balance": balance}
     return {**choice, "parameters": {**choice["parameters"], **weights}}
-
-
-def _searched(
-    corpus: str, out: Path, trials: int, engine: str, jobs: int, device: str | None, model: str, words: list[str] | None
-) -> dict[str, Any]:
-    from rnnlens.experiments.sweep import sweep
-
-    given = words if "comw" in model else None
-    settings = sweep(
-        corpus,
-        [model],
-        trials,
-        out / "sweep" / model,
-        engine=engine,  # type: ignore[arg-type]
-        jobs=jobs,
-        resume=True,
-        modifiers=given,
-        device=device,
-    )
-    return settings["models"][model]
 
 
 def _consensus_words(

@@ -1,7 +1,6 @@
 """The search spaces of `sweep` for each model (§9: learning rate, its decay, momentum, L2, dropout).
 
-The parameters of a trial are a pure function of (model, seed, trial): there is no sampler to save, any machine can run
-any trial, and a search that was killed continues where it stopped.
+The parameters of a trial are a pure function of (model, seed, trial): any machine can run any trial.
 """
 
 from __future__ import annotations
@@ -9,13 +8,16 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rnnlens.common.allowed import shown
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.options import NAMES
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,9 @@ class Uniform:
 
     def draw(self, generator: np.random.Generator) -> float:
         return float(f"{generator.uniform(self.low, self.high):.3g}")
+
+    def suggest(self, trial: Trial, name: str) -> float:
+        return trial.suggest_float(name, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,9 @@ class Log:
     def draw(self, generator: np.random.Generator) -> float:
         return float(f"{np.exp(generator.uniform(np.log(self.low), np.log(self.high))):.3g}")
 
+    def suggest(self, trial: Trial, name: str) -> float:
+        return trial.suggest_float(name, self.low, self.high, log=True)
+
 
 class Choice:
     def __init__(self, *options: Any):
@@ -44,6 +52,9 @@ class Choice:
 
     def draw(self, generator: np.random.Generator) -> Any:
         return self.options[int(generator.integers(len(self.options)))]
+
+    def suggest(self, trial: Trial, name: str) -> Any:
+        return trial.suggest_categorical(name, self.options)
 
 
 Space = dict[str, Uniform | Log | Choice]

@@ -1,13 +1,9 @@
-"""Trials of the random search: each trains one model and evaluates it on the validation reviews.
-
-`python -m studies.trials` runs many of them without optuna; `rnnlens sweep --earlier` adds those to its ledger.
-"""
+"""Trials of the random search: each trains one model and evaluates it on the validation reviews."""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,17 +11,11 @@ from typing import Any
 import numpy as np
 
 from rnnlens.baselines import BASELINES, ModifierConvolution
-from rnnlens.common.errors import Diverged, RnnlensError, quoted
-from rnnlens.common.files import append_line, fingerprint, read_lines
-from rnnlens.common.ranges import in_range
-from rnnlens.common.replacing import check_file
-from rnnlens.common.terminal import say
+from rnnlens.common.errors import OUT_OF_MEMORY, Diverged, RnnlensError, lacks_memory, quoted
+from rnnlens.common.files import fingerprint
 from rnnlens.corpora import load_corpus
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.experiments.space import check_models, parameters
-from rnnlens.experiments.workers import run_jobs
 from rnnlens.networks import Network
-from rnnlens.networks.devices import check_device
 from rnnlens.training import TrainConfig, evaluate, train
 from rnnlens.training.command import resolve
 
@@ -88,8 +78,8 @@ def run_trial(
     modifiers: list[str] | None = None,
     device: str | None = None,
 ) -> dict[str, Any]:
-    """Train one model and evaluate it on the validation reviews: accuracy, loss, seconds. If training diverges,
-    accuracy and loss are None and `error` has the message."""
+    """Train one model and evaluate it on the validation reviews: accuracy, loss, seconds. If training diverges or needs
+    too much memory, accuracy and loss are None and `error` has the message."""
     if corpus.validation is None or not len(corpus.validation):
         raise RnnlensError("the corpus has no validation reviews to evaluate on: prepare it with some")
     since = time.monotonic()
@@ -108,10 +98,10 @@ def run_trial(
         outcome["scaled_loss"] = scaled_loss(logits, corpus.validation.labels)
     except Diverged as error:
         outcome["error"] = str(error)
-    except RnnlensError as error:
-        if "out of memory" not in str(error):
+    except (MemoryError, RuntimeError) as error:
+        if not lacks_memory(error):
             raise
-        outcome["error"] = str(error)
+        outcome["error"] = OUT_OF_MEMORY
     return {**outcome, "seconds": round(time.monotonic() - since, 2)}
 
 
@@ -120,63 +110,6 @@ def opened(corpus: str) -> Corpus:
     return load_corpus(corpus)
 
 
-def numbered_trial(
-    job: tuple[str, int], corpus: str, seed: int, modifiers: list[str] | None, device: str | None
-) -> dict[str, Any]:
-    """Run the trial (model, number) of a search."""
-    import torch
-
-    torch.set_num_threads(1)
-    model, number = job
-    chosen = parameters(model, seed, number)
-    outcome = run_trial(model, opened(corpus), chosen, seed, modifiers, device)
-    return {"model": model, "seed": seed, "trial": number, "parameters": chosen, "method": method(model), **outcome}
-
-
-def method(model: str) -> int:
-    """The version of the training procedure; trials of another version are not reused. (2: baselines are centered
-    during training, and words count less if none is dropped.)"""
-    return 2 if model in BASELINES else 1
-
-
-def current(row: dict[str, Any]) -> bool:
-    return row.get("method", 1) == method(row["model"])
-
-
 def mark(corpus: Corpus, modifiers: list[str] | None) -> str:
     """A fingerprint of the corpus and the modifiers. A finished trial is not run again while it stays the same."""
     return fingerprint({"corpus": corpus.fingerprint, "modifiers": modifiers or []})[:12]
-
-
-@in_range("sweep")
-def run_trials(
-    corpus: str,
-    models: list[str],
-    numbers: range,
-    seed: int = 0,
-    modifiers: list[str] | None = None,
-    device: str | None = None,
-    jobs: int = 1,
-    out: Path | str = "trials.jsonl",
-    trial: Callable[..., dict[str, Any]] | None = None,
-) -> list[dict[str, Any]]:
-    """Run the trials that are not in `out` yet, several at a time; each is appended when it finishes."""
-    check_device(device)
-    models = check_models(models)
-    need_modifiers(models, modifiers)
-    check_file(out, rb'"trial": ', "a file of trials")
-    about = mark(load_corpus(corpus), modifiers)
-    before = [row for row in read_lines(out) if row.get("about") == about and row["seed"] == seed and current(row)]
-    done = {(row["model"], row["trial"]) for row in before}
-    todo = [(model, number) for number in numbers for model in models if (model, number) not in done]
-    since = time.monotonic()
-    for _, row in run_jobs(trial or numbered_trial, todo, jobs, (corpus, seed, modifiers, device)):
-        row["about"] = about
-        append_line(out, row)
-        before.append(row)
-        accuracy = "diverged" if row["accuracy"] is None else f"{100 * row['accuracy']:.2f} %"
-        say(
-            f"{time.monotonic() - since:6.0f} s  {row['model']} {row['trial']}: {accuracy}  {row['seconds']} s",
-            flush=True,
-        )
-    return before

@@ -1,4 +1,4 @@
-"""`rnnlens train` and `python -m rnnlens.training`: open the corpus, train a network, print its accuracy."""
+"""`rnnlens train`: open the corpus, train a network, print its accuracy."""
 
 from __future__ import annotations
 

@@ -5,15 +5,14 @@ Intervals are 95 %, by bootstrap over words.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from reproduction.languages import Truth
 from rnnlens.context.modifiers import Modifiers
 from rnnlens.context.strength import LEAST_ERRORS, MODIFIERS, kind_of
-from rnnlens.corpora.truth import Truth
 
 DRAWS = 1_000
 NEAR = 0.3  # largest relative error of a τ that counts as right
@@ -54,40 +53,21 @@ def agreement(measured: np.ndarray, true: np.ndarray, seed: int = 0) -> dict[str
     }
 
 
-def kinds(called: list[str], share: np.ndarray, positive: np.ndarray) -> dict[str, Any]:
+def kinds(called: list[str], share: np.ndarray, positive: np.ndarray) -> dict[str, float | None]:
     """Measured kinds (`called`) against the kinds that follow by definition from the true strengths `share` (M,).
 
-    right: the share of true modifiers with the right kind. called: the number of words called modifiers. precision: the
-    share of these that are modifiers. table: for each true kind, the number of words of each measured kind.
-    """
+    right: the share of true modifiers with the right kind. precision: the share of words called modifiers that are."""
     true = [kind_of(value) for value in share.tolist()]
     right = np.array([c == t for c, t in zip(called, true, strict=True)])
     named = np.array([kind in MODIFIERS for kind in called])
     changes = np.array([kind in MODIFIERS for kind in true])
-    table: dict[str, Counter[str]] = {}
-    for c, t in zip(called, true, strict=True):
-        table.setdefault(t, Counter())[c] += 1
-    return {
-        "right": _mean(right[changes]),
-        "called": int(named.sum()),
-        "precision": _mean(positive[named]),
-        "table": {kind: dict(row) for kind, row in table.items()},
-    }
+    return {"right": _mean(right[changes]), "precision": _mean(positive[named])}
 
 
-def fading(measured: np.ndarray, true: np.ndarray) -> dict[str, Any]:
-    """Measured τ against the truth. within: the share within 30 %; a modifier without a τ counts as wrong. ratio: the
-    median of measured over true τ."""
-    known = np.isfinite(measured)
+def near(measured: np.ndarray, true: np.ndarray) -> float | None:
+    """The share of τ within 30 % of the truth; a modifier without a τ counts as wrong."""
     with np.errstate(invalid="ignore"):
-        near = np.abs(measured - true) <= NEAR * true
-    return {
-        "n": len(true),
-        "measured": _mean(known),
-        "within": _mean(near),
-        "ratio": float(np.median(measured[known] / true[known])) if known.any() else None,
-        "r": _correlation(measured[known], true[known]),
-    }
+        return _mean(np.abs(measured - true) <= NEAR * true)
 
 
 def within(measured: np.ndarray, true: np.ndarray, error: np.ndarray) -> float | None:
@@ -103,10 +83,8 @@ def score_modifiers(modifiers: Modifiers, truth: Truth, seed: int = 0) -> dict[s
         x.double().cpu().numpy() for x in (modifiers.strength, modifiers.error, modifiers.norm, modifiers.tau)
     )
     positive, share = np.isin(ids, truth.modifiers), truth.share[ids]
-    factors = positive & (truth.shift[ids] == 0)  # the effect of a shifter is not a share of valence
     place = np.empty(len(ids))
     place[modifiers.order.cpu().numpy()] = np.arange(len(ids))
-    plain = truth.shift[ids] == 0
     return {
         "words": len(ids),
         "modifiers": int(positive.sum()),
@@ -114,13 +92,11 @@ def score_modifiers(modifiers: Modifiers, truth: Truth, seed: int = 0) -> dict[s
             name: ranking(size, positive, seed)
             for name, size in {"strength": np.abs(strength), "norm": norm, "order": -place}.items()
         },
-        "strength": agreement(strength[factors], share[factors], seed),
-        "kinds": kinds(
-            [kind for kind, keep in zip(modifiers.kinds, plain, strict=True) if keep], share[plain], positive[plain]
-        ),
-        "tau": fading(tau[positive], truth.tau[ids[positive]]),
+        "strength": agreement(strength[positive], share[positive], seed),
+        "kinds": kinds(list(modifiers.kinds), share, positive),
+        "tau": {"within": near(tau[positive], truth.tau[ids[positive]])},
         "coverage": {
-            "modifiers": within(strength[factors], share[factors], error[factors]),
+            "modifiers": within(strength[positive], share[positive], error[positive]),
             "other_words": within(strength[~positive], share[~positive], error[~positive]),
             "seeds": between_seeds(modifiers),
         },
@@ -135,10 +111,6 @@ def between_seeds(modifiers: Modifiers) -> float | None:
     pairs = [(i, j) for i in range(modifiers.networks) for j in range(i)] if modifiers.members else []
     shares = [within(strengths[i], strengths[j], np.hypot(errors[i], errors[j])) for i, j in pairs]
     return float(np.mean([share for share in shares if share is not None])) if shares else None
-
-
-def _correlation(x: np.ndarray, y: np.ndarray) -> float | None:
-    return float(np.corrcoef(x, y)[0, 1]) if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0 else None
 
 
 def _bootstrap(measure: Callable[[np.ndarray], float], n: int, seed: int, draws: int = DRAWS) -> list[float]:
