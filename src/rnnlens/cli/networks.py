@@ -30,9 +30,10 @@ def prepare(
 
     A source is a data set of the hub (`imdb`, `yelp`, `hf:owner/name`), a csv, tsv, jsonl or parquet file, a folder
     with train and test files, the `aclImdb` folder or tar, or the `yelp_review_polarity_csv` folder. Labels may be 0/1,
-    1/2, -1/1, -1/0/1 (0 dropped), neg/pos (neutral dropped), false/true, 1 to 5 stars (3 dropped) or ratings from 1 to
-    10 (5 and 6 dropped). Three or more names, such as anger, fear and joy, are classes of their own; with `--classes`,
-    so is every rating, and with `--ordered` they are on one scale. Reviews without a word are dropped.
+    1/2, -1/1, -1/0/1 (0 dropped), neg/pos (neutral dropped), false/true, 1 to 5 stars or ratings from 1 to 10, which
+    are graded: learned as targets from 0 to 1. `--graded` grades others too. Three or more names, such as anger, fear
+    and joy, are classes of their own; with `--classes`, so is every rating, and with `--ordered` they are on one scale.
+    Reviews without a word are dropped.
 
     Several sources become one corpus with one vocabulary. Each source's labels become negative and positive by their
     own scheme. Training reviews that overlap with a validation or test review of any source are dropped.

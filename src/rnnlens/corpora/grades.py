@@ -21,7 +21,7 @@ def target_at(place: float, targets: tuple[float, float] = TARGETS) -> float:
     [0.03, 0.2, 0.5, 0.8, 0.97]
     """
     above = float(np.interp(abs(place), [0, 0.5, 1], [0.5, *targets]))
-    return round(above if place >= 0 else 1 - above, 6)
+    return round(above if place >= 0 else 1 - above, 3)
 
 
 def checked_grades(grades: Any) -> np.ndarray:
