@@ -2,6 +2,7 @@ r"""What a trained network has learned, on validation texts alone, beside the pa
 
     python -m reproduction.measure CORPUS RUN … --out DIR     # one JSON a network; those that exist are kept
     python -m reproduction.measure --table DIR [--lexicon FILE …]    # the table of all of them
+    python -m reproduction.measure --record DIR …                    # → docs/results/recipe.json
 
 CORPUS is the prepared corpus of `reproduction.recipe`; people's strengths are in `CORPUS.judge.json`. `--judge` also
 reads the sentences that judge chosen networks; settings are chosen without it.
@@ -26,6 +27,7 @@ from rnnlens.common.files import write_json
 LEAST_EFFECT = 0.2  # |strength| − 2 errors of a modifier
 FIRST = 20  # words of a list that are compared with lexicons
 STATES = 3_000
+RECORD = Path("docs/results/recipe.json")
 
 
 @torch.no_grad()
@@ -125,6 +127,26 @@ def table(folder: Path, lexicons: list[Path]) -> None:
         print("\t".join(row))
 
 
+def record(folders: list[Path]) -> None:
+    """What was measured, with the first words of each list: docs/results/recipe.json."""
+    content = {}
+    for folder in folders:
+        for path in sorted(folder.glob("*.json")):
+            found = json.loads(path.read_text(encoding="utf-8"))
+            for name in ("negators", "intensifiers"):
+                found[name] = {"number": len(found[name]), "first": dict(found[name][:FIRST])}
+            content[f"{folder.name}/{path.stem}"] = rounded(found)
+    RECORD.write_text(
+        json.dumps(content, indent=None, ensure_ascii=False).replace('}, "', '},\n "') + "\n", encoding="utf-8"
+    )
+
+
+def rounded(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: rounded(value) for name, value in content.items()}
+    return float(f"{content:.4g}") if isinstance(content, float) else content
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus", type=Path, nargs="?")
@@ -132,10 +154,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--judge", action="store_true")
     parser.add_argument("--table", type=Path)
+    parser.add_argument("--record", type=Path, nargs="+")
     parser.add_argument("--lexicon", type=Path, action="append", default=[])
     asked = parser.parse_args()
     if asked.table is not None:
         table(asked.table, asked.lexicon)
+        return
+    if asked.record is not None:
+        record(asked.record)
         return
     corpus = rnnlens.load_corpus(asked.corpus)
     judge = json.loads(asked.corpus.with_name(asked.corpus.name + ".judge.json").read_text())["words"]

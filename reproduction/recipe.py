@@ -6,6 +6,8 @@ r"""The recipe of the packaged networks: corpora, weights, settings and seeds, f
     python -m reproduction.recipe pack RUNS OUT            # finished runs in half precision, as tar archives
     python -m reproduction.measure CORPUS RUN … --out DIR  # validation accuracies, people, sentences → a table
 
+Networks of this recipe are in `reproduction/trained`, in half precision; three GRUs, an LSTM and a UGRNN so far.
+
 Labels are graded wherever people gave grades: a network that only learns yes and no never needs a word such as *very*.
 Short texts teach negation: phrases of film reviews, and among them, with a weight of their own (`negated`), those of at
 most ten words with a negation. The next word is a second task. A fifth of the treebank's training sentences is held out

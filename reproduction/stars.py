@@ -53,7 +53,7 @@ def main() -> None:
                     network, words, config, out, start=start if way == "start" else None, resume=True, progress=False
                 )
                 read = rnnlens.evaluate(run.network, tested.with_vocab(run.vocab).train, max_words=600)
-                logits = "  ".join(f"{phrase} {float(run.network(phrase)):+.2f}" for phrase in PHRASES)
+                logits = "  ".join(f"{phrase} {run.network(phrase).item():+.2f}" for phrase in PHRASES)
                 print(f"{way:5s}  {name:9s}  seed {seed}  test {100 * read.accuracy:.2f} %  {logits}", flush=True)
 
 
