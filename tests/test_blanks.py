@@ -64,9 +64,10 @@ def trainer(corpus, config, tmp_path, process=0, processes=1):
     given = []
 
     def prepared(model):
-        def forward(ids, lengths, labels, mask, weights):
+        def forward(*batch):
+            ids, lengths, _, mask, *_ = batch
             given.append((ids, lengths, mask))
-            return model(ids, lengths, labels, mask, weights)
+            return model(*batch)
 
         return forward
 
