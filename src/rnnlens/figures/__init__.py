@@ -20,7 +20,6 @@ from rnnlens.figures.linear_quality import linear_quality
 from rnnlens.figures.mode_removal import mode_removal
 from rnnlens.figures.modes import mode_angles, spectra
 from rnnlens.figures.modifiers import modifiers
-from rnnlens.figures.parts import attention, part_timescales, parts
 from rnnlens.figures.perturbation import perturbation
 from rnnlens.figures.probes import probe_phrases, probe_reviews
 from rnnlens.figures.reading import reading
@@ -35,5 +34,5 @@ __all__ = [
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "dose_response", "beginning", "ending",
     "ending_modes", "table", "architectures", "agreement", "strengths", "learning", "classes", "class_modifiers",
-    "parts", "part_timescales", "attention", "write_figure", "catalogue", "write_figures",
+    "write_figure", "catalogue", "write_figures",
 ]  # fmt: skip
