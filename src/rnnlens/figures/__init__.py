@@ -8,7 +8,6 @@ from rnnlens.figures.agreement import agreement
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
 from rnnlens.figures.catalogue import catalogue, write_figures
-from rnnlens.figures.class_modifiers import class_modifiers
 from rnnlens.figures.classes import classes
 from rnnlens.figures.deflections import deflections
 from rnnlens.figures.dose_response import dose_response
@@ -33,6 +32,6 @@ __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "dose_response", "beginning", "ending",
-    "ending_modes", "table", "architectures", "agreement", "strengths", "learning", "classes", "class_modifiers",
+    "ending_modes", "table", "architectures", "agreement", "strengths", "learning", "classes",
     "write_figure", "catalogue", "write_figures",
 ]  # fmt: skip

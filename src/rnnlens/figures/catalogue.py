@@ -14,7 +14,6 @@ from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
-from rnnlens.figures.class_modifiers import class_modifiers
 from rnnlens.figures.classes import classes
 from rnnlens.figures.deflections import deflections
 from rnnlens.figures.dose_response import dose_response
@@ -58,7 +57,6 @@ ANALYSIS: Mapping[str, Draw] = {
 }
 
 REPRODUCTION: Mapping[str, Draw] = {"table": table, "architectures": architectures}
-CLASSES: Mapping[str, Draw] = {"classes": classes, "class_modifiers": class_modifiers}  # of a network with several
 
 TOY: Mapping[str, Draw] = {  # of a run's `toy` results
     "toy_state_space": lambda toy: state_space(toy["state_space"]),
@@ -100,7 +98,7 @@ def catalogue(results: Any) -> dict[str, Callable[[], Figure]]:
     if "subspace" in results:
         figures |= {name: partial(draw, results) for name, draw in ANALYSIS.items()}
     if "classes" in results:
-        figures |= {name: partial(draw, results) for name, draw in CLASSES.items()}
+        figures["classes"] = partial(classes, results)
     for name, draw in REPRODUCTION.items():
         if isinstance(results.get(name), Mapping) and results[name]:
             figures[name] = partial(draw, results)
