@@ -197,8 +197,8 @@ def test_the_trained_network_shows_what_the_issue_is_about(studied):
     for start in expected:
         found = [claim for text, claim in claims.items() if text.startswith(start)]
         assert found and all(claim["shown"] for claim in found), found
-    steps = toy["deflection_steps"]
-    assert steps["extremely"]["<pad>"]["effect"] == 1 and steps["not"]["the"]["effect"] == 4
+    lasts = toy["deflection"]
+    assert lasts["extremely"]["<pad>"]["effect_steps"] == 1 and lasts["not"]["the"]["effect_steps"] == 4
 
 
 def test_claims_that_fail_are_told_with_their_numbers(studied):

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import runpy
 import signal
 import subprocess
 import sys
@@ -17,8 +16,6 @@ from scipy.optimize import minimize
 import rnnlens
 from rnnlens import RnnlensError
 from rnnlens.baselines import BASELINES
-from rnnlens.common import ending
-from rnnlens.common.ending import orderly_end
 from rnnlens.corpora import prepare
 from rnnlens.experiments import sweep as module
 from rnnlens.experiments import trials
@@ -286,30 +283,3 @@ def test_terminated_jobs_end_in_order(workers, tmp_path, monkeypatch):
         for _ in run_jobs(divmod, [2, 3], workers, (1,)):
             signal.raise_signal(signal.SIGTERM)
     assert raised.value.code == 128 + signal.SIGTERM and not os.listdir(tmp_path)
-
-
-def test_figures_are_drawn_where_there_is_no_sighup(monkeypatch):
-    """On Windows, which has none: only what handles signals needs it."""
-    monkeypatch.delattr(signal, "SIGHUP")
-    runpy.run_path(ending.__file__)
-
-
-@pytest.mark.parametrize(("kind", "end"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_signal_that_strikes_in_a_destructor_is_not_lost(kind, end, monkeypatch):
-    """Python ignores exceptions there, such as those of signal handlers."""
-    seen, before = [], signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    class Struck:
-        def __del__(self):
-            if not seen:
-                seen.append(kind)
-                signal.raise_signal(kind)
-
-    hook = sys.unraisablehook
-    with pytest.raises(end) as raised, orderly_end():
-        Struck()
-        assert seen  # the first one was ignored
-        time.sleep(10)
-    signal.signal(signal.SIGINT, before)
-    assert kind == signal.SIGINT or raised.value.code == 128 + kind
-    assert sys.unraisablehook is hook

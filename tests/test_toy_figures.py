@@ -242,8 +242,6 @@ def test_mode_removal_draws_both_orders_and_the_median_of_the_controls():
 def test_mode_removal_draws_the_stored_variant_asked_for_and_names_those_there_are():
     figure = figures.mode_removal(mode_removal(), what="input", kind="biorthogonal")
     assert any(tuple(trace.y) == pytest.approx((1.0, 0.35, 0.15)) for trace in figure.data if len(trace.y) == 3)
-    with pytest.raises(RnnlensError, match="kind is 'sideways': expected biorthogonal or orthogonal"):
-        figures.mode_removal(mode_removal(), kind="sideways")
     fewer = {
         word: {key: value for key, value in part.items() if "input" not in key} for word, part in mode_removal().items()
     }

@@ -39,7 +39,7 @@ LEAST = 5  # smallest number of words that can be analyzed
 PARTS = {  # attributes of `Analysis` in the order of computation, with the text of the progress bar
     "subspace": "subspace", "timescales": "timescales", "barcodes": "barcodes", "components": "barcodes",
     "impulses": "impulse responses", "bilinear": "bilinear model", "bilinear_by_strength": "bilinear model",
-    "edges": "edges of documents", "layers": "edges of documents", "readings": "probe reviews",
+    "edges": "edges of documents", "readings": "probe reviews",
 }  # fmt: skip
 
 

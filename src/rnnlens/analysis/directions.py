@@ -13,7 +13,7 @@ from rnnlens.analysis.locate import locate, states_of
 from rnnlens.analysis.perturb import evaluated, sample
 from rnnlens.common.display import Facts, Shown, table_html
 from rnnlens.common.errors import RnnlensError, UnknownWord, quoted
-from rnnlens.context.both_ways import Removal, Share, in_text, parts, removal, share, without
+from rnnlens.context.both_ways import Removal, Share, in_text, parts, removal, share
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.known import KNOWN
 from rnnlens.context.modifiers import Modifiers
@@ -39,8 +39,6 @@ class BothDirections(Shown):
     found      how many words are clear modifiers, by reader
     phrases    by how much a word changes the effect of the word after it in the text (`before` it) and of the word
                before it (`after`), through either reader: see `rnnlens.context.both_ways.in_text`
-    removed    the same of well-known words, in the network without the modifier `subspace` of both readers, and without
-               as many `random` directions of each
     share      the share of each reader in the logit's variance over reviews; None without a corpus
     removal    accuracy without the modifier subspace of either reader; None without a corpus
     split      of these reviews
@@ -51,7 +49,6 @@ class BothDirections(Shown):
     words: Sequence[Mapping[str, Any]] = field(repr=False)
     found: Mapping[str, int]
     phrases: Sequence[Mapping[str, Any]] = field(repr=False)
-    removed: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
     share: Share | None = None
     removal: Removal | None = None
     split: str = ""
@@ -77,7 +74,6 @@ class BothDirections(Shown):
             "words": [dict(row) for row in self.words],
             "found": dict(self.found),
             "phrases": [dict(row) for row in self.phrases],
-            "removed": {name: [dict(row) for row in rows] for name, rows in self.removed.items()},
             "share": None if self.share is None else self.share.to_dict(),
             "removal": None if self.removal is None else self.removal.to_dict(),
             "split": self.split,
@@ -91,7 +87,6 @@ class BothDirections(Shown):
             stored["words"],
             stored["found"],
             stored["phrases"],
-            stored["removed"],
             None if part is None else Share.from_dict(part),
             None if cut is None else Removal.from_dict(cut),
             stored["split"],
@@ -161,19 +156,14 @@ def both_directions(
     phrases = in_text(both, lines, _listed(tables, PHRASES), modifiers.probes)
     words = [_row(word, tables) for word in _listed(tables, MOST)]
     found = {name: len(tables[name].selected) for name in DIRECTIONS}
-    subspaces = {name: _subspace(one, rank) for name, one in tables.items()}
-    known = [word for word in KNOWN if word in modifiers._rows] or modifiers.strongest(10)
-    removed = {
-        name: in_text(one, lines, known, modifiers.probes)
-        for name, one in (("subspace", without(both, subspaces)), ("random", without(both, subspaces, seed)))
-    }
-    measured = BothDirections(shown, words, found, phrases, removed, network=whole)
+    measured = BothDirections(shown, words, found, phrases, network=whole)
     if corpus is None or not accuracy:
         return measured
     split, texts = evaluated(corpus)
     longest = None if run is None else run.config.max_words
     read = Reviews.to_read(sample(texts, reviews, seed), within(whole, "forwards"), longest)
     halves = parts(whole, read)
+    subspaces = {name: _subspace(one, rank) for name, one in tables.items()}
     cut = removal(whole, subspaces, read, halves, seed=seed)
     return replace(measured, share=share(whole, halves, read.labels, class_), removal=cut, split=split)
 

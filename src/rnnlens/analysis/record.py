@@ -48,7 +48,6 @@ from rnnlens.context.edges import Beginning, Ending, beginning, ending
 from rnnlens.context.effects import effects
 from rnnlens.context.impulse import Impulse, Timescales, impulses, timescales
 from rnnlens.context.known import KNOWN
-from rnnlens.context.layers import Layers, study_layers
 from rnnlens.context.modifiers import MOST, Modifiers
 from rnnlens.context.negation import negation_form
 from rnnlens.context.perturbation import Perturbations
@@ -185,11 +184,6 @@ class Analysis(Shown):
     def ending(self) -> Ending:
         return ending(self.network, self.line, self.probes)
 
-    @cached_property
-    def layers(self) -> Layers | None:
-        """Which part of the state integrates and which one modifies; None with one layer and no convolution."""
-        return study_layers(self.network, self.line, self.subspace, self.named, self.probes)
-
     @property
     def edges(self) -> tuple[Beginning, Ending]:
         return self.beginning, self.ending
@@ -268,7 +262,6 @@ class Analysis(Shown):
             "ending": self.ending.to_dict(),
         }
         content |= {} if self.classes is None else {"classes": self.classes.to_dict(modifiers)}
-        content |= {} if self.layers is None else {"layers": self.layers.to_dict()}
         content |= {} if self.both_ways is None else {"both_ways": self.both_ways.to_dict()}
         content |= {"people": None if self.people is None else self.people.to_dict()}
         if self.experiments is not None:

@@ -66,7 +66,6 @@ def verdict(results: Results, run: bool = True, toy: bool = False) -> list[Sente
         add(say.intensifier(intensifier, aside), "modifiers")
     if negator is not None or intensifier is not None:
         add(say.counts(modifiers["n"], modifiers["of"], modifiers["unclear"]), "modifiers")
-    add(say.layers(results.get("layers"), [m.word for m in (negator, intensifier) if m is not None]), "layers")
     if not toy:
         add(say.perturbed(perturbed(results), run, sides.texts), "perturbation")
     if sides.one_of_many:  # of a network that reads both ways; `_say_classes` is about all others
@@ -94,7 +93,6 @@ def _say_classes(add: Callable[[str, str], None], classes: Results, results: Res
     add(say.perturbed(perturbed(results), run, "texts"), "perturbation")
     all_classes = "Accuracies" if any_described is None else "Accuracies, and the strengths above,"
     add(say.shown(said(classes["shown"]), run, all_classes), "modifiers")
-    add(say.layers(results.get("layers"), [one.word for one in described.values() if one is not None]), "layers")
 
 
 def _say_learned(
@@ -198,5 +196,4 @@ def _template() -> Any:
             super().__init__(hint, obj, name, LookupError)  # type: ignore[arg-type]
 
     environment = Environment(undefined=Missing, trim_blocks=True, lstrip_blocks=True)
-    environment.globals["zip"] = zip
     return environment.from_string(source).module

@@ -276,7 +276,6 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         types = {"word": polars.String, "strength": polars.Float64, "tau": polars.Float64}
         return polars.DataFrame(self.modifier_rows(), schema=types)
 
-    @in_range("modifier_rows")
     def modifier_rows(self, most: int | None = None) -> list[dict[str, Any]]:
         """The first `most` rows of `modifiers_`, without polars."""
         self._check_usable()

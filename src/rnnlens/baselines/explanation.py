@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from typing import NamedTuple
@@ -104,20 +101,7 @@ def _line(word: Contribution) -> str:
     return printable(f"  {word.word:16} {word.total:+.2f}" + (f"  = {word.base:+.2f}, {changes}" if changes else ""))
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause Python's garbage collector, which would go through half a million new tuples again and again."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
-
-
 @torch.no_grad()
-@_collector_paused()
 def explain(model: Convolution, vocab: Vocab, text: str, max_words: int | None = None) -> Explanation:
     """Decompose a model's logit of one text, or of its last `max_words` words, into contributions of its words.
 

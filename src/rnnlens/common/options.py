@@ -280,29 +280,9 @@ RANGES: dict[str, dict[str, Allowed]] = {
     },
     "strongest": {"n": FROM_ZERO, "by": MEASURE, "threshold": replace(AT_LEAST_ZERO, none=True)},
     "rank": {"by": MEASURE, "measure": MEASURE},
-    "reading": {
-        "title": TEXT,
-        "sentences": replace(MAPPING, what="readings by sentence, as in {text: network.read(text)}"),
-    },
     "write_figure": {"path": PATH, "figure": FIGURE},
-    "modifier_rows": {"most": whole(0, none=True)},
-    "to_dict": {"most": FROM_ZERO},
-    "class_modifiers": {"words": COUNT},
-    "strengths": {
-        "pairs": Each(
-            "a list of pairs, from rnnlens.context.shared_strengths.pair",
-            Instance("a pair", ("first", "second", "words")),
-            empty=True,
-        )
-    },
-    "toy_figures": {"what": one_of("state", "input"), "kind": REMOVAL},
-    "probe_reviews": {"reviews": replace(MAPPING, what="a dict of texts, by name")},
-    "steps": {"steps": whole(1, 10**6), "fastest": ABOVE_ZERO, "examples": WORDS},
     "words": {"words": WORDS, "phrases": WORDS},
-    "decay": {"shortest": ABOVE_ZERO, "longest": replace(ABOVE_ZERO, none=True), "steps": whole(3, 10**6)},
     "fit_subspace": {"rank": OPTIONAL_COUNT},
-    "take": {"rank": COUNT, "times": AT_LEAST_ZERO, "most": COUNT},
-    "terms": {"share": SHARE},
     "fit_bilinear": {"rank": COUNT, "most": COUNT, "seed": SEED},
     "attribute": {"draws": whole(1, 10**6), "seed": SEED, "words": WORDS},
     "perturb": {
@@ -323,7 +303,6 @@ RANGES: dict[str, dict[str, Allowed]] = {
         "reviews": REVIEWS,
     },
     "read_reviews": {"split": SPLIT, "max_words": OPTIONAL_COUNT},
-    "negation_form": {"most": COUNT},
     "mode_removal": {
         "modes": MODES,
         "kind": REMOVAL,

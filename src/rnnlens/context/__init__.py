@@ -14,7 +14,6 @@ from rnnlens.context.effective_attention import EffectiveAttention, effective_at
 from rnnlens.context.effects import after, effects, linear_effects, word_inputs
 from rnnlens.context.finding import find_modifiers
 from rnnlens.context.impulse import Impulse, Timescales, impulse, timescales
-from rnnlens.context.layers import Layers, study_layers
 from rnnlens.context.linear_quality import LinearQuality, linear_quality
 from rnnlens.context.mode_removal import ModeRemoval, mode_removal
 from rnnlens.context.modifiers import Modifiers
@@ -26,11 +25,11 @@ from rnnlens.context.subspace import Subspace, fit_subspace, project_out, steer
 
 __all__ = [
     "Attribution", "Barcode", "Beginning", "Bilinear", "BlankInput", "ClassProbes", "ClassStrengths",
-    "Difference", "Dose", "EffectiveAttention", "Ending", "Impulse", "Layers", "LinearQuality", "ModeRemoval",
+    "Difference", "Dose", "EffectiveAttention", "Ending", "Impulse", "LinearQuality", "ModeRemoval",
     "Modifiers", "Perturbations", "Probes", "Reviews", "Steering", "Subspace", "Timescales", "after",
     "attribute", "barcode", "beginning", "blank_input", "class_strengths", "compare_logits",
     "component_barcodes", "dose_response", "effective_attention", "effects", "ending", "final_logits",
     "find_modifiers", "fit_bilinear", "fit_exponential", "fit_subspace", "impulse", "linear_effects",
     "linear_quality", "mode_removal", "negation_form", "perturb", "probe_phrases", "probe_reviews",
-    "project_out", "state_barcode", "steer", "study_layers", "timescales", "word_inputs",
+    "project_out", "state_barcode", "steer", "timescales", "word_inputs",
 ]  # fmt: skip

@@ -56,7 +56,6 @@ class Bilinear(Shown):
             "bound": self.bound.tolist(),
         }
 
-    @in_range("terms")
     def terms(self, share: float) -> int | None:
         """The smallest number of terms that explain this share of the change; None if none of those fitted do."""
         enough = torch.nonzero(self.explained >= share).flatten().tolist()

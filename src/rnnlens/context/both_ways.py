@@ -214,16 +214,5 @@ def removal(
     return Removal(rank, {name: d[0] for name, d in found.items()}, {name: d[1:] for name, d in found.items()})
 
 
-def without(both: BothWays, subspaces: Mapping[str, Subspace], seed: int | None = None) -> BothWays:
-    """The network without a subspace of each half; with a seed, without as many random directions instead."""
-    generator = torch.Generator().manual_seed(seed or 0)
-    for name, subspace in subspaces.items():
-        network, V = reader_of(both, name), subspace.components
-        if seed is not None:
-            V = random_subspace(network.size, subspace.rank, generator, subspace.line).to(network.h0)
-        both = replaced(both, name, project_out(network, V, subspace.h_star))
-    return both
-
-
 def _read(both: BothWays, name: str, reader: Network, reviews: Reviews) -> np.ndarray:
     return parts(replaced(both, name, reader), reviews, only=name)[name]

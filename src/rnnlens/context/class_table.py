@@ -123,7 +123,6 @@ class ClassStrengths(Shown):
             columns |= {f"strength {name}": self.by_class[:, k].tolist(), f"error {name}": self.errors[:, k].tolist()}
         return polars.DataFrame(columns)[self.order.cpu().numpy()]
 
-    @in_range("to_dict")
     def to_dict(self, most: int = LISTED, also: Sequence[str] = ()) -> list[dict[str, Any]]:
         """For results.json, under `classes.modifiers`: the strongest words, then the words in `also`."""
         first = [self.words[i] for i in self.order[:most].tolist() if self.kinds[i] in MODIFIERS]

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from rnnlens.common.display import Shown
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import in_range
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,7 +26,6 @@ class ExponentialFit(Shown):
 
 
 @torch.no_grad()
-@in_range("decay")
 def fit_exponential(y: Tensor, shortest: float = 0.2, longest: float | None = None, steps: int = 200) -> ExponentialFit:
     """Fit y(t) ≈ a·exp(−t/τ) + c to series (..., T) at t = 0 … T−1.
 

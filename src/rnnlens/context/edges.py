@@ -57,7 +57,7 @@ class Beginning(Shown):
 
 
 @torch.no_grad()
-@in_range("steps")
+@in_range()
 def beginning(network: Network, line: LineAttractor, subspace: Subspace, probes: Probes, steps: int = 50) -> Beginning:
     """How the initial state changes the effects of the first words (Fig. 9a, b)."""
     h0 = network.h0.detach()
@@ -158,7 +158,7 @@ class EndingModes(Shown):
 
 
 @torch.no_grad()
-@in_range("steps")
+@in_range()
 def ending(
     network: Network,
     line: LineAttractor,

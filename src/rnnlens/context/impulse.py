@@ -86,7 +86,7 @@ class Impulse(Shown):
         }
 
 
-@in_range("steps")
+@in_range()
 def impulse(network: Network, line: LineAttractor, subspace: Subspace, word: str, steps: int = 30) -> Impulse:
     """The impulse response to a word from h* (Fig. 4)."""
     return impulses(network, line, subspace, [word], steps)[word]
@@ -159,7 +159,7 @@ class Timescales(Shown):
 
 
 @torch.no_grad()
-@in_range("steps")
+@in_range()
 def timescales(network: Network, subspace: Subspace, modifiers: Modifiers, steps: int = 30) -> Timescales:
     """Exponential fits to the modifiers' coordinates in the subspace, under blank inputs."""
 

@@ -58,7 +58,6 @@ class ModeRemoval(Shown):
     rotated: Tensor
     size: Tensor
 
-    @in_range("to_dict")
     def destroyed(self, most: int) -> float:
         """The largest share of the effect that removing at most this many units destroys."""
         return float(1 - self.remaining[: most + 1].min())

@@ -261,7 +261,6 @@ class Modifiers(Shown):
         first = ", ".join(f"{word} {self[word]['strength']:+.2f}" for word in self.strongest(8))
         return printable(f"Modifiers({len(self.selected)} of {len(self)} words{f': {first} …' if first else ''})")
 
-    @in_range("to_dict")
     def to_dict(self, most: int = 300, also: Sequence[str] = ()) -> dict[str, Any]:
         """For results.json, under `modifiers`: the strongest words, and the words in `also`."""
         columns = self.columns()

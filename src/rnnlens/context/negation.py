@@ -14,7 +14,7 @@ from rnnlens.networks import Network
 
 
 @torch.no_grad()
-@in_range("negation_form")
+@in_range()
 def negation_form(network: Network, line: LineAttractor, modifiers: Modifiers, most: int = 50) -> dict[str, Any]:
     """Predict the probes' effects y after each of the strongest negators and diminishers from their effects x at h*, in
     three forms: a shift y = x − s·sign(x), a factor y = m·x, and a reversal y = −x. The result is the share of the

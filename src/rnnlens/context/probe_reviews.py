@@ -18,7 +18,7 @@ REVIEWS = {
 PHRASES = ("extremely awesome", "awesome", "not awesome", "extremely awful", "awful", "not awful")
 
 
-@in_range("probe_reviews")
+@in_range()
 def probe_reviews(network: Network, reviews: Mapping[str, str] = REVIEWS) -> dict[str, list[tuple[str, float]]]:
     """Each review's words with the logit after each."""
     return {name: network.read_words(_words(network, text)) for name, text in reviews.items()}

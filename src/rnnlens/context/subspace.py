@@ -56,14 +56,12 @@ class Subspace(Shown):
         check_tensor("h", h, "states", self.components.shape[1], self.h_star)
         return (h - self.h_star) @ self.components.t()
 
-    @in_range("take")
     def take(self, rank: int) -> Subspace:
         """The subspace of the first `rank` components."""
         if not 1 <= rank <= self.rank:
             raise RnnlensError(f"rank is {rank}: expected 1 … {self.rank}")
         return replace(self, components=self.components[:rank], coordinates=self.coordinates[:, :rank])
 
-    @in_range("take")
     def one_component(self, times: float = 5.0, most: int = 10) -> list[list[str]]:
         """For each of the first two components, the words whose coordinate is at least `times` as large as on the
         other, largest first. The paper's examples are `zero` and `five`, before `stars`."""

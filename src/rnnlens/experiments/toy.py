@@ -110,10 +110,6 @@ def study_toy(run: Run, starts: int = 10_000, progress: bool = True) -> None:
             advance(1, name.replace("_", " "))
             toy[name] = part()
         advance(1, "done")
-    toy["deflection_steps"] = {
-        word: {fill: {"effect": d["effect_steps"], "distance": d["distance_steps"]} for fill, d in fills.items()}
-        for word, fills in toy["deflection"].items()
-    }
     toy["claims"] = toy_claims(toy)
     with exclusive(run.path, wait=True):  # so that both files come from the same study
         stored = Run(run.path, run.about)  # reads the current files

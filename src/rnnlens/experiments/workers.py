@@ -12,14 +12,35 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from rnnlens.common.ending import orderly_end
 from rnnlens.common.errors import RnnlensError
+
+
+@contextmanager
+def orderly_end() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise SystemExit within the block, so that workers are ended before this process ends.
+    Handlers installed by others are kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, _: Any) -> None:
+        raise SystemExit(128 + number)
+
+    signals = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
+    for one in signals:
+        signal.signal(one, leave)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # only the main thread can set signals, but any can finalize a generator
+            for one in signals:
+                signal.signal(one, signal.SIG_DFL)
 
 
 def run_jobs(

@@ -8,7 +8,6 @@ from rnnlens.figures.agreement import agreement
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
 from rnnlens.figures.catalogue import catalogue, write_figures
-from rnnlens.figures.class_modifiers import class_modifiers
 from rnnlens.figures.classes import classes
 from rnnlens.figures.deflections import deflections
 from rnnlens.figures.dose_response import dose_response
@@ -20,7 +19,6 @@ from rnnlens.figures.linear_quality import linear_quality
 from rnnlens.figures.mode_removal import mode_removal
 from rnnlens.figures.modes import mode_angles, spectra
 from rnnlens.figures.modifiers import modifiers
-from rnnlens.figures.parts import attention, part_timescales, parts
 from rnnlens.figures.perturbation import perturbation
 from rnnlens.figures.probes import probe_phrases, probe_reviews
 from rnnlens.figures.reading import reading
@@ -34,6 +32,6 @@ __all__ = [
     "reading", "state_space", "deflections", "spectra", "mode_angles", "linear_quality", "mode_removal",
     "line_attractor", "probe_reviews", "probe_phrases", "modifiers", "impulse", "timescales", "barcodes",
     "component_barcodes", "subspace", "bilinear", "perturbation", "dose_response", "beginning", "ending",
-    "ending_modes", "table", "architectures", "agreement", "strengths", "learning", "classes", "class_modifiers",
-    "parts", "part_timescales", "attention", "write_figure", "catalogue", "write_figures",
+    "ending_modes", "table", "architectures", "agreement", "strengths", "learning", "classes",
+    "write_figure", "catalogue", "write_figures",
 ]  # fmt: skip

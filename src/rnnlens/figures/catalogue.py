@@ -14,7 +14,6 @@ from rnnlens.common.ranges import in_range
 from rnnlens.common.replacing import check_output
 from rnnlens.figures.barcodes import barcodes, component_barcodes
 from rnnlens.figures.bilinear import bilinear
-from rnnlens.figures.class_modifiers import class_modifiers
 from rnnlens.figures.classes import classes
 from rnnlens.figures.deflections import deflections
 from rnnlens.figures.dose_response import dose_response
@@ -25,7 +24,6 @@ from rnnlens.figures.linear_quality import linear_quality
 from rnnlens.figures.mode_removal import mode_removal
 from rnnlens.figures.modes import mode_angles, spectra
 from rnnlens.figures.modifiers import modifiers
-from rnnlens.figures.parts import attention, part_timescales, parts
 from rnnlens.figures.perturbation import perturbation
 from rnnlens.figures.pictures import shared_browser
 from rnnlens.figures.probes import probe_phrases, probe_reviews
@@ -59,12 +57,6 @@ ANALYSIS: Mapping[str, Draw] = {
 }
 
 REPRODUCTION: Mapping[str, Draw] = {"table": table, "architectures": architectures}
-CLASSES: Mapping[str, Draw] = {"classes": classes, "class_modifiers": class_modifiers}  # of a network with several
-LAYERS: Mapping[str, tuple[Draw, str]] = {  # of a network with several parts, and what each needs of `layers`
-    "parts": (parts, "words"),
-    "part_timescales": (part_timescales, "timescales"),
-    "attention": (attention, "attention"),
-}
 
 TOY: Mapping[str, Draw] = {  # of a run's `toy` results
     "toy_state_space": lambda toy: state_space(toy["state_space"]),
@@ -106,10 +98,7 @@ def catalogue(results: Any) -> dict[str, Callable[[], Figure]]:
     if "subspace" in results:
         figures |= {name: partial(draw, results) for name, draw in ANALYSIS.items()}
     if "classes" in results:
-        figures |= {name: partial(draw, results) for name, draw in CLASSES.items()}
-    for name, (draw, needed) in LAYERS.items():
-        if (results.get("layers") or {}).get(needed):
-            figures[name] = partial(draw, results)
+        figures["classes"] = partial(classes, results)
     for name, draw in REPRODUCTION.items():
         if isinstance(results.get(name), Mapping) and results[name]:
             figures[name] = partial(draw, results)

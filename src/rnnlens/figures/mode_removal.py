@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import in_range
 from rnnlens.figures.modes import room, unit_name, value_text
 from rnnlens.figures.stored import toy_part
 from rnnlens.figures.style import FAINT, GREY, INK, guide, look_of, panels, shown, styled
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 FEW = 0.2  # of an effect: a guide is drawn where only this share remains
 
 
-@in_range("toy_figures")
 def mode_removal(result: Any, what: str = "state", kind: str = "orthogonal") -> Figure:
     """How much of a modifier's effect remains as modes are removed (Supp. A.4, §4), from a run's `toy.mode_removal`.
 

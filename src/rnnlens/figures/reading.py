@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.common.ranges import in_range
 from rnnlens.common.sides import TWO_SIDES, Sides
 from rnnlens.corpora.vocab import PAD_WORD
 from rnnlens.figures.style import COLOURS, DASHES, SYMBOLS, shown, styled
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-@in_range("reading")
 def reading(
     sentences: Mapping[str, Sequence[tuple[str, float]]],
     title: str = "The reading after each word",

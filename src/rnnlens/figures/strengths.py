@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rnnlens.common.display import signed
 from rnnlens.common.errors import RnnlensError
-from rnnlens.common.ranges import in_range
 from rnnlens.context.known import FEW
 from rnnlens.context.shared_strengths import Pair, StrengthRow
 from rnnlens.figures.axes import padded
@@ -29,7 +28,6 @@ LOOKS = (
 )  # fmt: skip
 
 
-@in_range("strengths")
 def strengths(pairs: Sequence[Pair]) -> Figure:
     """The strengths of several networks against those of the first, one panel for each pair; errors are shown on hover.
 

@@ -14,7 +14,7 @@ from rnnlens.common.errors import quoted
 from rnnlens.common.sides import named_sides, said, sides_of
 from rnnlens.figures import catalogue
 from rnnlens.networks import BothWays, Network
-from rnnlens.page.extra import both_ways_sections, class_sections, layer_sections
+from rnnlens.page.extra import both_ways_sections, class_sections
 from rnnlens.page.findings import finding
 from rnnlens.page.sections import (
     Example,
@@ -156,7 +156,6 @@ def analysis_sections(results: Mapping[str, Any]) -> list[Section]:
     sections = [
         *class_sections(results, figures),
         *both_ways_sections(results),
-        *layer_sections(results, figures),
         *sections,
     ]
     more = [replace(section, folded=True) for section in (*architectures(results), *table_section(results))]

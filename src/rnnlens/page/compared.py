@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import parsing
 from rnnlens.networks import Network
 from rnnlens.networks.cells import CELLS
-from rnnlens.networks.matching import repeated
 from rnnlens.runs import Run, load, merge_results
 from rnnlens.runs.missing import not_analyzed
 
@@ -58,12 +56,10 @@ def compared(runs: Sequence[Run | Analysis | Path | str], progress: bool = False
                 "report([rnnlens.analyze(network), 'runs/mine'], 'comparison.html')"
             )
     names = _names(opened)
-    _check_different(opened, names)
     _check_one_kind(opened, names)
     for run in opened:
         if isinstance(run, Run) and not run.is_packaged and "subspace" not in run.results:
             raise not_analyzed(run.path)
-    _check_shared(opened, names)
     done = [analyze(run, progress=progress) if isinstance(run, Run) and run.is_packaged else run for run in opened]
     return [_compared(run, name) for run, name in zip(done, names, strict=True)]
 
@@ -111,21 +107,6 @@ def _arch(network: Network) -> str:
     return network.arch.upper() if network.arch in CELLS and network.arch != "vanilla" else network.arch
 
 
-def _check_different(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
-    """Refuse one network twice: by the same or by another path, as two classes of it, or as an analysis of a copy."""
-    runs = [_run_of(one) for one in opened]
-    marks = [
-        id(one.network) if run is None else run.provenance["weights"] for one, run in zip(opened, runs, strict=True)
-    ]
-    pairs = combinations(range(len(marks)), 2)
-    same = next(((i, j) for i, j in pairs if marks[i] == marks[j]), None)
-    if (same := same or repeated([_network_of(one) for one in opened])) is not None:
-        raise RnnlensError(
-            f"{quoted(names[same[0]])} and {quoted(names[same[1]])} are the same network, with the same weights: give "
-            "each network once"
-        )
-
-
 def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
     """Refuse networks whose readings mean different things: a toy run's is a sum of valences, others' a logit of one
     class or another."""
@@ -160,18 +141,6 @@ def _check_one_kind(opened: Sequence[Run | Analysis], names: Sequence[str]) -> N
 
 def _target(name: str) -> str:
     return f"the class {quoted(name)}" if name else "positive against negative"
-
-
-def _check_shared(opened: Sequence[Run | Analysis], names: Sequence[str]) -> None:
-    """Refuse networks that share no word with the first one."""
-    words = [own_words(one.network) for one in opened]
-    for name, own in zip(names[1:], words[1:], strict=True):
-        if not own & words[0]:
-            mine, first = (", ".join(sorted(some)[:3]) for some in (own, words[0]))
-            raise RnnlensError(
-                f"{quoted(names[0])} and {quoted(name)} share no word: one knows {quoted(first)} …, the other "
-                f"{quoted(mine)} …; compare networks that read the same language"
-            )
 
 
 def own_words(network: Network) -> set[str]:

@@ -1,4 +1,4 @@
-"""Sections about all classes of a network, about its two readers, and about its layers; the texts are in extra.toml."""
+"""Sections about all classes of a network, and about its two readers; the texts are in extra.toml."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rnnlens.common.display import percent, signed
 from rnnlens.common.sides import said
-from rnnlens.context.strength import CHANGES
-from rnnlens.figures.catalogue import LAYERS
-from rnnlens.figures.parts import described
 from rnnlens.page.sections import Section, drawn, modifier_counts, written
 
 if TYPE_CHECKING:
@@ -33,11 +30,6 @@ MORE = (
     "The evidence has at most {most} dimensions. Here it is spread over {count} axes, because the states vary mostly "
     "in directions that are not read. "
 )
-CLEAR = "*{word}* acts mostly in {part}: {share} of its strength {shown} (95 % interval {low} to {high}). "
-UNCLEAR = (
-    "*{word}* has its largest share in {part}, {share} of {shown} (95 % interval {low} to {high}), but not clearly. "
-)
-HARDLY = "*{word}* hardly modifies: its strength is {shown}. "
 Catalogue = Mapping[str, "Callable[[], Figure]"]
 
 
@@ -89,43 +81,6 @@ def both_ways_sections(results: Mapping[str, Any]) -> list[Section]:
         for row in stored["words"][:ROWS]
     ]
     return [Section(**part, table=[head, *rows])]
-
-
-def layer_sections(results: Mapping[str, Any], figures: Catalogue | None = None) -> list[Section]:
-    """What each part of the state keeps and modifies; empty unless the results have it."""
-    stored = results.get("layers")
-    if not stored:
-        return []
-    keeps, lies = (
-        ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(stored["parts"], stored[of], strict=True))
-        if stored[of]
-        else "none, because nothing is left of it"
-        for of in ("keeps", "subspace")
-    )
-    drawings, missing = drawn(figures or {}, *(name for name in LAYERS if name in (figures or {})))
-    answer = "".join(_acts_in(row, stored["parts"]) for row in described(stored)) if stored["words"] else ""
-    head = ["word", "strength", *stored["parts"]]
-    table = [
-        [row["word"], signed(row["strength"]), *(signed(share) for share in row["by_part"])] for row in stored["words"]
-    ]
-    part = _part("layers", keeps=keeps, lies=lies, answer=answer)
-    return [Section(**part, table=[head, *table], drawings=drawings, missing=missing)]
-
-
-def _acts_in(row: Mapping[str, Any], parts: Sequence[str]) -> str:
-    """In which part a word acts most, and whether the intervals say so; empty without intervals."""
-    shares, intervals = row["by_part"], row.get("intervals")
-    if not intervals:
-        return ""
-    if abs(row["strength"]) < CHANGES:
-        return HARDLY.format(**row, shown=signed(row["strength"]))
-    top = max(range(len(parts)), key=lambda k: abs(shares[k]))
-    low, high = intervals[top]
-    least = 0.0 if low < 0 < high else min(abs(low), abs(high))
-    clear = all(least > max(map(abs, ends)) for k, ends in enumerate(intervals) if k != top)
-    share, (low, high) = signed(shares[top]), (signed(end) for end in (low, high))
-    sentence = CLEAR if clear else UNCLEAR
-    return sentence.format(**row, shown=signed(row["strength"]), part=parts[top], share=share, low=low, high=high)
 
 
 def _part(id_: str, **numbers: Any) -> dict[str, Any]:

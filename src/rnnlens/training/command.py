@@ -105,8 +105,6 @@ def train_command(
 
         chosen = read_choice(settings or TUNED, arch or "gru", None if corpus == "toy" else data)["parameters"]
     shape, config = resolve(given, chosen)
-    if corpus != "toy":
-        _check_reviews(data, given, refit)
     data = data.refit() if refit else data
 
     from rnnlens.training.loop import train
@@ -132,21 +130,6 @@ def train_command(
             say("this run was finished already: nothing was trained")
         _report(run, data, tuned)
     return run
-
-
-def _check_reviews(corpus: Any, given: Mapping[str, Any], refit: bool) -> None:
-    """Refuse options that change nothing with the reviews of this corpus."""
-    none = "and the corpus has no validation reviews"
-    if not len(corpus.validation if corpus.validation is not None else ()):
-        if refit:
-            raise RnnlensError(f"refit trains on the validation reviews too, {none}: leave it out (--refit)")
-        if given.get("keep") == "best":
-            raise RnnlensError(f"keep is 'best', {none}, on which weights are compared: leave it out (--keep)")
-    if given.get("balance") is False and len(getattr(corpus, "sources", ())) > 1:
-        raise RnnlensError(
-            "balance is False, and the corpus has several sources, of which each is always balanced: leave it out "
-            "(--no-balance), or train on one source (--sources)"
-        )
 
 
 class _Epochs:
