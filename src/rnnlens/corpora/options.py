@@ -31,16 +31,15 @@ class PrepareConfig:
     """Share, below 1, of all reviews held out for testing, if the source has no test split."""
     seed: int = 0
     """Seed of the random choice of held-out reviews."""
-    neighbours: int = 1
-    """Hold out runs of this many neighboring reviews of a class, not single ones. Use it if neighbors resemble each
-    other, as IMDB's reviews of one film do: single held-out reviews would be easier than the test reviews."""
     text: str | None = None
     """Column with the reviews, if it is not recognized."""
     label: str | None = None
     """Column with the labels, if it is not recognized."""
-    group: str | None = None
+    group: int | str | None = None
     """Column whose equal values belong together, in all sources: such rows stay in one of training, validation and
-    test. Use it if texts are parts or versions of one another. Rows without a value are on their own."""
+    test. Use it if texts are parts or versions of one another. Rows without a value are on their own. A number N: each
+    N neighboring rows of a class belong together. Use it if neighbors resemble each other, as IMDB's reviews of one
+    film do: single held-out reviews would be easier than the test reviews."""
     graded: bool | None = None
     """Train on how positive a text is, not only on its side: stars, ratings, numbers from 0 to 1, or negative /
     neutral / positive become targets from 0 to 1. Neutral texts teach 0.5 and are left out of accuracy. By default

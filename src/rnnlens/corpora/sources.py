@@ -89,6 +89,11 @@ class Source:
 
 def open_source(source: str | Path, config: PrepareConfig = PrepareConfig()) -> Source:  # noqa: B008 - frozen
     """Recognize the kind of `source`, and read its labels, as `config` says."""
+    opened = _opened(source, config)
+    return replace(opened, groups=_runs(opened, config.group)) if isinstance(config.group, int) else opened
+
+
+def _opened(source: str | Path, config: PrepareConfig) -> Source:
     where, path = quoted(str(source), 200), Path(source).expanduser()
     if (name := hub_name(source)) is not None:
         return _from_tables(where, str(source), _hub_tables(name, str(source)), config)
@@ -101,7 +106,7 @@ def open_source(source: str | Path, config: PrepareConfig = PrepareConfig()) -> 
         return _from_tables(where, str(source), _folder_tables(path, where), config)
     else:
         return _from_tables(where, str(source), {"train": open_files([path], where)}, config)
-    if config.group is not None:
+    if isinstance(config.group, str):
         raise RnnlensError(f"{where} has no column {quoted(config.group)} (--group): it is a folder of texts")
     if "train" not in labels:
         raise RnnlensError(f"{where} holds no train/pos and train/neg: expected the aclImdb folder or its tar")
@@ -259,7 +264,8 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], config: Prepar
     labels = {split: _codes(column, scheme.codes, bool(scheme.classes)) for split, column in raw.items()}
     _check_classes(labels, where, scheme)
     grades = {split: _grades(column, scheme.grades) for split, column in raw.items()} if scheme.grades else {}
-    groups = {split: _groups(table, config.group, name) for split, table in tables.items()} if config.group else {}
+    group = config.group if isinstance(config.group, str) else None
+    groups = {split: _groups(table, group, name) for split, table in tables.items()} if group else {}
 
     def texts() -> Iterator[tuple[str, pl.Series]]:
         for split, table in tables.items():
@@ -278,7 +284,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], config: Prepar
                 )
 
     sides = {} if scheme.classes else class_names(scheme.codes)
-    columns = {"text": text, "label": label, **({"group": config.group} if config.group else {})}
+    columns = {"text": text, "label": label, **({"group": group} if group else {})}
     order = sorted(scheme.grades, key=lambda value: (scheme.grades[value], str(value)))
     targets = {as_text(value): scheme.grades[value] for value in order}
     return Source(name, labels, texts, scheme.name, columns, sides, scheme.classes, targets, grades, groups)
@@ -383,6 +389,18 @@ def _groups(table: Table, name: str, source: str) -> np.ndarray:
     hashes = values.hash().to_numpy().copy()
     hashes[values.is_null().to_numpy()] = alone.cast(pl.String).hash().to_numpy()
     return hashes
+
+
+def _runs(source: Source, n: int) -> dict[str, np.ndarray]:
+    """For each split a number for each row, (rows,) uint64, equal for `n` neighboring rows of a class."""
+    number = pl.int_range(pl.len()).over("class") // n
+    return {
+        split: pl.DataFrame({"class": codes})
+        .select(pl.concat_str(pl.lit(source.name), pl.lit(split), "class", number, separator="\0").hash())
+        .to_series()
+        .to_numpy()
+        for split, codes in source.labels.items()
+    }
 
 
 def _distinct(raw: Mapping[str, pl.Series], label: str, where: str, most: int) -> list[object]:
