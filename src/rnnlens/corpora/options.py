@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_fields
 
-FLAGS = ("classes", "ordered", "reverse", "group")
 TARGETS = (0.8, 0.97)  # of 4 and 5 stars
 Progress = Callable[[int, int], None]  # called with the rows read so far and the total
 
@@ -73,18 +72,8 @@ class PrepareConfig:
             raise RnnlensError("got graded with classes of their own (--classes, --ordered): expected one of the two")
 
 
-def recorded(config: PrepareConfig) -> dict[str, Any]:
-    """The options as a corpus records them. Those that are False are left out, so that corpora keep the keys that they
-    had before these options existed."""
-    return {name: value for name, value in asdict(config).items() if name not in FLAGS or value}
-
-
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:
     """A `PrepareConfig` from options by name, checked."""
-    known = [field.name for field in fields(PrepareConfig)]
-    for name in options:
-        if name not in known:
-            raise RnnlensError(f"there is no option {quoted(name)}: expected {', '.join(known)}")
     config = PrepareConfig(**options)
     config.check()
     return config

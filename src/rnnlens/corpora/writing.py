@@ -107,8 +107,10 @@ def _kept_texts(
                 yield (number, split, known[chunk]), texts[chunk]
             if progress is not None:
                 progress(before + sum(done.values()), total)
-        if any(done[split] != len(rows) for split, rows in wanted[number].items()):
-            raise RnnlensError(f"{quoted(source.name, 200)} changed while it was read: prepare it again")
+        if any(done[split] != len(rows) for split, rows in wanted[number].items()):  # damage may end batches early
+            raise RnnlensError(
+                f"{quoted(source.name, 200)} has other texts than labels: is it complete, or did it change?"
+            )
         before += sum(done.values())
 
 
