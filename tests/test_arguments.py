@@ -95,7 +95,7 @@ ANOTHER: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda m: rnnlens.evaluate(m.network, Corpus.from_texts(TEXTS, ["a", "b", "c", "d"] * 10).train),
         "the network has one logit"),
     "broken ids": (lambda m: Corpus.from_ids(["a", "b"], ([[0.7, 1]], [1])), "a document is"),
-    "broken counts": (lambda m: Vocab(["a", "b"], [0.5, 1.7]), "expected one whole number per word"),
+    "broken counts": (lambda m: Vocab(["a", "b"], [0.5, 1.7]), "expected a whole number, at least 0, for each word"),
     "an id below the blank input": (lambda m: m.corpus.vocab.decode([0, -2]), "no word has the id -2"),
     "toy ids that no word has": (lambda m: rnnlens.ToyLanguage().targets(np.array([[-2, 0]])), "ids range from -2"),
     "complex states": (lambda m: rnnlens.find_fixed_points(m.known, m.states + 0j), "expected real"),

@@ -164,9 +164,7 @@ def test_ratings_stay_negative_and_positive_unless_classes_are_asked_for(tmp_pat
     rows = {"text": [f"{word} thing" for word in "abcdefghij" * 3], "stars": [1, 2, 3, 4, 5] * 6}
     pl.DataFrame(rows).write_csv(tmp_path / "a.csv")
     binary = prepare(tmp_path / "a.csv", tmp_path / "two", test=0, validation=0)
-    assert (
-        binary.classes == () and set(binary.train.decided.labels) == {0, 1} and "classes" not in binary.about["options"]
-    )
+    assert binary.classes == () and set(binary.train.decided.labels) == {0, 1}
     five = prepare(tmp_path / "a.csv", tmp_path / "five", test=0, validation=0, classes=True)
     assert five.classes == ("1", "2", "3", "4", "5") and five.train.labels.tolist() == [0, 1, 2, 3, 4] * 6
     pl.DataFrame({"text": ["a", "b", "c", "d"], "label": ["spam", "ham"] * 2}).write_csv(tmp_path / "b.csv")

@@ -136,6 +136,32 @@ def test_rows_whose_group_is_in_the_sources_own_test_split_are_left_out_and_coun
     assert len(corpus.train) == 80 and len(corpus.validation) == 10, "whole films, at most the share that was asked for"
 
 
+@pytest.mark.parametrize("kind", ["files", "folder of texts"])
+def test_runs_of_neighbors_of_a_class_stay_together(tmp_path, kind) -> None:
+    """In the order of the file, the first row counted too, which has no text; rows of test are no neighbors."""
+    source, labels = tmp_path / "films", np.random.default_rng(0).integers(0, 2, 1000)
+    texts = ["", *(f"film {' '.join(str(i))}" for i in range(1, 1000))]
+    if kind == "files":
+        source.mkdir()
+        pl.DataFrame({"text": texts, "label": labels}).write_csv(source / "train.csv")
+        pl.DataFrame({"text": texts[1:101], "label": labels[1:101]}).write_csv(source / "test.csv")
+    else:
+        for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
+            folder = source / "train" / ("neg", "pos")[label]
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{i:04}.txt").write_text(text)
+    corpus = prepare(source, tmp_path / "out", group=50, seed=1, min_count=1)
+    run = [(label, np.count_nonzero(labels[:i] == label) // 50) for i, label in enumerate(labels)]
+    found = {}
+    for part in ("train", "validation") if kind == "files" else corpus.splits:
+        split = corpus.splits[part]
+        found[part] = [int("".join(corpus.vocab.decode(split.document(i))[1:])) for i in range(len(split))]
+    runs = [{run[i] for i in numbers} for numbers in found.values()]
+    assert sum(map(len, runs)) == len(set.union(*runs)) == len(set(run)), "no run is in two parts"
+    assert sorted(i for numbers in found.values() for i in numbers) == list(range(1, 1000)), "no row is lost"
+    assert 50 <= len(found["validation"]) <= 100 and corpus.about["dropped"]["of a group in validation or test"] == 0
+
+
 def test_places_are_followed_by_a_word_of_their_text() -> None:
     lengths = torch.tensor([1, 5, 0, 9])
     row, t = draw_places(lengths, 4000, torch.Generator().manual_seed(0))

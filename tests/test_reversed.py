@@ -67,7 +67,7 @@ def test_prepare_turns_each_document_around(corpora):
     # The same content has the same fingerprint, however it was made.
     assert rnnlens.reversed_corpus(usual).fingerprint == turned.fingerprint == load_corpus(turned.path).fingerprint
     assert usual.fingerprint != turned.fingerprint
-    assert "reverse" not in usual.about["options"] and turned.about["options"]["reverse"] is True
+    assert (usual.about["options"]["reverse"], turned.about["options"]["reverse"]) == (False, True)
     assert backwards(np.array([1, 2, 3, 4, 5]), np.array([2, 0, 3])).tolist() == [2, 1, 5, 4, 3]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import pickle
@@ -95,6 +94,3 @@ def test_a_file_that_claims_more_than_it_holds_is_refused(folders: Path, tmp_pat
     (tmp_path / "copy/run/weights.safetensors").write_bytes(struct.pack("<Q", len(head)) + head + b"\0" * 64)
     with pytest.raises(RnnlensError, match="not a complete safetensors file"):
         LOADERS["run/weights.safetensors"](tmp_path / "copy")
-    (tmp_path / "zipped.csv").write_bytes(gzip.compress(b"text,label\n" + b"\n" * (1 << 20), 1))
-    with pytest.raises(RnnlensError, match="is compressed"):
-        prepare(tmp_path / "zipped.csv", tmp_path / "corpus")

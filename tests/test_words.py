@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlens import RnnlensError, Vocab
+from rnnlens import Vocab
 from rnnlens.corpora import PAD
 from rnnlens.corpora.words import RULES, WORD, split_column, split_words, well_formed
 
@@ -128,5 +128,3 @@ def test_words_and_ids_that_a_vocabulary_lacks_are_refused():
     for beyond in (4, -2):
         with pytest.raises(IndexError, match=f"no word has the id {beyond}"):
             vocab[beyond]
-    with pytest.raises(RnnlensError, match="of type float"):
-        vocab[1.0]

@@ -33,7 +33,9 @@ def convert_strictly(hint: Any, tokens: Sequence[Any]) -> Any:
     round, and for a path that is none, such as an empty one, which would be the current folder; and replace a `~` at
     the beginning of a path, which shells leave as it is in `--out=~/run`."""
     types = get_args(hint) or (hint,)
-    if int in types and float not in types:
+    if int in types and str in types:  # a whole number, or else a name
+        hint = int if all(re.fullmatch("[0-9]+", token.value) for token in tokens) else str
+    elif int in types and float not in types:
         for token in tokens:
             if not re.fullmatch("[+-]?[0-9][0-9_]*", token.value) and token.value.lower() not in ("none", "null"):
                 shown = token.value if re.fullmatch(r"[\w.+-]+", token.value) else quoted(token.value)

@@ -226,6 +226,9 @@ class Either(Allowed):
     def allows(self, value: object) -> bool:
         return any(value in kind for kind in self.kinds)
 
+    def plain(self, value: Any) -> Any:
+        return next(kind for kind in self.kinds if value in kind).plain(value)
+
 
 def shown(value: object) -> str:
     """A value as messages show it: numbers as they are; texts, paths and short containers in quotes; the type of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,16 +33,11 @@ class Request:
     @classmethod
     def of(cls, source: Sources, weights: Mapping[str, float] | None) -> Request:
         """Check the given sources and weights; a file that two sources share is an error."""
-        several = () if isinstance(source, str | Path) or not isinstance(source, Iterable) else tuple(source)
-        sources = (source,) if isinstance(source, str | Path) else several
-        if not sources or not all(isinstance(name, str | Path) for name in sources):
-            raise RnnlensError(f"source is {quoted(source)}: expected the name of a source, or a list of names")
+        sources = tuple(source) if isinstance(source, list | tuple) else (source,)
         for name in sources:
             SOURCE.check("source", name)
-        if len(sources) > _MOST_SOURCES:
-            raise RnnlensError(f"got {len(sources)} sources: expected at most {_MOST_SOURCES}")
-        if weights is not None and not isinstance(weights, Mapping):
-            raise RnnlensError(f"weights is {quoted(weights)}: expected numbers by the names of sources")
+        if not 1 <= len(sources) <= _MOST_SOURCES:
+            raise RnnlensError(f"got {len(sources)} sources: expected 1 to {_MOST_SOURCES}")
         if weights and len(sources) == 1:
             raise RnnlensError("a weight was given for a single source: weights need several sources; leave it out")
         states = file_states(sources)
@@ -103,22 +98,15 @@ def parse_weights(texts: Sequence[str]) -> dict[str, float]:
 
 
 def source_names(sources: Sequence[str | Path]) -> list[str]:
-    """A short, unique name for each source: the last part of its path without a suffix; where several are equal, with
-    the suffix, or with as many folders before it as make it unique. Commas, = and spaces become -."""
+    """A short, unique name for each source: the last part of its path without a suffix; where two are equal, all with
+    the suffix, or with as many folders before it as make them unique. Commas, = and spaces become -."""
     parts = [_parts(source) for source in sources]
-    forms: list[Callable[[tuple[str, ...]], str]] = [lambda part: _stem(part[-1]), lambda part: part[-1]]
-    for depth in range(2, max(map(len, parts)) + 1):
-        forms.append(lambda part, depth=depth: "/".join((*part[-depth:-1], _stem(part[-1]))))  # type: ignore[misc]
-    names: dict[int, str] = {}
-    for form in forms:
-        candidates = [form(part) for part in parts]
-        for i, name in enumerate(candidates):
-            if i not in names and candidates.count(name) == 1 and name not in names.values():
-                names[i] = name
-    for i, source in enumerate(sources):
-        if i not in names:
-            raise RnnlensError(f"{quoted(str(source), 200)} has the same name as another source: rename one of them")
-    return [names[i] for i in range(len(sources))]
+    for depth in range(1, max(map(len, parts)) + 1):
+        for ending in (_stem, str):
+            names = ["/".join((*part[-depth:-1], ending(part[-1]))) for part in parts]
+            if len(set(names)) == len(names):
+                return names
+    raise RnnlensError("two sources have the same name: rename one of them")
 
 
 def _parts(source: str | Path) -> tuple[str, ...]:

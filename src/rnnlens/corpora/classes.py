@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from rnnlens.common.errors import RnnlensError, RnnlensWarning, quoted
-from rnnlens.corpora.words import well_formed
+from rnnlens.common.errors import RnnlensError, quoted
 
 MOST_CLASSES = 1_000
-LONGEST = 200  # characters of a name
 _WHOLE = re.compile(r"-?[0-9]{1,200}")  # int() also takes 1_0 and digits of other scripts
 
 
@@ -27,23 +23,12 @@ def checked_names(classes: Iterable[str]) -> tuple[str, ...]:
         raise RnnlensError(
             f"classes hold {quoted(wrong[0])} of type {type(wrong[0]).__name__}: expected names, as texts"
         )
-    if unseen := [name for name in names if not _as_seen(name) or well_formed(name) != name]:
-        raise RnnlensError(f"the class {quoted(unseen[0])} cannot be shown: expected a name of visible characters")
-    if long := [name for name in names if len(name) > LONGEST]:
-        raise RnnlensError(
-            f"the class {quoted(long[0], 60)} has {len(long[0]):,} characters: expected at most {LONGEST}"
-        )
-    check_number(len(names))
+    if not 2 <= len(names) <= MOST_CLASSES:
+        raise RnnlensError(f"the number of classes is {len(names):,}: expected 2 to {MOST_CLASSES:,}")
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
         raise RnnlensError(f"classes hold {quoted(twice)} twice: expected each name once")
     return names
-
-
-def check_number(n: int) -> None:
-    """Refuse a number of classes that is too small or too large."""
-    if not 2 <= n <= MOST_CLASSES:
-        raise RnnlensError(f"there {'is 1 class' if n == 1 else f'are {n:,} classes'}: expected 2 to {MOST_CLASSES:,}")
 
 
 def in_order(names: Collection[str]) -> tuple[str, ...]:
@@ -53,25 +38,6 @@ def in_order(names: Collection[str]) -> tuple[str, ...]:
         return (False, int(name), name) if _WHOLE.fullmatch(name) else (True, 0, name)
 
     return tuple(sorted(names, key=place))
-
-
-def warn_alike(names: Iterable[str], where: str) -> None:
-    """Warn of two names that readers may not tell apart, such as Joy and joy."""
-    seen: dict[str, str] = {}
-    for name in names:
-        first = seen.setdefault(_as_seen(name), name)
-        if first != name:
-            message = (
-                f"{where} holds the classes {quoted(first)} and {quoted(name)}, which differ only in case or in how "
-                "their characters are encoded: if they are one class, write them the same"
-            )
-            warnings.warn(RnnlensWarning(message), stacklevel=3)
-            return
-
-
-def _as_seen(name: str) -> str:
-    """A name without the differences that are hard to see."""
-    return "".join(char for char in unicodedata.normalize("NFKC", name).casefold() if char.isprintable()).strip()
 
 
 def check_ordered(names: Sequence[str]) -> None:
@@ -96,10 +62,7 @@ def named_labels(labels: Sequence[Any] | np.ndarray, classes: Sequence[str] | No
 
     labels: numbers of classes, or their names. Three or more different names need no `classes`: they are numbered in
     the order of `in_order`."""
-    try:
-        given = np.asarray(labels)
-    except ValueError as error:  # lists of several lengths
-        raise RnnlensError("labels are not a list of numbers or names: expected one label per text") from error
+    given = np.asarray(labels)
     if given.ndim != 1:
         raise RnnlensError(f"labels have the shape {given.shape}: expected one label per text")
     names = None if classes is None else checked_names(classes)
@@ -108,7 +71,6 @@ def named_labels(labels: Sequence[Any] | np.ndarray, classes: Sequence[str] | No
         distinct = set(values)
         if names is None and len(distinct) > 2:
             names = checked_names(in_order(distinct))
-            warn_alike(names, "the list of labels")
         if names is not None:
             if unknown := [value for value in distinct if value not in names]:
                 raise RnnlensError(f"labels hold {quoted(min(unknown))}: expected {_some(names)}")
@@ -119,8 +81,6 @@ def named_labels(labels: Sequence[Any] | np.ndarray, classes: Sequence[str] | No
                 f"labels are {_some(sorted(distinct))}, and do not say which is positive: pass classes=[negative, "
                 "positive], with these names"
             )
-        if len(distinct) == 1:
-            raise RnnlensError(f"all labels are {quoted(values[0])}: expected two or more classes")
     n = 2 if names is None else len(names)
     wrong = [value for value in values if value not in range(n)]
     if wrong:

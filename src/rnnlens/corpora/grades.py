@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlens.common.errors import RnnlensError, quoted
+from rnnlens.common.errors import RnnlensError
 from rnnlens.corpora.options import TARGETS
 from rnnlens.corpora.splits import NEUTRAL, Split
 
@@ -26,10 +26,7 @@ def target_at(place: float, targets: tuple[float, float] = TARGETS) -> float:
 
 def checked_grades(grades: Any) -> np.ndarray:
     """Grades (n,) float32, checked: numbers from 0 to 1."""
-    try:
-        given = np.asarray(grades, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise RnnlensError(f"grades are {quoted(grades)}: expected a number from 0 to 1 per text") from error
+    given = np.asarray(grades, dtype=np.float64)
     if given.ndim != 1:
         raise RnnlensError(f"grades have the shape {given.shape}: expected one grade per text")
     wrong = given[~((given >= 0) & (given <= 1))]

@@ -72,7 +72,7 @@ def index_texts(
     if any(spool_.groups is not None for spools in sources for spool_ in spools.values()):
         by_source = grouped_splits(sources, shares, rng, dropped)
     else:
-        by_source = [ungrouped_splits(spools, shares, rng, config.neighbours, classes) for spools in sources]
+        by_source = [ungrouped_splits(spools, shares, rng, classes) for spools in sources]
     for splits, reasons in zip(by_source, dropped, strict=True):
         drop_neutral(splits, reasons)
     for splits, of in zip(by_source, of_source, strict=True):
@@ -121,18 +121,13 @@ def _last_words(codes: np.ndarray, lengths: np.ndarray, most: int | None) -> tup
     return codes[left <= most], np.minimum(lengths, most)
 
 
-def stratified(
-    labels: np.ndarray, fraction: float, rng: np.random.Generator, run: int = 1, classes: int = 2
-) -> np.ndarray:
-    """A mask (n,) of `fraction` of the documents, chosen by `rng` in runs of neighboring documents, the same
-    fraction of each class."""
+def stratified(labels: np.ndarray, fraction: float, rng: np.random.Generator, classes: int = 2) -> np.ndarray:
+    """A mask (n,) of `fraction` of the documents, chosen by `rng`, the same fraction of each class."""
     chosen = np.zeros(len(labels), dtype=bool)
     for label in range(classes):
         members = np.flatnonzero(labels == label)
-        length = max(1, min(run, len(members)))  # a longer run is the whole class
-        first = length * rng.permutation(-(-len(members) // length))  # of each run, in random order
-        order = (first[:, None] + np.arange(length)).ravel()
-        chosen[members[order[order < len(members)][: round(fraction * len(members))]]] = True
+        order = rng.permutation(len(members))
+        chosen[members[order[: round(fraction * len(members))]]] = True
     return chosen
 
 
@@ -186,19 +181,18 @@ def ungrouped_splits(
     spools: Mapping[str, Spool],
     shares: Mapping[str, float],
     rng: np.random.Generator,
-    run: int = 1,
     classes: Sequence[str] = (),
 ) -> Splits:
     """The final splits of a source.
 
-    shares: for each split that the source lacks, the share of train that becomes it, the same of each class, in runs of
-    `run` neighboring documents. classes: their names, if there are three or more.
+    shares: for each split that the source lacks, the share of train that becomes it, the same of each class. classes:
+    their names, if there are three or more.
     """
     parts = {split: (spool, np.ones(len(spool.labels), dtype=bool)) for split, spool in spools.items()}
     spool, train = parts["train"]
     for part in [part for part, share in shares.items() if part not in parts and share > 0]:
         members = np.flatnonzero(train)
-        held_out = members[stratified(spool.labels[members], shares[part], rng, run, len(classes) or 2)]
+        held_out = members[stratified(spool.labels[members], shares[part], rng, len(classes) or 2)]
         if len(held_out):
             mask = np.zeros_like(train)
             mask[held_out] = True

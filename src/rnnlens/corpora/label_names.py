@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rnnlens.corpora.labels import looks_like_label
+from rnnlens.corpora.labels import kind_of_label
 
 UNLABELED = "-1"  # of `datasets`, as in published test sets
 
@@ -20,7 +20,7 @@ def named_labels(labels: Mapping[str, pl.Series], files: Sequence[Path], column:
     names = _names(files[0], column) if files and files[0].suffix.lower() in (".parquet", ".pq") else []
     numbers = [str(i) for i in range(len(names))]
     held = {value for of_split in labels.values() for value in of_split.drop_nulls().unique().to_list()}
-    if not names or not held <= {*numbers, UNLABELED} or not all(map(looks_like_label, names)):
+    if not names or not held <= {*numbers, UNLABELED} or not all(map(kind_of_label, names)):
         return dict(labels)
     return {
         split: of_split.replace_strict(numbers, names, default=None, return_dtype=pl.String)

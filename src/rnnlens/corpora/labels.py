@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
+from rnnlens.corpora.classes import MOST_CLASSES, in_order
 from rnnlens.corpora.grades import labels_of, target_at
 from rnnlens.corpora.options import TARGETS
 from rnnlens.corpora.splits import NEUTRAL
@@ -24,10 +24,10 @@ _NEITHER = ("neutral", "neu")
 _STAR_NAMES = ("stars", "star", "rating", "score")
 _NEGATIVE_NAMES = ("neg", "negative", "is_negative")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?")  # float() also takes 1_0 and nan
-_EXPECTED = "expected 0/1, 1/2, -1/1, -1/0/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10"
-_OR_CLASSES = "; or take every value as a class, classes=True / --classes"
-_OR_WHOLE = "; or round the numbers"  # to whole ones, which can be classes
-_OR_GRADES = "; or take numbers from 0 to 1, stars and ratings as grades, graded=True / --graded"
+_EXPECTED = (
+    "expected 0/1, 1/2, -1/1, -1/0/1, neg/pos, false/true, stars 1 to 5 or ratings 1 to 10; or take numbers from 0 to "
+    "1, stars and ratings as grades (--graded), or every value as a class (--classes)"
+)
 _STARS = ("stars", "ratings 1 to 10")  # graded unless told otherwise
 
 
@@ -57,7 +57,7 @@ def decide_scheme(
     classes in any case.
     graded: whether more than two labels become targets from 0 to 1; None grades stars and ratings. targets: those at
     the middle and the end of the upper half of a scale."""
-    if classes or _are_names(values) or _is_one_name(values):
+    if classes or _are_names(values):
         return _class_scheme(values, column, where)
     numbers: dict[object, float] = {}
     words: dict[object, int] = {}
@@ -112,14 +112,6 @@ def _are_names(values: Collection[object]) -> bool:
     return len(texts) > 2 and not any(_NUMBER.fullmatch(text) or text.lower() in _WORDS for text in texts)
 
 
-def _is_one_name(values: Collection[object]) -> bool:
-    """Whether the only value is a name, which is refused as one class."""
-    if not all(value is None or isinstance(value, str) for value in values):
-        return False
-    texts = {as_text(value).lower() for value in values} - {""}
-    return len(texts) == 1 and not any(_NUMBER.fullmatch(text) or text in (*_WORDS, *_NEITHER) for text in texts)
-
-
 def _class_scheme(values: Collection[object], column: str, where: str) -> Scheme:
     """Every value as a class, whole numbers by size, then names alphabetically. Two classes are 0 and 1."""
     shown = {value: as_text(value) for value in values}
@@ -130,13 +122,10 @@ def _class_scheme(values: Collection[object], column: str, where: str) -> Scheme
                 "as classes, so round the numbers"
             )
     names = in_order(set(shown.values()) - {""})
-    if not names:
-        raise RnnlensError(f"column {quoted(column)} of {where} holds no label: {_EXPECTED}, or names of classes")
     if not 2 <= len(names) <= MOST_CLASSES:
-        held = f"one class, {quoted(names[0])}" if len(names) == 1 else f"{len(names):,} classes"
-        raise RnnlensError(f"column {quoted(column)} of {where} holds {held}: expected 2 to {MOST_CLASSES:,}")
-    checked_names(names)
-    warn_alike(names, f"column {quoted(column)} of {where}")
+        raise RnnlensError(
+            f"column {quoted(column)} of {where} holds {len(names):,} classes: expected 2 to {MOST_CLASSES:,}"
+        )
     no_class = DROPPED if len(names) == 2 else NO_CLASS
     codes = {value: names.index(text) if text else no_class for value, text in shown.items()}
     return Scheme(f"{len(names)} classes", codes, names if len(names) > 2 else ())
@@ -161,16 +150,9 @@ def class_names(codes: Mapping[object, int]) -> dict[str, str]:
 
 
 def read_as(scheme: Scheme) -> str:
-    """How raw labels are read, such as "stars (1, 2 negative; 3 dropped)", and how to have them read otherwise."""
-    sides = class_names(scheme.codes)
-    read = "; ".join(f"{values} {side}" for side, values in sides.items())
-    several = len(", ".join(sides.values()).split(", ")) > 1
-    return f"its labels are read as {scheme.name} ({read}); expected both classes{_OR_CLASSES if several else ''}"
-
-
-def looks_like_label(value: object) -> bool:
-    """Whether one raw value could be a label of some scheme."""
-    return kind_of_label(value) is not None
+    """How raw labels are read, such as "stars (1, 2 negative; 3 dropped)"."""
+    read = "; ".join(f"{values} {side}" for side, values in class_names(scheme.codes).items())
+    return f"its labels are read as {scheme.name} ({read}); expected both classes, or --classes"
 
 
 def kind_of_label(value: object) -> Literal["word", "number"] | None:
@@ -184,8 +166,7 @@ def kind_of_label(value: object) -> Literal["word", "number"] | None:
 def _number(text: str, value: object, column: str, where: str, whole: bool) -> float:
     number = float(text) if _NUMBER.fullmatch(text) else float("nan")
     if not abs(number) < 1e6 or (whole and number != int(number)):
-        fix = (_OR_GRADES if 0 <= number <= 10 else _OR_WHOLE) if abs(number) < 1e6 else _OR_CLASSES
-        raise RnnlensError(f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}{fix}")
+        raise RnnlensError(f"column {quoted(column)} of {where} holds the label {quoted(str(value))}: {_EXPECTED}")
     return number
 
 
@@ -220,6 +201,4 @@ def _scale(seen: set[float], column: str, where: str) -> _Scale:
             lambda x: 0 if 4 < x < 7 else (x - 5.5) / 4.5,
         )
     wrong = min(seen) if min(seen) < 0 else max(seen)
-    raise RnnlensError(
-        f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}{_OR_CLASSES}"
-    )
+    raise RnnlensError(f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.ranges import check_fields
 
-FLAGS = ("classes", "ordered", "reverse", "group")
 TARGETS = (0.8, 0.97)  # of 4 and 5 stars
 Progress = Callable[[int, int], None]  # called with the rows read so far and the total
 
@@ -31,16 +30,15 @@ class PrepareConfig:
     """Share, below 1, of all reviews held out for testing, if the source has no test split."""
     seed: int = 0
     """Seed of the random choice of held-out reviews."""
-    neighbours: int = 1
-    """Hold out runs of this many neighboring reviews of a class, not single ones. Use it if neighbors resemble each
-    other, as IMDB's reviews of one film do: single held-out reviews would be easier than the test reviews."""
     text: str | None = None
     """Column with the reviews, if it is not recognized."""
     label: str | None = None
     """Column with the labels, if it is not recognized."""
-    group: str | None = None
+    group: int | str | None = None
     """Column whose equal values belong together, in all sources: such rows stay in one of training, validation and
-    test. Use it if texts are parts or versions of one another. Rows without a value are on their own."""
+    test. Use it if texts are parts or versions of one another. Rows without a value are on their own. A number N: each
+    N neighboring rows of a class belong together. Use it if neighbors resemble each other, as IMDB's reviews of one
+    film do: single held-out reviews would be easier than the test reviews."""
     graded: bool | None = None
     """Train on how positive a text is, not only on its side: stars, ratings, numbers from 0 to 1, or negative /
     neutral / positive become targets from 0 to 1. Neutral texts teach 0.5 and are left out of accuracy. By default
@@ -74,18 +72,8 @@ class PrepareConfig:
             raise RnnlensError("got graded with classes of their own (--classes, --ordered): expected one of the two")
 
 
-def recorded(config: PrepareConfig) -> dict[str, Any]:
-    """The options as a corpus records them. Those that are False are left out, so that corpora keep the keys that they
-    had before these options existed."""
-    return {name: value for name, value in asdict(config).items() if name not in FLAGS or value}
-
-
 def prepare_config(options: Mapping[str, Any]) -> PrepareConfig:
     """A `PrepareConfig` from options by name, checked."""
-    known = [field.name for field in fields(PrepareConfig)]
-    for name in options:
-        if name not in known:
-            raise RnnlensError(f"there is no option {quoted(name)}: expected {', '.join(known)}")
     config = PrepareConfig(**options)
     config.check()
     return config

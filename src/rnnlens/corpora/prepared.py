@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from rnnlens.common.replacing import FINGERPRINTED, FolderKind, atomic_folder, c
 from rnnlens.corpora.asked import Request, Sources
 from rnnlens.corpora.classes import check_ordered
 from rnnlens.corpora.corpus import Corpus
-from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config, recorded
+from rnnlens.corpora.options import PrepareConfig, Progress, prepare_config
 from rnnlens.corpora.reading import ARRAYS, MORE, is_prepared, read_corpus
 from rnnlens.corpora.splits import PARTS
 from rnnlens.corpora.vocab import PAD_WORD, UNK
@@ -126,7 +127,7 @@ def _prepared(
     opened = with_same_classes([open_source(source, config) for source in request.sources])
     if config.ordered:
         check_ordered(opened[0].names)
-    about = {"key": key, "about": {**request.about, "options": recorded(config)}}
+    about = {"key": key, "about": {**request.about, "options": asdict(config)}}
     with _locked(out):
         if (corpus := find()) is not None:
             return corpus
@@ -179,7 +180,7 @@ def _key(request: Request, config: PrepareConfig) -> str:
     content = {
         "schema": files.SCHEMA,
         **request.content,
-        "options": recorded(config),
+        "options": asdict(config),
         "words": [WORD, RULES, UNK, PAD_WORD],
     }
     return files.fingerprint(content)

@@ -12,8 +12,7 @@ from rnnlens.common import files
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.mending import unreadable
 from rnnlens.common.version import __version__
-from rnnlens.corpora.corpus import Corpus, classes_of
-from rnnlens.corpora.grades import labels_of
+from rnnlens.corpora.corpus import Corpus
 from rnnlens.corpora.splits import PARTS, Split, blocks_of
 from rnnlens.corpora.vocab import PAD, Vocab
 
@@ -73,9 +72,7 @@ def corpus_files(parts: Iterable[str], about: Mapping[str, Any]) -> list[str]:
 
 
 def read_split(path: Path, part: str, n_words: int, about: Mapping[str, Any]) -> Split:
-    """Map one split of a folder; its arrays must fit each other, the vocabulary, and the sources, classes and grades
-    that `about` names."""
-    n_sources, n_classes = len(about.get("sources", ())), len(classes_of(about))
+    """Map one split of a folder; its ids must fit the offsets and the vocabulary."""
     arrays: dict[str, Any] = {}
     for name in arrays_of(about):
         file = path / f"{part}.{name}.npy"
@@ -92,17 +89,6 @@ def read_split(path: Path, part: str, n_words: int, about: Mapping[str, Any]) ->
         raise _damaged(path / f"{part}.offsets.npy", "it does not rise from 0, with one step per review")
     if offsets[-1] != len(split.ids):
         raise _damaged(path / f"{part}.ids.npy", f"it holds {len(split.ids)} ids, expected {offsets[-1]}")
-    if split.grades is not None and not (
-        split.grades.shape == split.labels.shape and np.array_equal(labels_of(split.grades), split.labels)
-    ):
-        raise _damaged(path / f"{part}.grades.npy", "the grades do not belong to the labels")
-    if not np.all((split.labels >= 0) & (split.labels < (n_classes or 2 + (split.grades is not None)))):
-        wrong = f"a label is not that of one of the {n_classes} classes" if n_classes else "a label is neither 0 nor 1"
-        raise _damaged(path / f"{part}.labels.npy", wrong)
-    if split.sources is not None and split.sources.shape != split.labels.shape:
-        raise _damaged(path / f"{part}.sources.npy", f"it holds {len(split.sources)} numbers, expected {len(split)}")
-    if split.sources is not None and not np.all((split.sources >= 0) & (split.sources < n_sources)):
-        raise _damaged(path / f"{part}.sources.npy", f"a number is not that of one of the {n_sources} sources")
     if any(block.max() >= n_words or block.min() < PAD for block in blocks_of(split.ids)):
         raise _damaged(path / f"{part}.ids.npy", f"an id is not one of the {n_words} words of the vocabulary")
     return split

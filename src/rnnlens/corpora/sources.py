@@ -18,8 +18,7 @@ import polars as pl
 from rnnlens.common.errors import RnnlensError, quoted
 from rnnlens.common.files import file_fingerprint
 from rnnlens.corpora.aclimdb import find_aclimdb, read_aclimdb_folder, read_aclimdb_tar
-from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order, warn_alike
-from rnnlens.corpora.jsonl import check_values
+from rnnlens.corpora.classes import MOST_CLASSES, checked_names, in_order
 from rnnlens.corpora.label_names import UNLABELED, named_labels
 from rnnlens.corpora.labels import (
     DROPPED,
@@ -28,11 +27,10 @@ from rnnlens.corpora.labels import (
     as_text,
     class_names,
     decide_scheme,
-    looks_like_label,
+    kind_of_label,
     read_as,
 )
 from rnnlens.corpora.options import PrepareConfig
-from rnnlens.corpora.reading import is_prepared
 from rnnlens.corpora.tables import (
     LABEL_NAMES,
     SUFFIXES,
@@ -40,7 +38,6 @@ from rnnlens.corpora.tables import (
     NoSuchFileError,
     Table,
     batches,
-    check_name,
     open_files,
     open_hub,
     read_column,
@@ -89,6 +86,11 @@ class Source:
 
 def open_source(source: str | Path, config: PrepareConfig = PrepareConfig()) -> Source:  # noqa: B008 - frozen
     """Recognize the kind of `source`, and read its labels, as `config` says."""
+    opened = _opened(source, config)
+    return replace(opened, groups=_runs(opened, config.group)) if isinstance(config.group, int) else opened
+
+
+def _opened(source: str | Path, config: PrepareConfig) -> Source:
     where, path = quoted(str(source), 200), Path(source).expanduser()
     if (name := hub_name(source)) is not None:
         return _from_tables(where, str(source), _hub_tables(name, str(source)), config)
@@ -101,7 +103,7 @@ def open_source(source: str | Path, config: PrepareConfig = PrepareConfig()) -> 
         return _from_tables(where, str(source), _folder_tables(path, where), config)
     else:
         return _from_tables(where, str(source), {"train": open_files([path], where)}, config)
-    if config.group is not None:
+    if isinstance(config.group, str):
         raise RnnlensError(f"{where} has no column {quoted(config.group)} (--group): it is a folder of texts")
     if "train" not in labels:
         raise RnnlensError(f"{where} holds no train/pos and train/neg: expected the aclImdb folder or its tar")
@@ -130,17 +132,10 @@ def file_state(file: Path) -> tuple[str, str]:
     try:
         if not file.is_dir():
             return str(file.resolve()), file_fingerprint(file) if file.is_file() else ""
-        with os.scandir(file) as entries:
-            listing = sorted((entry.name, entry.path, entry.is_file()) for entry in entries)
         digest = hashlib.sha256()
-        for name, path, ordinary in listing:  # tens of thousands of small files
-            size = 0
-            if ordinary:
-                with open(path, "rb", buffering=0) as opened:
-                    while block := opened.read(1 << 16):
-                        digest.update(block)
-                        size += len(block)
-            digest.update(f"/{size}/{name}\n".encode(errors="surrogateescape"))
+        for part in sorted(file.glob("*.txt")):
+            content = part.read_bytes()
+            digest.update(f"/{len(content)}/{part.name}\n".encode(errors="surrogateescape") + content)
     except OSError as error:
         raise RnnlensError(f"cannot read {quoted(str(file), 200)}: {error.strerror or error}") from error
     return str(file.resolve()), digest.hexdigest()
@@ -156,27 +151,11 @@ def hub_name(source: str | Path) -> str | None:
         if not _HUB_NAME.fullmatch(name[3:]):
             raise RnnlensError(f"{quoted(name, 200)} is not a data set of the hub: expected hf:owner/name")
         return name[3:]
-    return HUB.get(name.lower()) if not exists(Path(name).expanduser()) else None
-
-
-def exists(path: Path) -> bool:
-    """Whether a file or folder exists; False for a name that is too long. A lack of permission is an error."""
-    try:
-        os.stat(path)
-    except PermissionError as error:
-        raise RnnlensError(f"cannot read {quoted(str(path), 200)}: {error.strerror}") from error
-    except (OSError, ValueError):
-        return False
-    return True
+    return HUB.get(name.lower()) if not os.path.exists(Path(name).expanduser()) else None
 
 
 def _check_exists(path: Path, where: str) -> None:
-    check_name(path)
-    if not exists(path):
-        if os.path.islink(path):
-            raise RnnlensError(
-                f"{where} is a link to {quoted(os.readlink(path), 200)}, which does not exist: mend the link"
-            )
+    if not os.path.exists(path):
         short = ", ".join(HUB)
         raise RnnlensError(
             f"there is no file or folder {where}; a data set of the hub is written hf:owner/name (short names: {short})"
@@ -195,10 +174,6 @@ def _folder_files(folder: Path) -> dict[str, list[Path]]:
 def _folder_tables(folder: Path, where: str) -> dict[str, Table]:
     files = _folder_files(folder)
     if "train" not in files:
-        if is_prepared(folder):
-            raise RnnlensError(f"{where} is a prepared corpus: expected the sources that it was prepared from")
-        if (folder / "run.json").exists():
-            raise RnnlensError(f"{where} is a run folder: expected a corpus, or the source of one")
         raise RnnlensError(
             f"{where} holds no train file: expected train.csv, .tsv, .jsonl or .parquet in it "
             "(test and validation are optional), or the path of a single file"
@@ -234,7 +209,6 @@ def with_same_classes(sources: Sequence[Source]) -> list[Source]:
                 "expected the same classes; prepare them apart, or take every label as a class with --classes"
             )
     names = checked_names(in_order({name for source in sources for name in source.names}))
-    warn_alike(names, "the list of sources")
     renamed = []
     for source in sources:
         table = np.full(NO_CLASS + 1, NO_CLASS, np.uint16)
@@ -259,26 +233,20 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], config: Prepar
     labels = {split: _codes(column, scheme.codes, bool(scheme.classes)) for split, column in raw.items()}
     _check_classes(labels, where, scheme)
     grades = {split: _grades(column, scheme.grades) for split, column in raw.items()} if scheme.grades else {}
-    groups = {split: _groups(table, config.group, name) for split, table in tables.items()} if config.group else {}
+    group = config.group if isinstance(config.group, str) else None
+    groups = {split: _groups(table, group, name) for split, table in tables.items()} if group else {}
 
     def texts() -> Iterator[tuple[str, pl.Series]]:
         for split, table in tables.items():
             row = row_pattern(table, label, {str(value) for value in scheme.codes if value})
             rows = max(1, len(labels[split]))
             size = min(50_000, max(64, _BATCH_BYTES * rows // max(1, table.bytes)))
-            read = 0
             for batch in batches(table, text, size):
-                read += len(batch)
                 row = None if row and warn_of_rows(batch, row, table.where) else row
                 yield split, batch
-            if read != len(labels[split]):  # if a damaged file makes polars panic, its batches end without an error
-                raise RnnlensError(
-                    f"cannot read {table.where}: it has {len(labels[split]):,} labels, but only {read:,} of its texts "
-                    "could be read; is the file complete?"
-                )
 
     sides = {} if scheme.classes else class_names(scheme.codes)
-    columns = {"text": text, "label": label, **({"group": config.group} if config.group else {})}
+    columns = {"text": text, "label": label, **({"group": group} if group else {})}
     order = sorted(scheme.grades, key=lambda value: (scheme.grades[value], str(value)))
     targets = {as_text(value): scheme.grades[value] for value in order}
     return Source(name, labels, texts, scheme.name, columns, sides, scheme.classes, targets, grades, groups)
@@ -303,8 +271,6 @@ def _columns(table: Table, where: str, text: str | None, label: str | None) -> t
         text = text or (words[0] if len(words) == 1 else None)
     for flag, name in (("text", text), ("label", label)):
         if name is None:
-            if table.kind == "csv" and len(columns) == 1 and "\t" in columns[0]:
-                raise RnnlensError(f"the columns of {where} are separated by tabs: rename it so that it ends in .tsv")
             raise RnnlensError(
                 f"no {flag} column found in {where}: it has {_listed(columns)}; name it with {flag}=… / --{flag} …"
             )
@@ -321,10 +287,8 @@ def _named(names: Sequence[str], columns: Sequence[str]) -> str | None:
 
 
 def _all_labels(column: pl.Series) -> bool:
-    if column.dtype.is_nested() or column.dtype.is_temporal():
-        return False
     values = column.drop_nulls().unique()
-    return 0 < len(values) <= 11 and all(looks_like_label(value) for value in values.to_list())
+    return 0 < len(values) <= 11 and all(map(kind_of_label, values.to_list()))
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -340,7 +304,6 @@ def _raw_labels(table: Table, text: str, label: str) -> pl.Series:
         if name not in table.columns:
             raise RnnlensError(f"{table.where} has no column {quoted(name)}: it has {_listed(table.columns)}")
         if name in table.nested:
-            check_values(table.files if table.kind == "jsonl" else (), name)  # names the line
             raise RnnlensError(
                 f"column {quoted(name)} of {table.where} holds lists or records: expected one text or label in each "
                 "row; join or pick them first"
@@ -383,6 +346,18 @@ def _groups(table: Table, name: str, source: str) -> np.ndarray:
     hashes = values.hash().to_numpy().copy()
     hashes[values.is_null().to_numpy()] = alone.cast(pl.String).hash().to_numpy()
     return hashes
+
+
+def _runs(source: Source, n: int) -> dict[str, np.ndarray]:
+    """For each split a number for each row, (rows,) uint64, equal for `n` neighboring rows of a class."""
+    number = pl.int_range(pl.len()).over("class") // n
+    return {
+        split: pl.DataFrame({"class": codes})
+        .select(pl.concat_str(pl.lit(source.name), pl.lit(split), "class", number, separator="\0").hash())
+        .to_series()
+        .to_numpy()
+        for split, codes in source.labels.items()
+    }
 
 
 def _distinct(raw: Mapping[str, pl.Series], label: str, where: str, most: int) -> list[object]:

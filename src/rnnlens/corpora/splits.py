@@ -162,10 +162,7 @@ def split_of(documents: Sequence[Any], labels: Any, n_words: int, n_classes: int
 
 def _ids(document: Any) -> np.ndarray:
     """The ids (T,) of one document."""
-    try:
-        ids = np.asarray(document)
-    except (ValueError, TypeError, RuntimeError) as error:  # lists of several lengths, a tensor without numbers
-        raise RnnlensError(f"a document is {shown(document)}: expected a list of ids") from error
+    ids = np.asarray(document)
     if ids.size and ids.dtype.kind not in "iu":  # other numbers would be cut to whole ones
         raise RnnlensError(f"a document is {shown(document)}: expected a list of ids, whole numbers")
     return ids.astype(np.int64).reshape(-1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import glob
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import polars.selectors as cs
 from polars.exceptions import PanicException, PolarsError
 
 from rnnlens.common.errors import RnnlensError, quoted
-from rnnlens.corpora.jsonl import bad_line, check_values, mixed, nested_value
+from rnnlens.corpora.jsonl import bad_line, check_values
 from rnnlens.corpora.labels import kind_of_label
 
 SUFFIXES = {
@@ -30,22 +29,7 @@ LABEL_NAMES = (
     "stars", "star_rating", "rating", "score", "overall",
 )  # fmt: skip
 COLUMN_NAMES = {*TEXT_NAMES, *LABEL_NAMES}
-LONGEST = 1 << 26  # bytes of a review: a longer text is an error of the file, and could fill the memory
-_COLUMNS = 10_000
-_UNLIKE = ("schema", "data type mismatch", "extra column")  # beginnings of polars' messages about unlike files
-_STARTS = {  # first bytes of files that are not plain text, and what to do
-    b"\x1f\x8b": "is compressed: unpack it first, for example with gunzip",
-    b"\x28\xb5\x2f\xfd": "is compressed: unpack it first, for example with unzstd",
-    b"\x78\x01": "is compressed: unpack it first", b"\x78\x9c": "is compressed: unpack it first",
-    b"\x78\xda": "is compressed: unpack it first", b"PK\x03\x04": "is a zip file: unpack it first",
-    b"BZh9": "is compressed: unpack it first, for example with bunzip2",
-    b"\xfd7zX": "is compressed: unpack it first, for example with unxz",
-    b"\xff\xfe\0\0": "is UTF-32, not UTF-8: convert it first, for example with iconv -f utf-32 -t utf-8",
-    b"\xff\xfe": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
-    b"\xfe\xff": "is UTF-16, not UTF-8: convert it first, for example with iconv -f utf-16 -t utf-8",
-}  # fmt: skip
-_BARE = re.compile("\r(?!\n)")
-_NO_JSON = {b"\xef\xbb\xbf": "begins with a byte order mark: remove it first, for example with tail -c +4"}
+LONGEST = 1 << 26  # characters of a text that Python reads
 
 
 class NoSuchFileError(RnnlensError):
@@ -75,40 +59,11 @@ def open_files(files: Sequence[Path], where: str) -> Table:
         raise RnnlensError(f"{where} has files of several kinds ({', '.join(kinds)}): keep one")
     kind, table = kinds[0], Table(pl.LazyFrame(), kinds[0], (), where, tuple(files))
     with reading(table):
-        for file in files:
-            check_name(file)
-            if not file.is_file():
-                raise RnnlensError(
-                    f"{quoted(str(file), 200)} is not an ordinary file: expected a file that can be read twice"
-                )
-        sizes = [file.stat().st_size for file in files]
-        if 0 in sizes:
-            empty = quoted(str(files[sizes.index(0)]), 200)
-            raise RnnlensError(f"{empty} is empty: expected rows with a text and a label")
-        for file in files if kind != "parquet" else ():
-            _check_start(file, kind)
         headless = kind in ("csv", "tsv") and _headless(files[0])
         frame, nested = _scan(kind, list(files), headless)
         columns = tuple(frame.collect_schema().names())
-        _check_columns(len(columns), where)
-        if kind in ("csv", "tsv") and any(_BARE.search(name) for name in columns):
-            raise RnnlensError(
-                f"{where} has lines that end with a carriage return alone: expected line feeds; convert it first, for "
-                "example with tr '\\r' '\\n'"
-            )
-        rows = frame.select(pl.len()).collect().item() if kind == "parquet" else 0  # from the file's footer
-    if rows > max(1_000_000, sum(sizes)):
-        raise RnnlensError(f"{where} claims {rows:,} rows in {sum(sizes):,} bytes: expected a review in every row")
-    text_bytes = sum(sizes) * (3 if kind == "parquet" else 1)
+        text_bytes = sum(file.stat().st_size for file in files) * (3 if kind == "parquet" else 1)
     return Table(frame, kind, columns, where, tuple(files), text_bytes, headless, nested)
-
-
-def check_name(path: Path) -> None:
-    """Refuse a name that polars cannot open and no file of a corpus can record."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError as error:
-        raise RnnlensError(f"the name {quoted(str(path), 200)} is not UTF-8: rename the file or folder") from error
 
 
 def open_hub(path: str, source: str) -> Table:
@@ -147,11 +102,6 @@ def batches(table: Table, text: str, rows: int) -> Iterator[pl.Series]:
                 if not checked and _bracketed(table, column):
                     check_values(table.files, text)
                     checked = True
-                longest = int(column.str.len_bytes().max() or 0)  # type: ignore[arg-type]
-                if longest > LONGEST:
-                    raise RnnlensError(
-                        f"{table.where} holds a text of {longest:,} bytes: expected reviews of at most {LONGEST:,}"
-                    )
                 yield column
         finally:
             if hasattr(frames, "stop"):
@@ -208,7 +158,6 @@ def _headless(file: Path) -> bool:
     name.)"""
     with _rows(file) as rows:
         first: list[str] = next(rows, [])
-        _check_columns(len(first), quoted(str(file), 200))
         kinds = [kind_of_label(field) for field in first]
         if not any(kinds) or all(kinds) or any(field.strip().lower() in COLUMN_NAMES for field in first):
             return False
@@ -228,26 +177,6 @@ def _rows(file: Path) -> Iterator[Any]:
             yield csv.reader(lines, delimiter=separator_of(SUFFIXES[file.suffix.lower()], file))
     finally:
         csv.field_size_limit(before)
-
-
-def _check_start(file: Path, kind: str) -> None:
-    """Refuse compressed files, which polars would unpack at any size, files that cannot be UTF-8, and JSON that begins
-    with a byte order mark."""
-    with open(file, "rb") as start:
-        first = start.read(4)
-    for mark, problem in (_STARTS | (_NO_JSON if kind == "jsonl" else {})).items():
-        if first.startswith(mark):
-            raise RnnlensError(f"{quoted(str(file), 200)} {problem}")
-    if b"\0" in first:
-        raise RnnlensError(
-            f"{quoted(str(file), 200)} begins with zero bytes, as UTF-16 and UTF-32 do: convert it to UTF-8 first, for "
-            "example with iconv -f utf-16le -t utf-8"
-        )
-
-
-def _check_columns(n: int, where: str) -> None:
-    if n > _COLUMNS:
-        raise RnnlensError(f"{where} has {n:,} columns: expected a text, a label and a few others")
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -284,16 +213,8 @@ def _message(table: Table, reason: str) -> str:
                 f"{quoted(str(file), 200)} is not UTF-8: byte 0x{byte:02x} at offset {offset}, line {line}; "
                 f"convert it first, for example with iconv -f {'utf-16' if wide else 'latin1'} -t utf-8"
             )
-    if len(table.files) > 1 and reason.startswith(_UNLIKE):
-        return f"the files of {table.where} differ in their columns ({reason[:120]}): give them the same columns"
     if table.kind == "jsonl" and (wrong := next(filter(None, map(bad_line, table.files)), None)):
-        file, line, why = wrong
-        return (
-            f"cannot read {quoted(str(file), 200)}: line {line} {why}; expected one JSON object in each line, such as "
-            '{"text": "good", "label": 1}'
-        )
-    if table.kind == "jsonl" and "supertype" in reason and (found := next(filter(None, map(mixed, table.files)), None)):
-        return nested_value(*found)
+        return f'cannot read {wrong}; expected one JSON object in each line, such as {{"text": "good", "label": 1}}'
     if "more fields" in reason:
         ragged = next(filter(None, map(_ragged_row, table.files)), None)
         problem = "line {} has {} fields, the first has {}".format(*ragged) if ragged else "a row has too many fields"

@@ -33,7 +33,7 @@ def write_corpus(
         for number, source in enumerate(sources)
     ]
     dropped: list[dict[str, int]] = [{"no class": 0, "no text": 0} for _ in sources]
-    wanted = [_wanted(source, config.limit, rng, config.neighbours) for source in sources]
+    wanted = [_wanted(source, config.limit, rng) for source in sources]
     texts = _kept_texts(sources, wanted, dropped, progress)
     named = about["about"].get("sources", [])
     names = sources[0].names
@@ -71,14 +71,13 @@ def write_corpus(
     write_about(folder, indexed.vocab, list(indexed.parts), {**about, "about": facts})
 
 
-def _wanted(source: Source, limit: int | None, rng: np.random.Generator, run: int) -> dict[str, np.ndarray]:
-    """A mask (rows,) for each split: the rows with a class, or about `limit` of them if there are more, in runs of
-    neighbors."""
+def _wanted(source: Source, limit: int | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """A mask (rows,) for each split: the rows with a class, or about `limit` of them if there are more."""
     wanted = {split: codes != source.dropped for split, codes in source.labels.items()}
     for split, rows in wanted.items():
         if limit is not None and (n := np.count_nonzero(rows)) > limit:
             kinds = len(source.names) or 2 + bool(source.grades)
-            wanted[split] = stratified(source.labels[split], limit / n, rng, run, kinds)
+            wanted[split] = stratified(source.labels[split], limit / n, rng, kinds)
     return wanted
 
 
@@ -108,8 +107,10 @@ def _kept_texts(
                 yield (number, split, known[chunk]), texts[chunk]
             if progress is not None:
                 progress(before + sum(done.values()), total)
-        if any(done[split] != len(rows) for split, rows in wanted[number].items()):
-            raise RnnlensError(f"{quoted(source.name, 200)} changed while it was read: prepare it again")
+        if any(done[split] != len(rows) for split, rows in wanted[number].items()):  # damage may end batches early
+            raise RnnlensError(
+                f"{quoted(source.name, 200)} has other texts than labels: is it complete, or did it change?"
+            )
         before += sum(done.values())
 
 
