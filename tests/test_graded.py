@@ -13,6 +13,7 @@ import torch
 
 from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig, evaluate
 from rnnlens.baselines import BagOfWords
+from rnnlens.common.errors import RnnlensWarning
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.training.loop import Trainer, train
 from rnnlens.training.next_word import draw_places, next_words
@@ -134,6 +135,44 @@ def test_rows_whose_group_is_in_the_sources_own_test_split_are_left_out_and_coun
     corpus = prepare(folder, tmp_path / "out", group="film", validation=0.2)
     assert corpus.about["dropped"]["of a group in validation or test"] == 10
     assert len(corpus.train) == 80 and len(corpus.validation) == 10, "whole films, at most the share that was asked for"
+
+
+def test_rows_without_a_group_are_on_their_own(tmp_path) -> None:
+    for name, empty, rest in (("a.jsonl", "", "{}"), ("b.parquet", float("nan"), None)):
+        groups = [empty] * 60 + [i // 2 if rest is None else rest.format(i // 2) for i in range(40)]
+        frame = pl.DataFrame({"text": [f"text w{i}" for i in range(100)], "label": [0, 1] * 50, "film": groups})
+        (frame.write_ndjson if rest else frame.write_parquet)(tmp_path / name)
+        corpus = prepare(tmp_path / name, tmp_path / f"{name}.out", group="film", min_count=1)
+        assert [len(split) for split in corpus.splits.values()] == [pytest.approx(n, abs=2) for n in (72, 8, 20)]
+
+
+def test_a_group_that_is_larger_than_a_part_stays_in_training(tmp_path) -> None:
+    groups = [0] * 100 + [1 + i // 2 for i in range(100)]
+    source = write(tmp_path / "a.csv", [0, 1] * 100, film=groups)
+    for seed in range(6):
+        corpus = prepare(source, tmp_path / str(seed), group="film", seed=seed)
+        assert [len(split) for split in corpus.splits.values()] == [144, 16, 40]
+    write(source, [0, 1] * 100, film=[i // 100 for i in range(200)])
+    with pytest.warns(RnnlensWarning, match="no reviews are held out for test: every group"):
+        assert list(prepare(source, tmp_path / "two", group="film", validation=0).splits) == ["train"]
+
+
+def test_a_group_of_the_sources_own_test_split_is_not_in_its_own_validation_split(tmp_path) -> None:
+    folder = tmp_path / "films"
+    folder.mkdir()
+    for part, films in (("train", [1, 2] * 5), ("validation", [3] * 4 + [4] * 6), ("test", [4] * 10)):
+        write(folder / f"{part}.csv", [0, 1] * 5, film=films)
+    corpus = prepare(folder, tmp_path / "out", group="film")
+    assert [len(split) for split in corpus.splits.values()] == [10, 4, 10]
+    assert corpus.about["dropped"]["of a group in validation or test"] == 6
+
+
+def test_a_split_of_neutral_texts_alone_is_refused(tmp_path) -> None:
+    with pytest.raises(RnnlensError, match="no review of the test split is left"):
+        Corpus.from_texts(["bad", "good"] * 9, grades=[0.1, 0.9] * 9, test=(["plain", "usual"], [0.5, 0.5]))
+    pl.DataFrame({"text": [" "] * 10, "label": [0, 1] * 5, "film": range(10)}).write_ndjson(tmp_path / "a.jsonl")
+    with pytest.raises(RnnlensError, match="no review of the train split has words"):
+        prepare(tmp_path / "a.jsonl", tmp_path / "out", group="film")
 
 
 def test_places_are_followed_by_a_word_of_their_text() -> None:

@@ -378,7 +378,9 @@ def _groups(table: Table, name: str, source: str) -> np.ndarray:
         )
     column = read_column(table, name)
     with reading(table):
-        values = column.cast(pl.String).str.strip_suffix(".0")
+        column = column.fill_nan(None) if column.dtype.is_float() else column
+        values = column.cast(pl.String).str.strip_chars().str.strip_suffix(".0")
+        values = values.set(values == "", None)
     alone = pl.Series([f"{source}\0{table.where}\0{row}" for row in np.flatnonzero(values.is_null().to_numpy())])
     hashes = values.hash().to_numpy().copy()
     hashes[values.is_null().to_numpy()] = alone.cast(pl.String).hash().to_numpy()
