@@ -51,6 +51,8 @@ def write(path: Path, labels: list, **columns: list) -> Path:
         (["negative", "neutral", "positive"], "label", None, {}),
         ([1, 2, 3, 4, 5], "stars", False, {}),
         ([1, 5], "stars", None, {}),
+        ([2, 5], "stars", True, {"2": 0.2, "5": 0.97}),
+        ([0, 1], "label", True, {}),
     ],
 )
 def test_labels_of_a_known_scale_become_targets(tmp_path, labels, column, graded_, grades) -> None:
@@ -73,6 +75,15 @@ def test_targets_of_stars_are_a_setting(tmp_path) -> None:
     source = write(tmp_path / "a.csv", [1, 2, 3, 4, 5] * 10)
     corpus = prepare(source, tmp_path / "out", targets=(0.75, 1.0), test=0, validation=0)
     assert list(corpus.about["targets"].values()) == [0, 0.25, 0.5, 0.75, 1]
+
+
+def test_a_column_of_many_grades_is_recorded_by_its_ends(tmp_path) -> None:
+    grades = np.linspace(0, 1, 12_000)
+    corpus = prepare(write(tmp_path / "a.csv", grades.tolist()), tmp_path / "out", graded=True, min_count=1)
+    assert corpus.about["targets"] == {"0": 0, "1": 1}
+    assert corpus.about["classes"]["negative"].endswith("(6,000 values)")
+    assert (tmp_path / "out" / "corpus.json").stat().st_size < 10_000
+    assert len(np.unique(corpus.train.grades)) == len(corpus.train) == 8_640
 
 
 def test_a_network_learns_how_positive_a_text_is(tmp_path) -> None:
@@ -262,7 +273,8 @@ def test_grades_and_settings_that_mean_nothing_are_refused(make, message) -> Non
     ("labels", "options", "message"),
     [
         ([1, 2, 3, 4, 7.5], {"label": "label", "graded": True}, None),
-        ([0, 50, 100], {"graded": True}, "out of range"),
+        ([0, 50, 100], {"graded": True}, "out of range, such as 100"),
+        ([0.5, 1, 4.5, 5], {"graded": True}, "out of range, such as 0.5"),
         ([5, 5, 5], {"graded": True}, "no negative review"),
         (["neutral"] * 3, {"graded": True}, "only neutral rows"),
         ([0, 1], {"group": "film"}, "no column 'film'"),

@@ -25,10 +25,10 @@ from rnnlens.corpora.labels import (
     DROPPED,
     NO_CLASS,
     Scheme,
-    as_text,
     class_names,
     decide_scheme,
     looks_like_label,
+    named_targets,
     read_as,
 )
 from rnnlens.corpora.options import PrepareConfig
@@ -77,7 +77,7 @@ class Source:
     """Which raw labels are negative, positive or dropped, in words."""
     names: tuple[str, ...] = ()
     targets: Mapping[str, float] = field(default_factory=dict)
-    """Raw labels and their grades."""
+    """Raw labels and their grades; of many, the lowest and the highest."""
     grades: Mapping[str, np.ndarray] = field(default_factory=dict)
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
 
@@ -279,8 +279,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], config: Prepar
 
     sides = {} if scheme.classes else class_names(scheme.codes)
     columns = {"text": text, "label": label, **({"group": config.group} if config.group else {})}
-    order = sorted(scheme.grades, key=lambda value: (scheme.grades[value], str(value)))
-    targets = {as_text(value): scheme.grades[value] for value in order}
+    targets = named_targets(scheme.grades)
     return Source(name, labels, texts, scheme.name, columns, sides, scheme.classes, targets, grades, groups)
 
 
