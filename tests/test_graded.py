@@ -259,6 +259,7 @@ def test_killed_at_ten_moments_and_resumed_the_weights_are_the_same(tmp_path) ->
         (lambda: Corpus.from_texts(["a b", "b c"], grades=[0.1, float("nan")]), "grades hold nan"),
         (lambda: Corpus.from_texts(["a b", "b c"] * 9, grades=[0.7] * 18), "no negative review"),
         (lambda: Corpus.from_texts(["a b", "b c"] * 9, grades=[0.5] * 18), "no negative review"),
+        (lambda: Corpus.from_texts(["a", "b"], [1], grades=[0.9, 0.1]), "got 2 texts and 1 labels"),
         (lambda: Corpus.from_texts(["a", "b"], [1, 1], grades=[0.1, 0.9]), "text 0 has the label 1 and the grade 0.1"),
         (lambda: TrainConfig(next_word=-0.1), "next_word is -0.1"),
         (lambda: TrainConfig(next_word_places=0), "next_word_places is 0"),
