@@ -14,6 +14,7 @@ import torch
 from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig, evaluate
 from rnnlens.baselines import BagOfWords
 from rnnlens.common.errors import RnnlensWarning
+from rnnlens.context import Reviews
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.training.loop import Trainer, train
 from rnnlens.training.next_word import draw_places, next_words
@@ -110,7 +111,9 @@ def test_neutral_texts_are_trained_on_and_left_out_of_everything_that_needs_two_
     )
     soft = {word for side in (Probes.from_corpus(corpus, n=2),) for word in (*side.positive, *side.negative)}
     assert soft == {w for side in (Probes.from_corpus(hard, n=2),) for w in (*side.positive, *side.negative)}
-    assert BagOfWords(epochs=30).fit(corpus).score(corpus.validation) == 1.0
+    bag = BagOfWords(epochs=30).fit(corpus)
+    assert bag.score(corpus.validation) == bag.score(corpus.train) == 1.0
+    assert (Reviews.to_read(corpus.train, network).labels == (corpus.train.decided.labels == 1)).all()
     weights = document_weights(corpus, TrainConfig(balance=True))
     assert np.allclose(weights[corpus.train.labels == 2], 1)
     assert weights[corpus.train.labels == 0].sum() == pytest.approx(weights[corpus.train.labels == 1].sum(), rel=1e-5)
