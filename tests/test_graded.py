@@ -17,7 +17,7 @@ from rnnlens.common.errors import RnnlensWarning
 from rnnlens.context import Reviews
 from rnnlens.corpora import load_corpus, prepare
 from rnnlens.training.loop import Trainer, train
-from rnnlens.training.next_word import draw_places, next_words
+from rnnlens.training.next_word import NextWord, draw_places, next_words
 from rnnlens.training.weighting import document_weights
 
 STEPS = ["very bad", "bad", "plain", "good", "very good"]
@@ -187,6 +187,13 @@ def test_a_split_of_neutral_texts_alone_is_refused(tmp_path) -> None:
     pl.DataFrame({"text": [" "] * 10, "label": [0, 1] * 5, "film": range(10)}).write_ndjson(tmp_path / "a.jsonl")
     with pytest.raises(RnnlensError, match="no review of the train split has words"):
         prepare(tmp_path / "a.jsonl", tmp_path / "out", group="film")
+
+
+def test_a_head_draws_from_its_own_seed(monkeypatch) -> None:
+    before = torch.get_rng_state()
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("a GPU is seeded"))
+    first, second = NextWord(4, 6, 0), NextWord(4, 6, 0)
+    assert torch.equal(first.words.weight, second.words.weight) and torch.equal(torch.get_rng_state(), before)
 
 
 def test_places_are_followed_by_a_word_of_their_text() -> None:
