@@ -10,12 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from reproduction.nulls import shuffled
 
 from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig, evaluate
 from rnnlens.baselines import BagOfWords
 from rnnlens.common.errors import RnnlensWarning
 from rnnlens.context import Reviews
 from rnnlens.corpora import load_corpus, prepare
+from rnnlens.corpora.grades import labels_of
 from rnnlens.training.loop import Trainer, train
 from rnnlens.training.next_word import NextWord, draw_places, next_words
 from rnnlens.training.weighting import document_weights
@@ -194,6 +196,12 @@ def test_a_head_draws_from_its_own_seed(monkeypatch) -> None:
     monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("a GPU is seeded"))
     first, second = NextWord(4, 6, 0), NextWord(4, 6, 0)
     assert torch.equal(first.words.weight, second.words.weight) and torch.equal(torch.get_rng_state(), before)
+
+
+def test_labels_exchanged_at_random_are_exchanged_with_their_grades() -> None:
+    corpus = graded()
+    null = shuffled(corpus).train
+    assert (null.grades != corpus.train.grades).any() and (labels_of(null.grades) == null.labels).all()
 
 
 def test_places_are_followed_by_a_word_of_their_text() -> None:
