@@ -1,7 +1,6 @@
 """Grades, groups and next words: what labels between yes and no teach, and that no text is in two parts."""
 
 import json
-import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -11,13 +10,15 @@ import polars as pl
 import pytest
 import torch
 from reproduction.nulls import shuffled
+from tests.support.forks import SERVER
 
-from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig, evaluate
+from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig, Vocab, evaluate
 from rnnlens.baselines import BagOfWords
 from rnnlens.common.errors import RnnlensWarning
 from rnnlens.context import Reviews
-from rnnlens.corpora import load_corpus, prepare
+from rnnlens.corpora import load_corpus, prepare, reversed_corpus
 from rnnlens.corpora.grades import labels_of
+from rnnlens.corpora.saving import save_corpus
 from rnnlens.training.loop import Trainer, train
 from rnnlens.training.next_word import NextWord, draw_places, next_words
 from rnnlens.training.weighting import document_weights
@@ -191,17 +192,29 @@ def test_a_split_of_neutral_texts_alone_is_refused(tmp_path) -> None:
         prepare(tmp_path / "a.jsonl", tmp_path / "out", group="film")
 
 
+def test_labels_exchanged_at_random_are_exchanged_with_their_grades() -> None:
+    corpus = graded()
+    null = shuffled(corpus).train
+    assert (null.grades != corpus.train.grades).any() and (labels_of(null.grades) == null.labels).all()
+
+
+def test_graded_corpora_stay_graded(tmp_path) -> None:
+    """Reversed, refitted, recoded, saved and read again."""
+    corpus = graded()
+    save_corpus(corpus, tmp_path, "key")
+    others = [reversed_corpus(corpus), corpus.with_vocab(Vocab(["<unk>", "good", "bad"])), load_corpus(tmp_path)]
+    for other in others:
+        assert all((other.splits[part].grades == split.grades).all() for part, split in corpus.splits.items())
+    assert others[-1].fingerprint == corpus.fingerprint
+    whole = corpus.refit().train
+    assert (whole.grades == np.concatenate([corpus.train.grades, corpus.validation.grades])).all()
+
+
 def test_a_head_draws_from_its_own_seed(monkeypatch) -> None:
     before = torch.get_rng_state()
     monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("a GPU is seeded"))
     first, second = NextWord(4, 6, 0), NextWord(4, 6, 0)
     assert torch.equal(first.words.weight, second.words.weight) and torch.equal(torch.get_rng_state(), before)
-
-
-def test_labels_exchanged_at_random_are_exchanged_with_their_grades() -> None:
-    corpus = graded()
-    null = shuffled(corpus).train
-    assert (null.grades != corpus.train.grades).any() and (labels_of(null.grades) == null.labels).all()
 
 
 def test_places_are_followed_by_a_word_of_their_text() -> None:
@@ -250,8 +263,6 @@ def _train_until(out: str, moment: int | None) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be killed")
 def test_killed_at_ten_moments_and_resumed_the_weights_are_the_same(tmp_path) -> None:
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["rnnlens.training.loop"])
     whole, struck = str(tmp_path / "whole"), str(tmp_path / "struck")
     codes = []
     for out, moment in [
@@ -259,7 +270,7 @@ def test_killed_at_ten_moments_and_resumed_the_weights_are_the_same(tmp_path) ->
         *((struck, moment) for moment in (0, 1, 2, 5, 6, 7, 11, 12, 16, 17)),
         (struck, None),
     ]:
-        process = processes.Process(target=_train_until, args=(out, moment))
+        process = SERVER.Process(target=_train_until, args=(out, moment))
         process.start()
         process.join(120)
         codes.append(process.exitcode)
