@@ -34,12 +34,13 @@ REVIEWS = 1_000
 
 def shuffled(corpus: Corpus, seed: int = 0) -> Corpus:
     """The corpus with the labels of its training texts exchanged at random, within each source."""
-    generator, labels = np.random.default_rng(seed), np.array(corpus.train.labels)
-    sources = np.zeros(len(labels)) if corpus.train.sources is None else np.asarray(corpus.train.sources)
+    generator, train = np.random.default_rng(seed), corpus.train
+    sources, rows = np.zeros(len(train)) if train.sources is None else np.asarray(train.sources), np.arange(len(train))
     for source in np.unique(sources):
         at = np.flatnonzero(sources == source)
-        labels[at] = labels[generator.permutation(at)]
-    return dataclasses.replace(corpus, train=dataclasses.replace(corpus.train, labels=labels))
+        rows[at] = generator.permutation(at)
+    labels, grades = np.asarray(train.labels)[rows], None if train.grades is None else train.grades[rows]
+    return dataclasses.replace(corpus, train=dataclasses.replace(train, labels=labels, grades=grades))
 
 
 def train_null(corpus: Corpus, out: Path, seed: int) -> rnnlens.Run:

@@ -13,7 +13,7 @@ from rnnlens.training.loop import Trainer
 
 CONFIG = TrainConfig(
     epochs=3, batch=16, learning_rate=0.02, word_dropout=0.2, embedding_dropout=0.2, checkpoint_every=5, average=0.9,
-    max_words=9, blanks=6,
+    max_words=9, blanks=6, next_word=0.3, next_word_places=64,
 )  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """Grades, groups and next words: what labels between yes and no teach, and that no text is in two parts."""
 
 import json
-import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -10,12 +9,18 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from reproduction.nulls import shuffled
+from tests.support.forks import SERVER
 
-from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig, evaluate
+from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig, Vocab, evaluate
 from rnnlens.baselines import BagOfWords
-from rnnlens.corpora import load_corpus, prepare
+from rnnlens.common.errors import RnnlensWarning
+from rnnlens.context import Reviews
+from rnnlens.corpora import load_corpus, prepare, reversed_corpus
+from rnnlens.corpora.grades import labels_of
+from rnnlens.corpora.saving import save_corpus
 from rnnlens.training.loop import Trainer, train
-from rnnlens.training.next_word import draw_places, next_words
+from rnnlens.training.next_word import NextWord, draw_places, next_words
 from rnnlens.training.weighting import document_weights
 
 STEPS = ["very bad", "bad", "plain", "good", "very good"]
@@ -50,6 +55,8 @@ def write(path: Path, labels: list, **columns: list) -> Path:
         (["negative", "neutral", "positive"], "label", None, {}),
         ([1, 2, 3, 4, 5], "stars", False, {}),
         ([1, 5], "stars", None, {}),
+        ([2, 5], "stars", True, {"2": 0.2, "5": 0.97}),
+        ([0, 1], "label", True, {}),
     ],
 )
 def test_labels_of_a_known_scale_become_targets(tmp_path, labels, column, graded_, grades) -> None:
@@ -72,6 +79,15 @@ def test_targets_of_stars_are_a_setting(tmp_path) -> None:
     source = write(tmp_path / "a.csv", [1, 2, 3, 4, 5] * 10)
     corpus = prepare(source, tmp_path / "out", targets=(0.75, 1.0), test=0, validation=0)
     assert list(corpus.about["targets"].values()) == [0, 0.25, 0.5, 0.75, 1]
+
+
+def test_a_column_of_many_grades_is_recorded_by_its_ends(tmp_path) -> None:
+    grades = np.linspace(0, 1, 12_000)
+    corpus = prepare(write(tmp_path / "a.csv", grades.tolist()), tmp_path / "out", graded=True, min_count=1)
+    assert corpus.about["targets"] == {"0": 0, "1": 1}
+    assert corpus.about["classes"]["negative"].endswith("(6,000 values)")
+    assert (tmp_path / "out" / "corpus.json").stat().st_size < 10_000
+    assert len(np.unique(corpus.train.grades)) == len(corpus.train) == 8_640
 
 
 def test_a_network_learns_how_positive_a_text_is(tmp_path) -> None:
@@ -98,7 +114,9 @@ def test_neutral_texts_are_trained_on_and_left_out_of_everything_that_needs_two_
     )
     soft = {word for side in (Probes.from_corpus(corpus, n=2),) for word in (*side.positive, *side.negative)}
     assert soft == {w for side in (Probes.from_corpus(hard, n=2),) for w in (*side.positive, *side.negative)}
-    assert BagOfWords(epochs=30).fit(corpus).score(corpus.validation) == 1.0
+    bag = BagOfWords(epochs=30).fit(corpus)
+    assert bag.score(corpus.validation) == bag.score(corpus.train) == 1.0
+    assert (Reviews.to_read(corpus.train, network).labels == (corpus.train.decided.labels == 1)).all()
     weights = document_weights(corpus, TrainConfig(balance=True))
     assert np.allclose(weights[corpus.train.labels == 2], 1)
     assert weights[corpus.train.labels == 0].sum() == pytest.approx(weights[corpus.train.labels == 1].sum(), rel=1e-5)
@@ -162,6 +180,69 @@ def test_runs_of_neighbors_of_a_class_stay_together(tmp_path, kind) -> None:
     assert 50 <= len(found["validation"]) <= 100 and corpus.about["dropped"]["of a group in validation or test"] == 0
 
 
+def test_rows_without_a_group_are_on_their_own(tmp_path) -> None:
+    for name, empty, rest in (("a.jsonl", "", "{}"), ("b.parquet", float("nan"), None)):
+        groups = [empty] * 60 + [i // 2 if rest is None else rest.format(i // 2) for i in range(40)]
+        frame = pl.DataFrame({"text": [f"text w{i}" for i in range(100)], "label": [0, 1] * 50, "film": groups})
+        (frame.write_ndjson if rest else frame.write_parquet)(tmp_path / name)
+        corpus = prepare(tmp_path / name, tmp_path / f"{name}.out", group="film", min_count=1)
+        assert [len(split) for split in corpus.splits.values()] == [pytest.approx(n, abs=2) for n in (72, 8, 20)]
+
+
+def test_a_group_that_is_larger_than_a_part_stays_in_training(tmp_path) -> None:
+    groups = [0] * 100 + [1 + i // 2 for i in range(100)]
+    source = write(tmp_path / "a.csv", [0, 1] * 100, film=groups)
+    for seed in range(6):
+        corpus = prepare(source, tmp_path / str(seed), group="film", seed=seed)
+        assert [len(split) for split in corpus.splits.values()] == [144, 16, 40]
+    write(source, [0, 1] * 100, film=[i // 100 for i in range(200)])
+    with pytest.warns(RnnlensWarning, match="no reviews are held out for test: every group"):
+        assert list(prepare(source, tmp_path / "two", group="film", validation=0).splits) == ["train"]
+
+
+def test_a_group_of_the_sources_own_test_split_is_not_in_its_own_validation_split(tmp_path) -> None:
+    folder = tmp_path / "films"
+    folder.mkdir()
+    for part, films in (("train", [1, 2] * 5), ("validation", [3] * 4 + [4] * 6), ("test", [4] * 10)):
+        write(folder / f"{part}.csv", [0, 1] * 5, film=films)
+    corpus = prepare(folder, tmp_path / "out", group="film")
+    assert [len(split) for split in corpus.splits.values()] == [10, 4, 10]
+    assert corpus.about["dropped"]["of a group in validation or test"] == 6
+
+
+def test_a_split_of_neutral_texts_alone_is_refused(tmp_path) -> None:
+    with pytest.raises(RnnlensError, match="no review of the test split is left"):
+        Corpus.from_texts(["bad", "good"] * 9, grades=[0.1, 0.9] * 9, test=(["plain", "usual"], [0.5, 0.5]))
+    pl.DataFrame({"text": [" "] * 10, "label": [0, 1] * 5, "film": range(10)}).write_ndjson(tmp_path / "a.jsonl")
+    with pytest.raises(RnnlensError, match="no review of the train split has words"):
+        prepare(tmp_path / "a.jsonl", tmp_path / "out", group="film")
+
+
+def test_labels_exchanged_at_random_are_exchanged_with_their_grades() -> None:
+    corpus = graded()
+    null = shuffled(corpus).train
+    assert (null.grades != corpus.train.grades).any() and (labels_of(null.grades) == null.labels).all()
+
+
+def test_graded_corpora_stay_graded(tmp_path) -> None:
+    """Reversed, refitted, recoded, saved and read again."""
+    corpus = graded()
+    save_corpus(corpus, tmp_path, "key")
+    others = [reversed_corpus(corpus), corpus.with_vocab(Vocab(["<unk>", "good", "bad"])), load_corpus(tmp_path)]
+    for other in others:
+        assert all((other.splits[part].grades == split.grades).all() for part, split in corpus.splits.items())
+    assert others[-1].fingerprint == corpus.fingerprint
+    whole = corpus.refit().train
+    assert (whole.grades == np.concatenate([corpus.train.grades, corpus.validation.grades])).all()
+
+
+def test_a_head_draws_from_its_own_seed(monkeypatch) -> None:
+    before = torch.get_rng_state()
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("a GPU is seeded"))
+    first, second = NextWord(4, 6, 0), NextWord(4, 6, 0)
+    assert torch.equal(first.words.weight, second.words.weight) and torch.equal(torch.get_rng_state(), before)
+
+
 def test_places_are_followed_by_a_word_of_their_text() -> None:
     lengths = torch.tensor([1, 5, 0, 9])
     row, t = draw_places(lengths, 4000, torch.Generator().manual_seed(0))
@@ -208,8 +289,6 @@ def _train_until(out: str, moment: int | None) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be killed")
 def test_killed_at_ten_moments_and_resumed_the_weights_are_the_same(tmp_path) -> None:
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["rnnlens.training.loop"])
     whole, struck = str(tmp_path / "whole"), str(tmp_path / "struck")
     codes = []
     for out, moment in [
@@ -217,7 +296,7 @@ def test_killed_at_ten_moments_and_resumed_the_weights_are_the_same(tmp_path) ->
         *((struck, moment) for moment in (0, 1, 2, 5, 6, 7, 11, 12, 16, 17)),
         (struck, None),
     ]:
-        process = processes.Process(target=_train_until, args=(out, moment))
+        process = SERVER.Process(target=_train_until, args=(out, moment))
         process.start()
         process.join(120)
         codes.append(process.exitcode)
@@ -235,6 +314,7 @@ def test_killed_at_ten_moments_and_resumed_the_weights_are_the_same(tmp_path) ->
         (lambda: Corpus.from_texts(["a b", "b c"], grades=[0.1, float("nan")]), "grades hold nan"),
         (lambda: Corpus.from_texts(["a b", "b c"] * 9, grades=[0.7] * 18), "no negative review"),
         (lambda: Corpus.from_texts(["a b", "b c"] * 9, grades=[0.5] * 18), "no negative review"),
+        (lambda: Corpus.from_texts(["a", "b"], [1], grades=[0.9, 0.1]), "got 2 texts and 1 labels"),
         (lambda: Corpus.from_texts(["a", "b"], [1, 1], grades=[0.1, 0.9]), "text 0 has the label 1 and the grade 0.1"),
         (lambda: TrainConfig(next_word=-0.1), "next_word is -0.1"),
         (lambda: TrainConfig(next_word_places=0), "next_word_places is 0"),
@@ -249,7 +329,8 @@ def test_grades_and_settings_that_mean_nothing_are_refused(make, message) -> Non
     ("labels", "options", "message"),
     [
         ([1, 2, 3, 4, 7.5], {"label": "label", "graded": True}, None),
-        ([0, 50, 100], {"graded": True}, "out of range"),
+        ([0, 50, 100], {"graded": True}, "out of range, such as 100"),
+        ([0.5, 1, 4.5, 5], {"graded": True}, "out of range, such as 0.5"),
         ([5, 5, 5], {"graded": True}, "no negative review"),
         (["neutral"] * 3, {"graded": True}, "only neutral rows"),
         ([0, 1], {"group": "film"}, "no column 'film'"),

@@ -254,9 +254,10 @@ class ModifierConvolution(ClassifierMixin, BaseEstimator):
         return self.classes_[positive.astype(int)]
 
     def score(self, X: Sequence[str] | Corpus | Split, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy. For a corpus or split, y may be left out: it has labels."""
+        """Accuracy. For a corpus or split, y may be left out: it has labels, and neutral texts are not counted."""
         self._check_usable()
         if y is None and isinstance(X, Corpus | Split):
+            X = X if isinstance(X, Corpus) else X.decided
             y = labels_of(X, self.classes_)
         return super().score(X, y, sample_weight)
 

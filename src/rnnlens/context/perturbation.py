@@ -21,6 +21,7 @@ from rnnlens.common.errors import RnnlensError
 from rnnlens.common.ranges import in_range
 from rnnlens.context.subspace import Subspace, project_out_each, random_subspace
 from rnnlens.corpora.batches import token_batches
+from rnnlens.corpora.grades import decided
 from rnnlens.corpora.protocol import SplitLike
 from rnnlens.corpora.vocab import PAD
 from rnnlens.networks import Network, check_words
@@ -44,7 +45,9 @@ class Reviews:
     @classmethod
     @in_range("read_reviews")
     def to_read(cls, split: SplitLike, network: Network, max_words: int | None = None) -> Reviews:
-        """The reviews in batches that fit in the memory of the network's device."""
+        """The reviews in batches that fit in the memory of the network's device; without neutral ones, which accuracy
+        leaves out."""
+        split = decided(split)
         check_known_classes(network, split)
         check_words(network, split)
         width = floats_per_word(network)

@@ -86,13 +86,13 @@ def _graded(texts: Sequence[str], grades: Any, labels: Any) -> tuple[pl.Series, 
         raise RnnlensError(f"got {len(column)} texts and {len(known)} grades: expected one grade per text")
     sides = labels_of(known)
     if labels is not None:
-        numbers, _ = named_labels(labels, None)
-        wrong = np.flatnonzero((sides != NEUTRAL) & (sides != numbers)) if len(numbers) == len(sides) else [0]
+        column, numbers, _ = _columns(texts, labels, None)
+        wrong = np.flatnonzero((sides != NEUTRAL) & (sides != numbers))
         if len(wrong):
-            i = int(wrong[0])
+            i = wrong[0]
             raise RnnlensError(
-                f"labels and grades disagree: text {i} has the label {np.asarray(labels).tolist()[i]} and the grade "
-                f"{known[i]:g}; grades above 0.5 are positive, so labels may be left out"
+                f"labels and grades disagree: text {i} has the label {numbers[i]} and the grade {known[i]:g}; grades "
+                "above 0.5 are positive, so labels may be left out"
             )
     return column, rows_of(sides, known)
 

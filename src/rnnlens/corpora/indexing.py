@@ -22,7 +22,7 @@ from rnnlens.corpora.vocab import PAD_WORD, UNK, Vocab
 
 OVERLAP = "overlap with validation or test"  # why a training document is left out
 HELD_OVERLAP = "overlap of validation with test"  # why a validation document is left out
-HELD_GROUP = "of a group in validation or test"  # why a training document is left out
+HELD_GROUP = "of a group in validation or test"  # why a training document is left out, or a validation document
 HELD_NEUTRAL = "neutral, in validation or test"  # why a held-out document is left out
 LONGEST = 500  # characters of a word in a vocabulary
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}]{5}|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{12}"  # in hardly any word
@@ -69,19 +69,26 @@ def index_texts(
     spool_texts(dictionary, chunks, spool)
     shares = {"test": config.test, "validation": config.validation}
     of_source = [f" of {quoted(name, 200)}" for name in names] or [""]
-    if any(spool_.groups is not None for spools in sources for spool_ in spools.values()):
+    check_words(sources, of_source)
+    if config.group is not None:
         by_source = grouped_splits(sources, shares, rng, dropped)
     else:
         by_source = [ungrouped_splits(spools, shares, rng, classes) for spools in sources]
     for splits, reasons in zip(by_source, dropped, strict=True):
         drop_neutral(splits, reasons)
     for splits, of in zip(by_source, of_source, strict=True):
-        check_splits(splits, of, classes)
+        check_train(*splits["train"], of, classes)
     parts = {
         part: [(number, *splits[part]) for number, splits in enumerate(by_source) if part in splits]
         for part in PARTS
         if any(part in splits for splits in by_source)
     }
+    for part, places in parts.items():
+        if not any(chosen.any() for _, _, chosen in places):
+            raise RnnlensError(
+                f"no review of the {part} split is left: expected some that are negative or positive, and of no group "
+                "in test"
+            )
     if len(sources) > 1:
         drop_overlaps(parts, dropped)
         for (_, spool_, chosen), of, reasons in zip(parts["train"], of_source, dropped, strict=True):
@@ -210,35 +217,44 @@ def grouped_splits(
     """The final splits of all sources, where each group of documents is in one split, whatever its source.
 
     A group of which a source's own test or validation split has a part belongs there. Of the others, random groups are
-    drawn for each split that a source lacks, until they have its share. Training documents of a source whose own split
-    their group belongs to are left out."""
+    drawn for each split that a source lacks, until they have its share; larger ones than that stay in train. Documents
+    of train whose group belongs to a source's own split are left out, and so are those of its own validation split
+    whose group belongs to test."""
     home: dict[int, str] = {}
     for part in ("test", "validation"):
         for spools in sources:
-            if part in spools and spools[part].groups is not None:
-                home.update((int(group), part) for group in spools[part].groups if int(group) not in home)  # type: ignore[union-attr]
+            if part in spools:
+                home.update((int(group), part) for group in spools[part].groups if int(group) not in home)
     for spools in sources:
-        groups = spools["train"].groups
-        assert groups is not None
-        names, sizes = np.unique(groups[~neutral_in(spools["train"])], return_counts=True)
+        names, sizes = np.unique(spools["train"].groups[~neutral_in(spools["train"])], return_counts=True)
         for part in [part for part, share in shares.items() if part not in spools and share > 0]:
-            homes = np.array([home.get(int(group), "") for group in names])
+            homes = _homes(names, home, "")
             wanted = round(shares[part] * sizes[np.isin(homes, ["", part])].sum()) - sizes[homes == part].sum()
             free = rng.permutation(np.flatnonzero(homes == ""))
+            free = free[sizes[free] <= wanted]
             drawn = free[np.cumsum(sizes[free]) <= wanted]
+            if wanted > 0 and not len(drawn) and part not in homes:
+                message = (
+                    f"no reviews are held out for {part}: every group (--group) has more than {wanted:,}, its share; "
+                    f"raise {part} (--{part}), or give reviews of more groups"
+                )
+                warnings.warn(RnnlensWarning(message), stacklevel=3)
             home.update((int(group), part) for group in names[drawn])
     found = []
     for spools, reasons in zip(sources, dropped, strict=True):
-        groups = spools["train"].groups
-        assert groups is not None
-        homes = np.array([home.get(int(group), "train") for group in groups])
-        own = {part: (spool, np.ones(len(spool.labels), bool)) for part, spool in spools.items() if part != "train"}
-        moved = {part: (spools["train"], homes == part) for part in PARTS if part not in own and np.any(homes == part)}
-        if "train" not in moved:
-            moved["train"] = (spools["train"], homes == "train")
-        reasons[HELD_GROUP] = sum(int(np.count_nonzero(homes == part)) for part in own)
-        found.append({part: {**own, **moved}[part] for part in PARTS if part in {**own, **moved}})
+        belong = {split: _homes(spool.groups, home, "train") for split, spool in spools.items()}
+        splits = {split: (spool, belong[split] == split) for split, spool in spools.items()}
+        for part in [part for part in PARTS if part not in splits and part in belong["train"]]:
+            splits[part] = (spools["train"], belong["train"] == part)
+        kept = sum(int(np.count_nonzero(chosen)) for _, chosen in splits.values())
+        reasons[HELD_GROUP] = sum(len(spool.labels) for spool in spools.values()) - kept
+        found.append({part: splits[part] for part in PARTS if part in splits})
     return found
+
+
+def _homes(groups: np.ndarray, home: Mapping[int, str], free: str) -> np.ndarray:
+    """The split that each of the groups (n,) belongs to, `free` if none yet."""
+    return np.array([home.get(int(group), free) for group in groups], dtype=str)
 
 
 def neutral_in(spool: Spool) -> np.ndarray:
@@ -255,14 +271,18 @@ def drop_neutral(splits: Splits, reasons: dict[str, int]) -> None:
             splits[part] = (spool, chosen & ~neutral)
 
 
-def check_splits(splits: Splits, of: str, classes: Sequence[str]) -> None:
-    """Refuse splits without documents, and training documents of one class. of: the source, for errors."""
-    for split, (spool, _) in splits.items():
-        if not len(spool.labels):
-            raise RnnlensError(
-                f"no review of the {split} split{of} has words: expected reviews with words, or no such split"
-            )
-    spool, train = splits["train"]
+def check_words(sources: Sequence[Mapping[str, Spool]], of_source: Sequence[str]) -> None:
+    """Refuse splits without documents. of_source: the sources, for errors."""
+    for spools, of in zip(sources, of_source, strict=True):
+        for split, spool in spools.items():
+            if not len(spool.labels):
+                raise RnnlensError(
+                    f"no review of the {split} split{of} has words: expected reviews with words, or no such split"
+                )
+
+
+def check_train(spool: Spool, train: np.ndarray, of: str, classes: Sequence[str]) -> None:
+    """Refuse training documents of one class. of: the source, for errors."""
     wanted = "expected some of each class, with words" if classes else "expected reviews of both classes, with words"
     if not (classes and of):  # of several sources, each may lack some of the classes
         _check_all_classes(spool.labels[train], of, wanted, classes)

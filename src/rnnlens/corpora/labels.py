@@ -29,6 +29,7 @@ _EXPECTED = (
     "1, stars and ratings as grades (--graded), or every value as a class (--classes)"
 )
 _STARS = ("stars", "ratings 1 to 10")  # graded unless told otherwise
+MOST_LISTED = 20  # raw values; of more the first and the last are named
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def decide_scheme(
 
     classes: every value is a class. Three or more names, none of them a number or a word for positive or negative, are
     classes in any case.
-    graded: whether more than two labels become targets from 0 to 1; None grades stars and ratings. targets: those at
-    the middle and the end of the upper half of a scale."""
+    graded: whether labels become targets from 0 to 1; two sides that are not stars or ratings stay 0 and 1. None grades
+    stars and ratings of more than two values. targets: those at the middle and the end of the upper half of a scale."""
     if classes or _are_names(values):
         return _class_scheme(values, column, where)
     numbers: dict[object, float] = {}
@@ -91,8 +92,8 @@ def decide_scheme(
     )
     if scale.name == "0 to 1":
         return _with_grades(scheme, numbers)
-    few = len(set(numbers.values())) < 3
-    if few or not (scale.name in _STARS if graded is None else graded):
+    stars, few = scale.name in _STARS, len(set(numbers.values())) < 3
+    if not (stars and not few if graded is None else graded and (stars or not few)):
         return scheme
     return _graded(scheme, {value: scale.place(number) for value, number in numbers.items()}, targets)
 
@@ -146,7 +147,20 @@ def class_names(codes: Mapping[object, int]) -> dict[str, str]:
     numbers = {value: float(text) if _NUMBER.fullmatch(text) else 0.0 for value, text in shown.items()}
     order = sorted(shown, key=lambda value: (numbers[value], shown[value]))
     values_of = {name: [shown[value] for value in order if codes[value] == code] for name, code in named}
-    return {name: ", ".join(values) for name, values in values_of.items() if values}
+    return {name: _listed(values) for name, values in values_of.items() if values}
+
+
+def _listed(values: list[str]) -> str:
+    if len(values) > MOST_LISTED:
+        return f"{values[0]} to {values[-1]} ({len(values):,} values)"
+    return ", ".join(values)
+
+
+def named_targets(grades: Mapping[object, float]) -> dict[str, float]:
+    """Raw labels as text and their targets, from the lowest on; of many the lowest and the highest."""
+    order = sorted(grades, key=lambda value: (grades[value], str(value)))
+    named = order if len(order) <= MOST_LISTED else [order[0], order[-1]]
+    return {as_text(value): grades[value] for value in named}
 
 
 def read_as(scheme: Scheme) -> str:
@@ -200,5 +214,5 @@ def _scale(seen: set[float], column: str, where: str) -> _Scale:
             lambda x: DROPPED if 4 < x < 7 else int(x >= 7),
             lambda x: 0 if 4 < x < 7 else (x - 5.5) / 4.5,
         )
-    wrong = min(seen) if min(seen) < 0 else max(seen)
+    wrong = min(seen) if min(seen) < 0 or 0 < min(seen) < 1 else max(seen)
     raise RnnlensError(f"column {quoted(column)} of {where} holds labels out of range, such as {wrong:g}: {_EXPECTED}")

@@ -24,10 +24,10 @@ from rnnlens.corpora.labels import (
     DROPPED,
     NO_CLASS,
     Scheme,
-    as_text,
     class_names,
     decide_scheme,
     kind_of_label,
+    named_targets,
     read_as,
 )
 from rnnlens.corpora.options import PrepareConfig
@@ -74,7 +74,7 @@ class Source:
     """Which raw labels are negative, positive or dropped, in words."""
     names: tuple[str, ...] = ()
     targets: Mapping[str, float] = field(default_factory=dict)
-    """Raw labels and their grades."""
+    """Raw labels and their grades; of many, the lowest and the highest."""
     grades: Mapping[str, np.ndarray] = field(default_factory=dict)
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
 
@@ -247,8 +247,7 @@ def _from_tables(where: str, name: str, tables: dict[str, Table], config: Prepar
 
     sides = {} if scheme.classes else class_names(scheme.codes)
     columns = {"text": text, "label": label, **({"group": group} if group else {})}
-    order = sorted(scheme.grades, key=lambda value: (scheme.grades[value], str(value)))
-    targets = {as_text(value): scheme.grades[value] for value in order}
+    targets = named_targets(scheme.grades)
     return Source(name, labels, texts, scheme.name, columns, sides, scheme.classes, targets, grades, groups)
 
 
@@ -341,7 +340,9 @@ def _groups(table: Table, name: str, source: str) -> np.ndarray:
         )
     column = read_column(table, name)
     with reading(table):
-        values = column.cast(pl.String).str.strip_suffix(".0")
+        column = column.fill_nan(None) if column.dtype.is_float() else column
+        values = column.cast(pl.String).str.strip_chars().str.strip_suffix(".0")
+        values = values.set(values == "", None)
     alone = pl.Series([f"{source}\0{table.where}\0{row}" for row in np.flatnonzero(values.is_null().to_numpy())])
     hashes = values.hash().to_numpy().copy()
     hashes[values.is_null().to_numpy()] = alone.cast(pl.String).hash().to_numpy()

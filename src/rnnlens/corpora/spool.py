@@ -53,16 +53,13 @@ class Spool:
     @property
     def grades(self) -> np.ndarray | None:
         """(n,) float32; None if the source has no grades."""
-        return self._field("grade")
+        graded = [rows["grade"] for rows in self._rows if "grade" in (rows.dtype.names or ())]
+        return np.concatenate(graded) if graded else None
 
     @property
-    def groups(self) -> np.ndarray | None:
-        """(n,) uint64; None if rows are not grouped."""
-        return self._field("group")
-
-    def _field(self, name: str) -> np.ndarray | None:
-        found = [rows[name] for rows in self._rows if name in (rows.dtype.names or ())]
-        return np.concatenate(found) if found else None
+    def groups(self) -> np.ndarray:
+        """(n,) uint64, if rows are grouped."""
+        return np.concatenate([np.zeros(0, dtype=np.uint64), *(rows["group"] for rows in self._rows)])
 
     def blocks(self, most: int | None = None) -> Iterator[tuple[slice, np.ndarray]]:
         """Runs of whole documents and their codes, about `most` words (BLOCK_WORDS) at a time."""

@@ -11,6 +11,8 @@ import polars as pl
 from rnnlens.common.errors import RnnlensWarning, quoted
 from rnnlens.corpora.tables import Table, separator_of
 
+MANY = 1_000  # labels; more are grades
+
 
 def row_pattern(table: Table, label: str, labels: Collection[str]) -> str | None:
     """A pattern of a line that is a row of the file, with one of its labels; None for files that have no quotes."""
@@ -18,7 +20,8 @@ def row_pattern(table: Table, label: str, labels: Collection[str]) -> str | None
         return None
     separator = re.escape(separator_of(table.kind, table.files[0] if table.files else None))
     field, k = rf"[^\n{separator}]*", table.columns.index(label)
-    of_label = f'"?(?:{"|".join(re.escape(text) for text in sorted(labels))})"?'
+    any_of = "|".join(re.escape(text) for text in sorted(labels)) if len(labels) <= MANY else r"[0-9.eE+-]+"
+    of_label = f'"?(?:{any_of})"?'
     fields = [field] * k + [of_label] + [field] * (len(table.columns) - 1 - k)
     return rf"(?m)^{separator.join(fields)}\r?$"
 

@@ -28,9 +28,10 @@ def after_preparing(corpus: Corpus, out: Path) -> list[str]:
     for source in corpus.about.get("sources", [corpus.about]):
         of = f" of {source['name']}" if "name" in source else ""
         classes = source.get("classes", {})
-        if corpus.about["options"].get("graded") is None and source.get("targets"):
+        graded = corpus.about["options"].get("graded")
+        if graded is None and source.get("targets"):
             hints.append(f"hint: the labels{of} are graded: they are learned as targets; --no-graded learns two sides")
-        elif isinstance(classes, dict) and (neutral := classes.get("dropped")):
+        elif graded is None and isinstance(classes, dict) and (neutral := classes.get("dropped")):
             n = source["dropped"]["no class"]
             hints.append(
                 f"hint: {n:,} texts{of} are dropped, labeled {neutral} or not at all; --graded keeps neutral ones"

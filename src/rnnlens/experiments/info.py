@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from rnnlens.corpora import Corpus
 
 Facts = list[tuple[str, str]]
-MANY_GRADES = 12  # labels with a target beyond which only their range is shown
 
 
 def describe(path: Path) -> tuple[str, Facts]:
@@ -120,22 +119,13 @@ def _source_facts(name: str, about: Mapping[str, Any]) -> Facts:
         sides = [f"{classes[side]} → {side}" for side in ("negative", "positive") if side in classes]
         sides += [f"{classes[name]} {name}" for name in ("neutral", "dropped") if name in classes]
         targets = about.get("targets")
-        sides = sides if not targets or len(targets) <= MANY_GRADES else []
         facts.append(("labels", f"{about['labels']}{', graded' if targets else ''}: {'; '.join(sides)}"))
         if targets:
-            facts.append(("grades", shown_grades(targets)))
+            facts.append(("grades", ", ".join(f"{label} → {target:g}" for label, target in targets.items())))
     if rows := about.get("rows"):
         facts.append(("rows", ", ".join(f"{split} {n:,}" for split, n in rows.items())))
     dropped = about.get("dropped", {})
     return [*facts, ("dropped", ", ".join(f"{n:,} ({why})" for why, n in dropped.items() if n) or "none")]
-
-
-def shown_grades(targets: Mapping[str, float]) -> str:
-    """Raw labels and their targets in words: `1 → 0.03, 2 → 0.2`; of many values, their range."""
-    if len(targets) > MANY_GRADES:
-        low, high = min(targets.values()), max(targets.values())
-        return f"{len(targets):,} values, targets from {low:g} to {high:g}"
-    return ", ".join(f"{label} → {target:g}" for label, target in targets.items())
 
 
 def _split_facts(splits: Mapping[str, Mapping[str, Any]], indent: str = "") -> Facts:

@@ -27,7 +27,7 @@ class NextWord(nn.Module):
     def __init__(self, outputs: int, words: int, seed: int):
         super().__init__()
         with torch.random.fork_rng(devices=[]):  # the network's random numbers stay as they are
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed a GPU's too
             self.hidden, self.words = nn.Linear(outputs, WIDTH), nn.Linear(WIDTH, words)
 
     def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
