@@ -226,7 +226,9 @@ def grouped_splits(
             if part in spools:
                 home.update((int(group), part) for group in spools[part].groups if int(group) not in home)
     for spools in sources:
-        names, sizes = np.unique(spools["train"].groups[~neutral_in(spools["train"])], return_counts=True)
+        decided = spools["train"].groups[~neutral_in(spools["train"])]
+        names, first, sizes = np.unique(decided, return_index=True, return_counts=True)
+        names, sizes = names[np.argsort(first)], sizes[np.argsort(first)]  # as they come, whatever their numbers are
         for part in [part for part, share in shares.items() if part not in spools and share > 0]:
             homes = _homes(names, home, "")
             wanted = round(shares[part] * sizes[np.isin(homes, ["", part])].sum()) - sizes[homes == part].sum()
