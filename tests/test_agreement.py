@@ -13,7 +13,7 @@ from rnnlens import Network, RnnlensError, TrainConfig, figures, toy_corpus, tra
 from rnnlens.analysis.agreement import CONSENSUS
 from rnnlens.analysis.behaviour import behaviour
 from rnnlens.analysis.lexicon import Lexicon, read_lexicon
-from rnnlens.analysis.people import PARTS, Judged, judged_in, packaged, people_say
+from rnnlens.analysis.people import PARTS, Judged, judged_in
 from rnnlens.analysis.scores import correlate, rank
 from rnnlens.analysis.trees import read_trees
 
@@ -110,15 +110,6 @@ def test_reliability_is_the_share_of_variance_that_is_not_noise():
     assert people.reliability(rows) == pytest.approx(1 / (1 + 4 / PARTS), abs=0.03)
     assert people.reliability(rows, "even") == pytest.approx(1 / (1 + 4 / (PARTS / 2)), abs=0.03)
     assert people.reliability(rows[:2]) is None
-
-
-def test_packaged_judgements_are_of_single_words():
-    people = packaged()
-    assert "Treebank" in people.source and len(people.words) > 500 and people.phrases().min() >= 5
-    assert not any(" " in word for word in people.words)
-    strength, phrases = people_say("Not")
-    assert strength == pytest.approx(-1.10, abs=0.01) and phrases == 109
-    assert people_say("zebra") is None
 
 
 def test_correlations_are_of_words_with_enough_phrases_in_those_sentences():

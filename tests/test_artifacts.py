@@ -128,16 +128,6 @@ def test_leftovers_of_killed_processes_are_swept(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"keep.tmp", theirs.name}
 
 
-def test_a_file_that_a_killed_process_was_writing_is_swept_by_the_next_that_writes_it(tmp_path):
-    dead, other = (tmp_path / f".{name}.{HOST}-999999999-0.tmp" for name in ("x.json", "y.json"))
-    dead.write_text("half"), other.write_text("half")
-    with atomic_file(tmp_path / "x.json") as temporary:
-        temporary.write_text("first")
-        write_json(tmp_path / "x.json", {"a": 1})  # which sweeps, but not what we are writing ourselves
-    assert {path.name for path in tmp_path.iterdir()} == {"x.json", other.name}
-    assert (tmp_path / "x.json").read_text() == "first"
-
-
 def test_a_folder_is_held_against_others_but_not_against_oneself(tmp_path):
     with files.exclusive(tmp_path):
         with files.exclusive(tmp_path, wait=True):

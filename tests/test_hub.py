@@ -80,15 +80,6 @@ def test_the_cards_numbers_are_the_runs(tmp_path):
     assert seen.eval_results[0].metric_value == run.results["accuracy"]["validation"]
 
 
-@pytest.mark.parametrize("name", ["1e5", "1_0", "5\n- x: 1", "null", "2026-01-01"])
-def test_a_name_that_looks_like_a_number_is_text_in_the_metadata(run, name):
-    """Readers of YAML 1.2 take 1e5 for a number, those of 1.1 do not."""
-    text = card(run, name, dataset=name)
-    metadata = front_matter(text)[0]
-    assert metadata["model-index"][0]["name"] == metadata["datasets"][0] == name
-    assert re.search(r"^- name: ['\"]", text, re.MULTILINE)
-
-
 def test_hostile_names_stay_text(run, tmp_path):
     about = {**run.about, "corpus": {**run.about["corpus"], "source": f"/home/me/{HOSTILE}"}}
     evil = rnnlens.Run(run.path, about)

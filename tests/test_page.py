@@ -2,7 +2,6 @@
 asked of anyone, and words stay text."""
 
 import random
-import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from browser import axe, draw_all, opened, unfold
+from browser import axe, draw_all, opened
 from handmade import handmade
 
 import rnnlens
-from rnnlens.analysis.paper_claims import points
 from rnnlens.analysis.table import TITLES, table_results
 from rnnlens.common.files import write_json
 from rnnlens.context import Probes, project_out
@@ -262,43 +260,7 @@ def test_arcs_show_what_a_modifier_does_to_a_later_word(browser, demo):
         assert page.evaluate("window.hacked") is None and page.wrong == []
 
 
-# --- figures, tables, words -------------------------------------------------------------------------------------------
-
-
-def test_figures_are_drawn_when_seen_and_their_words_open_cards(browser, demo):
-    _, path = demo
-    with opened(browser, path) as page:
-        assert page.locator(".plot .main-svg").count() < 3
-        assert draw_all(page) == 16
-        page.evaluate("document.querySelector('[data-figure=subspace]').scrollIntoView({block: 'center'})")
-        page.evaluate(
-            "document.querySelector('[data-figure=subspace]').emit('plotly_click', {points: [{customdata: 'not'}]})"
-        )
-        assert page.locator("#card-word").inner_text() == "not"
-        page.keyboard.press("Escape")
-        words = page.evaluate(
-            "[...document.querySelectorAll('.plot')].map(plot => [plot.dataset.figure, plot.data.flatMap(trace => "
-            "Array.isArray(trace.customdata) ? trace.customdata : []).filter(word => word).length])"
-        )
-        with_words = {name for name, n in words if n}
-        assert {
-            "line_attractor",
-            "probe_reviews",
-            "modifiers",
-            "modifiers_norm",
-            "impulse",
-            "barcodes",
-            "subspace",
-            "timescales",
-            "component_barcodes",
-            "beginning",
-            "ending",
-        } <= with_words
-        label = page.locator("[data-figure=subspace] .annotation-text-g text", has_text=re.compile("^not$"))
-        label.scroll_into_view_if_needed()
-        label.click(force=True)
-        assert page.locator("#card-word").inner_text() == "not"
-        assert page.wrong == []
+# --- the table --------------------------------------------------------------------------------------------------------
 
 
 def test_the_table_sorts_searches_and_stays_quick(browser, demo):
@@ -335,22 +297,6 @@ def test_the_table_sorts_searches_and_stays_quick(browser, demo):
             page.click("#csv")
         saved = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
         assert saved[0].startswith('"word","kind","strength"') and len(saved) == 3_001 and page.wrong == []
-
-
-def test_claims_stand_with_the_papers_numbers(browser, demo):
-    analysis, path = demo
-    with opened(browser, path) as page:
-        unfold(page)
-        line = page.locator("#subspace .claims").inner_text().replace("\u00a0", " ")  # no line begins with "%"
-        two = 100 * sum(analysis.results["subspace"]["by_norm"][:2])
-        assert f"{two:.1f} %" in line and "96.2 %" in line and ("✗ not shown" in line) == (two < 90)
-        assert points(analysis.results["accuracy"]["test_shuffled"]) in page.locator("#perturbation").inner_text()
-        twice = "[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) < i)"
-        assert page.evaluate(twice) == []
-        anchors = page.evaluate(
-            "[...document.querySelectorAll('nav a, .missed-list a')].map(a => a.getAttribute('href'))"
-        )
-        assert len(anchors) > 16 and all(page.locator(anchor).count() == 1 for anchor in anchors)
 
 
 # --- all sizes, both themes, everyone ---------------------------------------------------------------------------------

@@ -1,15 +1,13 @@
 """Table 1: the statistics are right, every model is trained and tested once, and a killed reproduction goes on."""
 
 import itertools
-import os
 import shutil
-import sys
 
 import numpy as np
 import pytest
 
 import rnnlens
-from rnnlens import RnnlensError, figures
+from rnnlens import RnnlensError
 from rnnlens.analysis.table import (
     FULL,
     PAPER,
@@ -204,16 +202,6 @@ def test_what_was_left_in_the_middle_is_done_again_and_other_settings_are_refuse
         reproduce(str(reviews / "corpus"), tmp_path / "out", settings=tmp_path / "settings.json", **how)
 
 
-def test_ray_makes_the_same_table(reviews, whole, tmp_path, monkeypatch):
-    pytest.importorskip("ray", reason="the engine for clusters is not installed: pip install 'rnnlens[ray]'")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # its workers' too
-    monkeypatch.chdir(reviews)  # a relative path means the same to workers that run elsewhere
-    how = {"models": ["bow", "comw", "gru"], "seeds": 2, "settings": "settings.json", "most": 2}
-    results = reproduce("corpus", tmp_path / "out", engine="ray", jobs=2, **how)
-    local = {row["model"]: row["seeds"] for row in whole[0]["table"]["rows"]}
-    assert {row["model"]: row["seeds"] for row in results["table"]["rows"]} == {m: local[m] for m in how["models"]}
-
-
 def test_shuffling_keeps_the_words_that_are_read(reviews):
     test = rnnlens.load_corpus(reviews / "corpus").test
     mixed = in_disorder(test, 0, max_words=6)
@@ -240,25 +228,7 @@ def test_settings_come_along_for_all_models():
         assert set(read_settings(PACKAGED, model)) <= set(space), model  # what is not there is as it is by default
 
 
-# --- figures and commands ---------------------------------------------------------------------------------------------
-
-
-def test_figures_show_what_is_stored(whole):
-    results = whole[0]
-    table = figures.table(results)
-    ours = next(trace for trace in table.data if trace.name.startswith("ours"))
-    assert list(ours.x) == [100 * row["accuracy"] for row in results["table"]["rows"]]
-    assert not any(trace.name == "the paper's" for trace in table.data)
-    with_paper = figures.table({"table": table_results({"bow": answers(0.9), "gru": answers(0.91)}, "imdb")})
-    assert list(with_paper.data[-1].x) == pytest.approx([89.47, 89.63])
-    both = figures.architectures(results)
-    shuffled = next(trace for trace in both.data if trace.name == "words shuffled")
-    assert shuffled.y[-1] == 100 * results["architectures"]["lstm"]["shuffled"][1]["accuracy"]
-    gru = next(trace for trace in both.data if trace.name == "GRU")
-    means = [np.mean([one[phrase] for one in results["architectures"]["gru"]["phrases"]]) for phrase in gru.x]
-    assert list(gru.y) == pytest.approx(means)
-    with pytest.raises(RnnlensError, match="rnnlens reproduce"):
-        figures.table({})
+# --- commands ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_commands(reviews, whole, tmp_path, capsys):

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rnnlens import figures
-from rnnlens.common.errors import RnnlensError
 from rnnlens.figures.labels import clearest, covered
 from rnnlens.figures.style import look_of, shown
 
@@ -152,24 +148,6 @@ def test_words_are_never_read_as_markup(draw):
     assert all(trace.hovertemplate is None for trace in figure.data), "nor as templates"
 
 
-def test_a_figure_takes_a_run_or_all_of_its_results_as_well():
-    parts = {"state_space": state_space(), "deflection": deflection(), "modes": modes(), "mode_angles": mode_angles()}
-    parts |= {"mode_removal": mode_removal(), "linear_quality": linear_quality()}
-    for draw in ALL:
-        for whole in ({"toy": parts}, SimpleNamespace(results={"toy": parts})):
-            assert draw(whole).to_json() == drawn(draw).to_json()
-
-
-def test_importing_figures_does_not_import_plotly():
-    code = "import sys, rnnlens.figures; sys.exit('plotly' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_importing_pages_does_not_import_scikit_learn():
-    code = "import sys, rnnlens.page; sys.exit('sklearn' in sys.modules or 'scipy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_state_space_draws_every_path_in_both_planes_and_lands_on_a_triangle():
     result = state_space()
     figure = drawn(figures.state_space)
@@ -220,14 +198,6 @@ def test_mode_angles_give_endless_modes_a_place_beyond_all_others():
     assert pairs.marker.symbol == "diamond" and "period" in pairs.hovertext[0]
 
 
-def test_mode_angles_place_modes_that_end_at_once():
-    result = mode_angles()
-    result["not"] = {**result["not"], "timescales": [None, 1.7, 0.0]}
-    figure = figures.mode_angles(result)
-    assert 0 < {y: x for x, y in points(figure)}[77.0] < 0.33
-    assert "0" in figure.layout.xaxis.ticktext
-
-
 def test_mode_removal_draws_both_orders_and_the_median_of_the_controls():
     figure = drawn(figures.mode_removal)
     curves = [tuple(trace.y) for trace in figure.data]
@@ -237,26 +207,6 @@ def test_mode_removal_draws_both_orders_and_the_median_of_the_controls():
     assert sorted(band.y) == pytest.approx([0.85, 0.95, 1.0, 1.0, 1.05, 1.15])
     hover = next(trace for trace in figure.data if tuple(trace.y) == (1.0, 0.3, 0.1)).hovertext
     assert "modes 1 and 2" in hover[1] and "0.500 ± 0.250i" in hover[1] and "mode 3" in hover[2]
-
-
-def test_mode_removal_draws_the_stored_variant_asked_for_and_names_those_there_are():
-    figure = figures.mode_removal(mode_removal(), what="input", kind="biorthogonal")
-    assert any(tuple(trace.y) == pytest.approx((1.0, 0.35, 0.15)) for trace in figure.data if len(trace.y) == 3)
-    fewer = {
-        word: {key: value for key, value in part.items() if "input" not in key} for word, part in mode_removal().items()
-    }
-    with pytest.raises(
-        RnnlensError, match="'input_orthogonal_single' is stored: expected one of state_orthogonal_single"
-    ):
-        figures.mode_removal(fewer, what="input")
-
-
-def test_linear_quality_has_a_row_for_every_context_and_word_and_both_numbers():
-    result = linear_quality()
-    figure = drawn(figures.linear_quality)
-    ends = [x for trace in figure.data if trace.mode == "markers" for x in trace.x]
-    assert sorted(ends) == sorted(x for key in ("full", "linear") for row in result[key] for x in row)
-    assert "0.934" in figure.layout.title.text and "1.062" in figure.layout.title.text
 
 
 def test_a_label_goes_where_it_covers_least_and_stays_in_its_panel():
