@@ -16,6 +16,13 @@ from reproduction.study import store, stored, write_page
 from rnnlens.experiments.toy import study_toy, train_toy
 
 REMOVALS = {"orthogonal": "state_orthogonal_single", "biorthogonal": "state_biorthogonal_single"}
+MODES = {  # rows of the table of removed modes, and how their claims begin
+    "orthogonal, the paper's order": "removing at most 3 mode units (orthogonal, the paper's order)",
+    "orthogonal, greedy order": "removing at most 3 mode units (orthogonal, greedy order)",
+    "biorthogonal, the paper's order": "removing at most 3 mode units (biorthogonal, the paper's order)",
+    "biorthogonal, greedy order": "removing at most 3 mode units (biorthogonal, greedy order)",
+    "only the one that matters most": "the single mode that matters most",
+}
 
 
 def measured(run: rnnlens.Run) -> dict[str, Any]:
@@ -57,8 +64,13 @@ def page_values(record: dict[str, Any]) -> dict[str, Any]:
         for k, claim in enumerate(record["runs"][0]["claims"])
     ]
     controls = [found for one in groups["gru"] for found in one["controls"].values()]
+    removed = [
+        {"modes": modes, "shown": [row["shown"][0] for row in claims if row["claim"].startswith(beginning)]}
+        for modes, beginning in MODES.items()
+    ]
     return {
-        "claims": claims,
+        "claims": [row for row in claims if not row["claim"].startswith(("removing", "the single mode"))],
+        "removed": removed,
         "groups": groups,
         "architectures": [architecture(arch, some) for arch, some in groups.items()],
         "random": max(found[kind]["random"] for found in controls for kind in REMOVALS),
