@@ -244,12 +244,16 @@ def test_ray_runs_a_sweep(corpus, log, tmp_path):
 # --- processes --------------------------------------------------------------------------------------------------------
 
 
+def die(code):
+    os._exit(code)
+
+
 def test_results_and_errors_of_jobs_come_back():
     assert sorted(run_jobs(pow, [2, 3], 2, (2,))) == [(2, 4), (3, 9)]
     with pytest.raises(ZeroDivisionError):
         list(run_jobs(divmod, [1], 1, (0,)))
     with pytest.raises(RnnlensError, match="a process died with its job"):
-        list(run_jobs(os._exit, [1], 1))
+        list(run_jobs(die, [1], 1))
 
 
 def test_processes_and_their_temporary_files_end_with_the_parent(tmp_path):

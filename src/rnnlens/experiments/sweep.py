@@ -254,7 +254,11 @@ def work(
             return float("nan") if accuracy is None else accuracy  # Optuna records NaN as a failure
 
         while study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
-            study.optimize(objective, n_trials=1)
+            try:
+                study.optimize(objective, n_trials=1)
+            except ValueError as error:  # another process took this one for abandoned, and has finished it
+                if not str(error).startswith("Cannot tell"):
+                    raise
 
 
 def _open(study: Study, number: int) -> list[int]:
