@@ -258,7 +258,11 @@ def work(
             return float("nan") if accuracy is None else accuracy  # Optuna records NaN as a failure
 
         while study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
-            study.optimize(objective, n_trials=1)
+            try:
+                study.optimize(objective, n_trials=1)
+            except ValueError as error:  # this machine was asleep, and meanwhile another process gave the trial up
+                if "Cannot tell" not in str(error):
+                    raise
 
 
 def _open(study: Study, number: int) -> list[int]:
