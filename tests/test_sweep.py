@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -232,6 +233,34 @@ def test_two_processes_share_a_database_and_one_is_killed(corpus, log, tmp_path)
     assert len(set(ended(log))) == 6 and len(ended(log)) <= 7
     assert {line[2] for line in log()} == {str(process.pid) for process in both}
     assert read_choice(tmp_path / "ab"[other] / "settings.json", "bow")["trials"] == 6
+
+
+def test_a_trial_that_another_process_gave_up_does_not_end_the_sweep(corpus, tmp_path):
+    storage = f"sqlite:///{tmp_path / 'shared.db'}"
+
+    def given_up(*given):
+        study = optuna.load_study(study_name=None, storage=storage)
+        if len(study.trials) == 2:
+            module._again(study, study.trials[0])
+            study.tell(0, state=optuna.trial.TrialState.FAIL)
+        return {"accuracy": 0.5, "loss": 1.0, "scaled_loss": 1.0, "reviews": 10, "seconds": 0.0}
+
+    found = sweep(corpus, ["bow"], 2, tmp_path / "out", jobs=0, storage=storage, trial=given_up)
+    assert found["models"]["bow"]["trials"] == 2
+
+
+def test_a_waiting_trial_is_taken_by_one_worker(tmp_path):
+    search = module.Search(f"sqlite:///{tmp_path / 'ledger.db'}", False, ("bow",), 40, 0, "corpus")
+    assert search.enqueue(search.studies()) == (40, 0)
+    studies, together = [search.studies()["bow"] for _ in range(4)], threading.Barrier(4)
+
+    def taken(study):
+        together.wait()
+        return [study.ask().user_attrs["number"] for _ in range(10)]
+
+    with ThreadPoolExecutor(4) as pool:
+        numbers = [number for some in pool.map(taken, studies) for number in some]
+    assert sorted(numbers) == list(range(40))
 
 
 def test_ray_runs_a_sweep(corpus, log, tmp_path):

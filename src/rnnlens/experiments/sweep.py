@@ -120,6 +120,7 @@ class Search:
         """The study of every model, made if there is none."""
         try:
             import optuna
+            from sqlalchemy import event
         except ImportError as error:
             raise RnnlensError("a sweep needs optuna: install it with `pip install 'rnnlens[sweep]'`") from error
         optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -133,6 +134,9 @@ class Search:
                         heartbeat_interval=HEARTBEAT,
                         heartbeat_stale_trial_callback=_again,
                     )
+                if self.url.startswith("sqlite"):
+                    # SQLite locks a database at the first write: two processes could take the same trial.
+                    event.listen(storage.engine, "begin", lambda one: one.exec_driver_sql("BEGIN IMMEDIATE"))
                 break
             except Exception as error:  # SQLAlchemy and the driver raise errors of many types
                 if not patience or not re.search("already exists|unique constraint", str(error), re.IGNORECASE):
