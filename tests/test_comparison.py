@@ -2,7 +2,6 @@
 stay text, and networks that cannot be compared are refused in one line."""
 
 import inspect
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,7 +18,6 @@ from rnnlens.common.display import signed
 from rnnlens.context import Probes
 from rnnlens.page.comparison import comparison
 
-TOY = Path(__file__).parent / "data" / "toy-gru"
 COMMON = ["<unk>", "not", "never", "very", "good", "great", "bad", "awful", "the", "film", "was", "don't", ".", "été"]
 PROBES = Probes(("good", "great"), ("bad", "awful"))
 
