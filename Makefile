@@ -8,8 +8,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 demo: .venv/ready  ## analyze the packaged reviews network and write its report (well under a minute)
 	$(BIN)/rnnlens demo --out runs/demo
 
-test: lint browser  ## everything that must hold, in as many processes as there are cores, at most four
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+test: lint browser  ## everything that must hold, in one process more than there are cores, since some wait
+	$(BIN)/python -m pytest -n $$(($$(nproc 2>/dev/null || echo 2) + 1)) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/dev
 	$(BIN)/ruff check .

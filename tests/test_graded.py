@@ -11,6 +11,7 @@ import pytest
 import torch
 from reproduction.nulls import shuffled
 from tests.support.forks import SERVER
+from tests.support.saving import save_corpus
 
 from rnnlens import Corpus, Network, Probes, RnnlensError, TrainConfig, Vocab, evaluate
 from rnnlens.baselines import BagOfWords
@@ -18,7 +19,6 @@ from rnnlens.common.errors import RnnlensWarning
 from rnnlens.context import Reviews
 from rnnlens.corpora import load_corpus, prepare, reversed_corpus
 from rnnlens.corpora.grades import labels_of
-from rnnlens.corpora.saving import save_corpus
 from rnnlens.training.loop import Trainer, train
 from rnnlens.training.next_word import NextWord, draw_places, next_words
 from rnnlens.training.weighting import document_weights

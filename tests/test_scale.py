@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from benchmarks.scale import NEGATORS, spelled, texts, tree_memory, valences
 from shared_training import reviews
+from tests.support.saving import save_corpus
 
 from rnnlens import load
-from rnnlens.corpora.saving import save_corpus
 
 ROOT = Path(__file__).parents[1]
 

@@ -15,6 +15,8 @@ from tests.support.calls import refused
 
 pl = pytest.importorskip("polars")
 
+from tests.support.saving import save_corpus  # noqa: E402
+
 from rnnlens import Network, TrainConfig, train  # noqa: E402
 from rnnlens.common.errors import RnnlensError  # noqa: E402
 from rnnlens.corpora import Corpus, source_statistics, statistics  # noqa: E402
@@ -22,7 +24,6 @@ from rnnlens.corpora import overlap as overlap_module  # noqa: E402
 from rnnlens.corpora.overlap import RUN, SHARE, overlapping  # noqa: E402
 from rnnlens.corpora.prepared import load_corpus, prepare  # noqa: E402
 from rnnlens.corpora.reading import read_corpus  # noqa: E402
-from rnnlens.corpora.saving import save_corpus  # noqa: E402
 from rnnlens.corpora.spool import Spool  # noqa: E402
 from rnnlens.training.evaluation import losses  # noqa: E402
 from rnnlens.training.weighting import document_weights  # noqa: E402

@@ -35,7 +35,8 @@ def baselines(
     modifiers
         The modifier words: one or more analyzed runs, or a list (.json, .txt).
     out
-        The folder to write. Each baseline is saved in a subfolder with its name, which may replace only a baseline.
+        The folder to write. Each baseline is saved in a subfolder with its name, for class k of several with
+        the ending `.k`, which may replace only a baseline.
     most
         How many words of a run to use, the most certain modifiers first.
     settings

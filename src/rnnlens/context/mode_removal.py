@@ -58,10 +58,6 @@ class ModeRemoval(Shown):
     rotated: Tensor
     size: Tensor
 
-    def destroyed(self, most: int) -> float:
-        """The largest share of the effect that removing at most this many units destroys."""
-        return float(1 - self.remaining[: most + 1].min())
-
     def to_dict(self) -> dict[str, Any]:
         chosen = [self.modes.units[i] for i in self.units]
         values = self.modes.eigenvalues[[unit[0] for unit in chosen]]

@@ -9,20 +9,10 @@ from typing import Any
 import numpy as np
 
 from rnnlens.common import files
-from rnnlens.corpora.corpus import Corpus, classes_of
-from rnnlens.corpora.reading import arrays_of, corpus_files, read_split
+from rnnlens.corpora.corpus import classes_of
+from rnnlens.corpora.reading import corpus_files, read_split
 from rnnlens.corpora.splits import content_fingerprint
 from rnnlens.corpora.vocab import Vocab
-
-
-def save_corpus(corpus: Corpus, folder: Path, key: str) -> None:
-    """Write a corpus that is in memory into a folder; `key` identifies the settings that it was made from."""
-    files.write_json(folder / "vocab.json", {"words": corpus.vocab.words, "counts": corpus.vocab.counts})
-    for part, split in corpus.splits.items():
-        for name in arrays_of(corpus.about):
-            array = getattr(split, name)
-            write_npy(folder / f"{part}.{name}.npy", array.dtype, len(array), [array])
-    write_about(folder, corpus.vocab, list(corpus.splits), {"key": key, "about": dict(corpus.about)})
 
 
 def write_npy(path: Path, dtype: np.dtype, size: int, blocks: Iterable[np.ndarray]) -> None:

@@ -20,7 +20,6 @@ from rnnlens.networks.parallel import batch_of, in_parallel
 from rnnlens.networks.readouts import HasClasses
 
 Reading = list[tuple[str, float]]  # words, each with the logit after it
-ClassReading = list[tuple[str, dict[str, float]]]  # words, each with the probabilities of the classes after it
 TEXTS_A_BATCH = 64  # of similar length, so that little padding is computed
 WORDS = 2**16  # padded words in a batch, of which all states are in memory
 
@@ -100,7 +99,7 @@ class ReadsTexts(HasClasses):
         if self.several_classes:
             shares = logits.double().softmax(-1).tolist()
             by_class = [dict(zip(self.classes, row, strict=True)) for row in shares]
-            return list(zip(words, by_class, strict=True))  # type: ignore[arg-type]  # a ClassReading
+            return list(zip(words, by_class, strict=True))  # type: ignore[arg-type]  # no logits
         return list(zip(words, logits.tolist(), strict=True))
 
     def word_ids(self, words: Sequence[str]) -> tuple[list[str], Tensor, Tensor]:
