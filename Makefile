@@ -1,6 +1,7 @@
 # Two commands: `make demo` to see it work, `make test` to see it hold. Each sets everything up by itself.
 PYTHON ?= python3
 BIN := .venv/bin
+PROCESSES := $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 3 ] && n=3; echo $$((n + 1)))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test lint browser docs package bench coverage audit mutations clean
@@ -8,8 +9,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 demo: .venv/ready  ## analyze the packaged reviews network and write its report (well under a minute)
 	$(BIN)/rnnlens demo --out runs/demo
 
-test: lint browser  ## everything that must hold, in one process more than there are cores, since some wait
-	$(BIN)/python -m pytest -n $$(($$(nproc 2>/dev/null || echo 2) + 1)) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+test: lint browser  ## everything that must hold, in a process more than there are cores, since some wait; at most four
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -1,9 +1,12 @@
+import os
+
 import pytest
 import torch
 from browser import ARGUMENTS, chromium
 
 # Tests use networks of a few units: a second thread would only wait for the first, and for other processes.
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the processes that they start
 
 # Files that take longest. They begin, so that no process ends with one of them while the others have nothing to do.
 LONG = (
